@@ -1,0 +1,151 @@
+"""Elementary functions over any scalar: float, complex, SymPy expression, traced scalar of the compiler.
+
+A *scalar* is anything that knows ``+ - * /``. What it does not know by operator - sin, sqrt, ... - is asked here:
+numbers go to ``math``/``cmath``, SymPy expressions to SymPy, and any other object to its own method of the same name.
+Nothing here imports SymPy or the compiler; the object that comes in brings its own kind along.
+
+House rule: constants in algorithms are Python integers (``x / 2``, ``2 * x``, integer identity matrices), never
+floats, so that symbols stay exact and zeros and ones fold away.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+Scalar = Any
+"""float | int | complex | sympy.Expr | traced scalar."""
+
+Array = np.ndarray
+"""A small array of scalars: dtype float64, complex128, int64 or object."""
+
+
+def is_number(x: Scalar) -> bool:
+    """True for Python and NumPy numbers, false for symbols and traced scalars."""
+    return isinstance(x, (int, float, complex, np.number))
+
+
+def is_sympy(x: Scalar) -> bool:
+    """True for SymPy objects, without importing SymPy."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(x, sympy.Basic)
+
+
+def is_symbolic(x: Any) -> bool:
+    """True if ``x``, a scalar or an array, contains a SymPy expression."""
+    if isinstance(x, np.ndarray):
+        return x.dtype == object and any(is_sympy(e) for e in x.flat)
+    return is_sympy(x)
+
+
+def is_zero(x: Scalar) -> bool:
+    """True only if ``x`` is certainly zero: the number 0, or an expression that is literally 0."""
+    if is_number(x):
+        return x == 0
+    return getattr(x, "is_zero", None) is True
+
+
+def _elementary(name: str):
+    real, complex_ = getattr(math, name, None), getattr(cmath, name, None)
+
+    def function(x: Scalar) -> Scalar:
+        if isinstance(x, (float, int, np.floating, np.integer)):
+            try:
+                return real(x)
+            except ValueError:  # outside the real domain, or infinite: NaN, as NumPy answers
+                return math.nan
+            except OverflowError:
+                return math.inf
+        if isinstance(x, (complex, np.complexfloating)):
+            return complex_(x)
+        if is_sympy(x):
+            return getattr(sys.modules["sympy"], name)(x)
+        return getattr(x, name)()
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``{name}`` of any scalar; NaN outside the real domain of a float."
+    return function
+
+
+sin = _elementary("sin")
+cos = _elementary("cos")
+tan = _elementary("tan")
+sqrt = _elementary("sqrt")
+exp = _elementary("exp")
+log = _elementary("log")
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point (x, y), in (-pi, pi].
+
+    For complex arguments the analytic continuation around the real axis is used, so the complex step works.
+    """
+    if is_number(y) and is_number(x):
+        if isinstance(y, (complex, np.complexfloating)) or isinstance(x, (complex, np.complexfloating)):
+            y, x = complex(y), complex(x)
+            re = math.atan2(y.real, x.real)
+            slope = (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2)
+            return complex(re, slope)
+        return math.atan2(y, x)
+    if is_sympy(y) or is_sympy(x):
+        return sys.modules["sympy"].atan2(y, x)
+    return y.atan2(x) if hasattr(y, "atan2") else x.ratan2(y)
+
+
+def absolute(x: Scalar) -> Scalar:
+    """Absolute value; for complex numbers the analytic one, ``x`` with the sign of its real part removed."""
+    if isinstance(x, (complex, np.complexfloating)):
+        return -x if x.real < 0 else x
+    return abs(x)
+
+
+def select(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
+    """``yes`` where ``condition`` holds, else ``no``; works on traced and symbolic comparisons too."""
+    if isinstance(condition, (bool, np.bool_)):
+        return yes if condition else no
+    if is_sympy(condition):
+        sympy = sys.modules["sympy"]
+        return sympy.Piecewise((yes, condition), (no, True))
+    return condition.select(yes, no)
+
+
+def asarray(x: Any) -> Array:
+    """``x`` as an array of scalars: float64 or complex128 for numbers, object for anything else.
+
+    Integers stay exact inside object arrays and become floats otherwise.
+    """
+    a = x if isinstance(x, np.ndarray) else np.array(x, dtype=object) if _has_objects(x) else np.asarray(x)
+    if a.dtype == object or a.dtype == np.complex128 or a.dtype == np.float64:
+        return a
+    if a.dtype.kind in "iuf":
+        return a.astype(np.float64)
+    if a.dtype.kind == "c":
+        return a.astype(np.complex128)
+    raise TypeError(f"cannot make scalars out of {a.dtype}")
+
+
+def _has_objects(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.dtype == object
+    if isinstance(x, (list, tuple)):
+        return any(_has_objects(e) for e in x)
+    return not is_number(x)
+
+
+def zeros(*shape: int) -> Array:
+    """Integer zeros: exact in every company they are added to."""
+    return np.zeros(shape, dtype=np.int64)
+
+
+def identity(n: int) -> Array:
+    """Integer identity matrix."""
+    return np.eye(n, dtype=np.int64)
+
+
+def stack(rows: Any) -> Array:
+    """A vector or matrix of mixed scalars; object dtype only when a member needs it."""
+    return asarray([list(r) if isinstance(r, np.ndarray) else r for r in rows])

@@ -1,0 +1,1 @@
+"""From a function over scalars to machine code. Knows nothing of mechanisms."""
