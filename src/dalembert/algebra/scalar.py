@@ -1,11 +1,12 @@
 """Elementary functions over any scalar: float, complex, SymPy expression, traced scalar of the compiler.
 
-A *scalar* is anything that knows ``+ - * /``. What it does not know by operator - sin, sqrt, ... - is asked here:
-numbers go to ``math``/``cmath``, SymPy expressions to SymPy, and any other object to its own method of the same name.
-Nothing here imports SymPy or the compiler; the object that comes in brings its own kind along.
+A *scalar* is anything that knows ``+ - * /``. What it does not know by operator - sin, sqrt, ... - is asked
+here: numbers go to ``math``/``cmath``, SymPy expressions to SymPy, and any other object to its own method
+of the same name. Nothing here imports SymPy or the compiler; the object that comes in brings its own kind
+along.
 
-House rule: constants in algorithms are Python integers (``x / 2``, ``2 * x``, integer identity matrices), never
-floats, so that symbols stay exact and zeros and ones fold away.
+House rule: constants in algorithms are Python integers (``x / 2``, ``2 * x``, integer identity matrices),
+never floats, so that symbols stay exact and zeros and ones fold away.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def is_zero(x: Scalar) -> bool:
 
 
 def _elementary(name: str):
-    real, complex_ = getattr(math, name, None), getattr(cmath, name, None)
+    real, complex_ = getattr(math, name), getattr(cmath, name)
 
     def function(x: Scalar) -> Scalar:
         if isinstance(x, (float, int, np.floating, np.integer)):
@@ -149,3 +150,16 @@ def identity(n: int) -> Array:
 def stack(rows: Any) -> Array:
     """A vector or matrix of mixed scalars; object dtype only when a member needs it."""
     return asarray([list(r) if isinstance(r, np.ndarray) else r for r in rows])
+
+
+def exact(x: Any) -> Array:
+    """``x`` as an object array in which integral floats have become integers.
+
+    This is how numbers join symbols: ``1 * q`` is ``q`` where ``1.0 * q`` would stay a product with a float.
+    """
+    a = np.asarray(x, dtype=object)
+    out = np.empty(a.shape, dtype=object)
+    for index, entry in np.ndenumerate(a):
+        integral = isinstance(entry, (float, np.floating)) and float(entry).is_integer()
+        out[index] = int(entry) if integral else entry
+    return out

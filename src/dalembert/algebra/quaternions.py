@@ -1,0 +1,250 @@
+"""Quaternions with the scalar last, ``eta = [eta_v; eta_0]``, as in PARSA appendix B.
+
+Unit quaternions stand for rotations: ``rotation_from_quaternion(eta)`` is Q, which maps body to inertial
+components, and ``w`` is always the angular velocity in body axes. Two products are in use: the encircled
+star is Hamilton's, the encircled cross is the same with the factors exchanged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import (
+    Array,
+    Scalar,
+    asarray,
+    atan2,
+    cos,
+    is_number,
+    is_sympy,
+    is_zero,
+    select,
+    sin,
+    sqrt,
+)
+from dalembert.algebra.vectors import Vector, components, dot
+from dalembert.errors import ArgumentError, SingularityError
+
+IDENTITY_QUATERNION = (0, 0, 0, 1)
+"""The quaternion of no rotation."""
+
+
+def quaternion_star(a: Vector, b: Vector) -> Array:
+    """Hamilton product ``a (*) b``; rotations compose in the same order, ``Q(a (*) b) = Q(a) Q(b)``."""
+    a1, a2, a3, a0 = components(a, 4)
+    b1, b2, b3, b0 = components(b, 4)
+    return asarray(
+        [
+            a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
+            a0 * b2 + a2 * b0 + a3 * b1 - a1 * b3,
+            a0 * b3 + a3 * b0 + a1 * b2 - a2 * b1,
+            a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
+        ]
+    )
+
+
+def quaternion_cross(a: Vector, b: Vector) -> Array:
+    """The other product, ``a (x) b = b (*) a``."""
+    return quaternion_star(b, a)
+
+
+def quaternion_conjugate(eta: Vector) -> Array:
+    """Conjugate ``[-eta_v; eta_0] = -D eta``; for unit quaternions the inverse rotation."""
+    x, y, z, w = components(eta, 4)
+    return asarray([-x, -y, -z, w])
+
+
+def quaternion_d_matrix() -> Array:
+    """The matrix ``D = diag(1, 1, 1, -1)`` that links the two products through the conjugate. (B-16)"""
+    return asarray(np.diag([1, 1, 1, -1]))
+
+
+def star_matrix(eta: Vector) -> Array:
+    """Matrix ``[eta (*)]`` of the left Hamilton product: ``star_matrix(a) @ b = a (*) b``."""
+    x, y, z, w = components(eta, 4)
+    return asarray([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])
+
+
+def cross_matrix(eta: Vector) -> Array:
+    """Matrix ``[eta (x)]``: ``cross_matrix(a) @ b = a (x) b``."""
+    x, y, z, w = components(eta, 4)
+    return asarray([[w, z, -y, x], [-z, w, x, y], [y, -x, w, z], [-x, -y, -z, w]])
+
+
+def quaternion_normalise(eta: Vector) -> Array:
+    """``eta`` divided by its length.
+
+    Args:
+        eta: four scalars; if they are numbers they must not all be zero.
+    """
+    entries = components(eta, 4)
+    length_squared = _square_length(entries)
+    if is_number(length_squared) and not abs(length_squared) > 0:
+        raise SingularityError(f"the quaternion {entries} has no direction and so stands for no rotation")
+    length = sqrt(length_squared)
+    return asarray([x / length for x in entries])
+
+
+def rotation_from_quaternion(eta: Vector) -> Array:
+    """Rotation matrix of a unit quaternion, body to inertial components.
+
+    ``Q = (eta_0^2 - eta_v.eta_v) 1 + 2 eta_v eta_v^T + 2 eta_0 eta_v~``. The diagonal uses the unit length,
+    ``Q11 = 1 - 2 (y^2 + z^2)``, which is cheaper; it is an identity on unit quaternions only, so normalise
+    first what may have drifted.
+    """
+    x, y, z, w = components(eta, 4)
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return asarray(
+        [
+            [1 - (yy + zz), xy - wz, xz + wy],
+            [xy + wz, 1 - (xx + zz), yz - wx],
+            [xz - wy, yz + wx, 1 - (xx + yy)],
+        ]
+    )
+
+
+def quaternion_from_rotation(rotation: Array) -> Array:
+    """Unit quaternion, with non-negative scalar part, of a numeric rotation matrix (body to inertial).
+
+    The matrix determines every product of two components; dividing by the largest component keeps all four
+    accurate for every rotation, half turns included.
+
+    Args:
+        rotation: a 3x3 array of floats, orthogonal up to rounding.
+    """
+    r = np.asarray(rotation)
+    if r.shape != (3, 3) or r.dtype.kind not in "iuf":
+        raise ArgumentError(
+            f"quaternion_from_rotation needs a 3x3 array of real numbers, got {r.shape} {r.dtype}"
+        )
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = r.tolist()
+    # Four times the products of components: row k holds component k times all of (x, y, z, w).
+    products = (
+        (1 + xx - yy - zz, xy + yx, xz + zx, zy - yz),
+        (xy + yx, 1 - xx + yy - zz, yz + zy, xz - zx),
+        (xz + zx, yz + zy, 1 - xx - yy + zz, yx - xy),
+        (zy - yz, xz - zx, yx - xy, 1 + xx + yy + zz),
+    )
+    row = products[max(range(4), key=lambda k: products[k][k])]
+    length = math.copysign(math.sqrt(sum(p * p for p in row)), row[3])
+    return asarray([p / length for p in row])
+
+
+def quaternion_rate(eta: Vector, w: Vector) -> Array:
+    """``etadot = 1/2 eta (*) [w; 0]``. (B-18)
+
+    Args:
+        eta: unit quaternion, body to inertial.
+        w: angular velocity in body axes.
+    """
+    x, y, z, s = components(eta, 4)
+    w1, w2, w3 = components(w)
+    return asarray(
+        [
+            (s * w1 + y * w3 - z * w2) / 2,
+            (s * w2 + z * w1 - x * w3) / 2,
+            (s * w3 + x * w2 - y * w1) / 2,
+            -(x * w1 + y * w2 + z * w3) / 2,
+        ]
+    )
+
+
+def angular_velocity_from_quaternion_rate(eta: Vector, etadot: Vector) -> Array:
+    """Angular velocity in body axes, the vector part of ``2 eta* (*) etadot``. (B-19)
+
+    Args:
+        eta: unit quaternion, body to inertial.
+        etadot: its time derivative.
+    """
+    x, y, z, s = components(eta, 4)
+    dx, dy, dz, ds = components(etadot, 4)
+    return asarray(
+        [
+            2 * (s * dx - x * ds + z * dy - y * dz),
+            2 * (s * dy - y * ds + x * dz - z * dx),
+            2 * (s * dz - z * ds + y * dx - x * dy),
+        ]
+    )
+
+
+def quaternion_exp(phi: Vector) -> Array:
+    """Unit quaternion ``[sin(a/2) phi/a; cos(a/2)]`` of the rotation vector ``phi`` of length ``a``."""
+    vector = components(phi)
+    squared = dot(vector, vector)
+
+    def away() -> tuple[Scalar, ...]:
+        angle = sqrt(squared)
+        return sin(angle / 2) / angle, cos(angle / 2)
+
+    def near() -> tuple[Scalar, ...]:  # truncation below 2e-18 where it is used
+        return (
+            (1 - squared * (1 - squared / 80) / 24) / 2,
+            1 - squared * (1 - squared * (1 - squared / 120) / 48) / 8,
+        )
+
+    scale, scalar = _near_zero(squared, near, away)
+    return asarray([scale * x for x in vector] + [scalar])
+
+
+def quaternion_log(eta: Vector) -> Array:
+    """Rotation vector, of length at most pi, of a unit quaternion; ``eta`` and ``-eta`` have the same one."""
+    entries = components(eta, 4)
+    sign = select(_is_negative(entries[3]), -1, 1)
+    *vector, scalar = (sign * x for x in entries)
+    squared = dot(vector, vector)
+
+    def away() -> tuple[Scalar, ...]:
+        half_sine = sqrt(squared)
+        return (2 * atan2(half_sine, scalar) / half_sine,)
+
+    def near() -> tuple[
+        Scalar, ...
+    ]:  # arctan(x)/x in powers of ratio = x^2, truncation below 2e-17 where it is used
+        ratio = squared / (scalar * scalar)
+        return (2 * (1 - ratio * (1 / 3 - ratio * (1 / 5 - ratio / 7))) / scalar,)
+
+    (scale,) = _near_zero(squared, near, away)
+    return asarray([scale * x for x in vector])
+
+
+def slerp(a: Vector, b: Vector, fraction: Scalar) -> Array:
+    """Quaternion at a fraction of the shortest turn from ``a`` to ``b``, at constant angular velocity.
+
+    Args:
+        a: unit quaternion at fraction 0.
+        b: unit quaternion at fraction 1; reached up to sign.
+        fraction: usually in [0, 1]; values outside extrapolate the same turn.
+    """
+    turn = quaternion_log(quaternion_star(quaternion_conjugate(a), b))
+    return quaternion_star(a, quaternion_exp([fraction * x for x in turn.tolist()]))
+
+
+SMALL = 1e-4
+"""Squared half-chord or angle below which a series replaces a quotient that tends to 0/0."""
+
+
+def _near_zero(
+    squared: Scalar, near: Callable[[], tuple[Scalar, ...]], away: Callable[[], tuple[Scalar, ...]]
+) -> tuple[Scalar, ...]:
+    """The series ``near`` zero, the closed form ``away`` from it; both, for a traced scalar."""
+    if is_number(squared):
+        return near() if abs(squared) < SMALL else away()
+    if is_sympy(squared):
+        return near() if is_zero(squared) else away()
+    return tuple(select(squared < SMALL, n, a) for n, a in zip(near(), away()))
+
+
+def _is_negative(x: Scalar) -> Any:
+    return x.real < 0 if isinstance(x, (complex, np.complexfloating)) else x < 0
+
+
+def _square_length(entries: list[Any]) -> Scalar:
+    x, y, z, w = entries
+    return x * x + y * y + z * z + w * w

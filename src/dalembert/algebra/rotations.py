@@ -1,0 +1,189 @@
+"""Rotation matrices: elementary turns, axis and angle, roll-pitch-yaw, Cayley form.
+
+A rotation ``R_ab`` maps components in frame b to components in frame a; equally, it turns frame a into
+frame b. Angles are in radians, positive by the right-hand rule. Functions named ``..._from_rotation``
+invert the one they mirror.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dalembert.algebra.quaternions import quaternion_from_rotation
+from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, cos, exact, is_number, sin
+from dalembert.algebra.vectors import Vector, components, dot, double_dot, dual, norm, trace, vect
+from dalembert.errors import ArgumentError, SingularityError
+
+HALF_PI = math.pi / 2
+
+
+def sine_cosine(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """Sine and cosine of an angle, exact at quarter turns.
+
+    The float closest to pi/2 is not pi/2, and its cosine is 6e-17. Whoever writes that float means a right
+    angle; inside its rounding error it is one. So a real multiple of ``math.pi/2`` gives the integers -1,
+    0, 1, and the zeros of a mechanism's geometry stay zeros.
+    """
+    if isinstance(angle, (int, float, np.integer, np.floating)) and math.isfinite(angle):
+        quarter = round(angle / HALF_PI)
+        if angle == quarter * HALF_PI:
+            return ((0, 1), (1, 0), (0, -1), (-1, 0))[quarter % 4]
+    return sin(angle), cos(angle)
+
+
+def rotation_x(angle: Scalar) -> Array:
+    """Rotation about the x axis."""
+    s, c = sine_cosine(angle)
+    return asarray([[1, 0, 0], [0, c, -s], [0, s, c]])
+
+
+def rotation_y(angle: Scalar) -> Array:
+    """Rotation about the y axis."""
+    s, c = sine_cosine(angle)
+    return asarray([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+
+
+def rotation_z(angle: Scalar) -> Array:
+    """Rotation about the z axis."""
+    s, c = sine_cosine(angle)
+    return asarray([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+
+def rotation_from_axis_angle(axis: Vector, angle: Scalar) -> Array:
+    """Rotation by an angle about an axis through the origin. (3.3.40)
+
+    The form ``u u^T + cos (1 - u u^T) + sin u~`` is chosen because with a numeric axis every coefficient of
+    the sine and cosine is a constant, and for a coordinate axis the constants are 0 and 1: what remains is
+    the elementary turn.
+
+    Args:
+        axis: unit vector; numbers are checked (see :func:`dalembert.algebra.vectors.unit`), symbols are
+            trusted.
+        angle: angle in radians.
+    """
+    u = exact(components(axis)).tolist()
+    if all(is_number(x) for x in u) and not abs(dot(u, u) - 1) <= 1e-9:
+        raise ArgumentError(f"the rotation axis {u} has length {norm(u):.9g}, not 1; divide it by its length")
+    s, c = sine_cosine(angle)
+    x, y, z = u
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return asarray(
+        [
+            [xx + c * (1 - xx), xy - c * xy - s * z, xz - c * xz + s * y],
+            [xy - c * xy + s * z, yy + c * (1 - yy), yz - c * yz - s * x],
+            [xz - c * xz - s * y, yz - c * yz + s * x, zz + c * (1 - zz)],
+        ]
+    )
+
+
+def axis_angle_from_rotation(rotation: Array) -> tuple[Array, float]:
+    """Unit axis and angle in [0, pi] of a numeric rotation matrix.
+
+    Accurate for every angle, half turns and tiny turns included. The identity has no axis; x is returned
+    for it.
+
+    Args:
+        rotation: a 3x3 array of floats.
+    """
+    *vector, scalar = quaternion_from_rotation(rotation).tolist()
+    half_sine = math.hypot(*vector)
+    if half_sine == 0:
+        return asarray([1, 0, 0]), 0.0
+    return asarray([x / half_sine for x in vector]), 2 * math.atan2(half_sine, scalar)
+
+
+def rotation_angle(rotation: Array, axis: Vector) -> Scalar:
+    """Signed angle of a rotation about a known axis, in (-pi, pi]. (THESIS section 8.2)
+
+    Args:
+        rotation: a rotation about ``axis``; another rotation has no such angle and gives a meaningless
+            number.
+        axis: any vector along the axis, of any length but zero.
+    """
+    cosine = (trace(rotation) - 1) / 2
+    sine = double_dot(rotation, dual(axis).T) / (2 * norm(axis))
+    return atan2(sine, cosine)
+
+
+def rotation_from_cayley(n: Vector) -> Array:
+    """Rotation ``(1 + n~)(1 - n~)^-1`` with the Cayley (Gibbs) vector ``n = u tan(angle/2)``. (section 8.2)
+
+    The inverse is written out, ``R = 1 + 2 (n~ + n~ n~) / (1 + n.n)``: a rational function, without sine or
+    root.
+    """
+    x, y, z = components(n)
+    xx, yy, zz = x * x, y * y, z * z
+    scale = 2 / (1 + xx + yy + zz)
+    a, b, c = scale * x, scale * y, scale * z
+    xy, xz, yz = a * y, a * z, b * z
+    return asarray(
+        [
+            [1 - scale * (yy + zz), xy - c, xz + b],
+            [xy + c, 1 - scale * (xx + zz), yz - a],
+            [xz - b, yz + a, 1 - scale * (xx + yy)],
+        ]
+    )
+
+
+def cayley_from_rotation(rotation: Array) -> Array:
+    """Cayley (Gibbs) vector ``u tan(angle/2)`` of a rotation, ``n~ = (R - 1)(R + 1)^-1``. (section 8.2)
+
+    Args:
+        rotation: a 3x3 rotation matrix; within 1e-6 rad of a half turn numbers raise ``SingularityError``.
+    """
+    denominator = 1 + trace(rotation)  # 4 cos^2(angle/2)
+    if is_number(denominator) and abs(denominator) < 1e-12:
+        raise SingularityError(
+            "the Cayley form does not exist for a half turn (180 degrees): tan(angle/2) is infinite; "
+            "use a quaternion or axis and angle for this rotation"
+        )
+    return asarray([2 * x / denominator for x in vect(rotation).tolist()])
+
+
+def rotation_from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Array:
+    """Rotation of URDF: roll about x, then pitch about y, then yaw about z, all fixed axes; ``Rz Ry Rx``.
+
+    Args:
+        roll: angle about the fixed x axis.
+        pitch: angle about the fixed y axis.
+        yaw: angle about the fixed z axis.
+    """
+    (sr, cr), (sp, cp), (sy, cy) = sine_cosine(roll), sine_cosine(pitch), sine_cosine(yaw)
+    sp_sr, sp_cr = sp * sr, sp * cr
+    return asarray(
+        [
+            [cy * cp, cy * sp_sr - sy * cr, cy * sp_cr + sy * sr],
+            [sy * cp, sy * sp_sr + cy * cr, sy * sp_cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def rpy_from_rotation(rotation: Array) -> Array:
+    """Roll, pitch in [-pi/2, pi/2] and yaw of a rotation, such that ``rotation_from_rpy`` returns it.
+
+    At gimbal lock (pitch = +-pi/2) yaw is free; the one chosen is zero up to rounding in ``rotation``. The
+    other angles are read from ``Rz(yaw)^T R = Ry(pitch) Rx(roll)``, so they always complete whatever yaw
+    was found and the round trip stays accurate at and near the lock.
+    """
+    r = rotation
+    yaw = atan2(r[1, 0], r[0, 0])
+    s, c = sin(yaw), cos(yaw)
+    pitch = atan2(-r[2, 0], c * r[0, 0] + s * r[1, 0])
+    roll = atan2(s * r[0, 2] - c * r[1, 2], c * r[1, 1] - s * r[0, 1])
+    return asarray([roll, pitch, yaw])
+
+
+def is_rotation(rotation: Array, tolerance: float = 1e-9) -> bool:
+    """True if a numeric 3x3 array is orthogonal with determinant +1.
+
+    Args:
+        rotation: an array of numbers.
+        tolerance: largest accepted entry of ``R^T R - 1``; it also absorbs rounding in files.
+    """
+    r = np.asarray(rotation, dtype=float)
+    if r.shape != (3, 3) or not np.all(np.isfinite(r)):
+        return False
+    return bool(np.max(np.abs(r.T @ r - np.eye(3))) <= tolerance and dot(r[0], np.cross(r[1], r[2])) > 0)

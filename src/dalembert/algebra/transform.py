@@ -1,0 +1,193 @@
+"""Rigid displacements: a rotation and a translation that together map one frame to another.
+
+``X_ab = Transform(R_ab, p_a_ab)`` maps the coordinates of a point in frame b to its coordinates in frame a:
+``p_a = R_ab p_b + p_a_ab``, where ``p_a_ab`` is the position of the origin of b in axes a. So ``X_ac = X_ab
+@ X_bc``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
+from dalembert.algebra.scalar import Array, Scalar, asarray, exact
+from dalembert.algebra.vectors import Vector, components
+from dalembert.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transform:
+    """The pose of a frame b in a frame a.
+
+    Args:
+        rotation: 3x3 matrix ``R_ab``, components in b to components in a. It is taken as given;
+            :func:`dalembert.algebra.rotations.is_rotation` checks numbers that come from outside.
+        translation: ``p_a_ab``, origin of b in axes of a, in metres.
+    """
+
+    rotation: Array
+    translation: Array
+
+    def __post_init__(self) -> None:
+        for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
+            value = np.array(asarray(getattr(self, name)))  # a copy: the caller's array stays writeable
+            if value.shape != shape:
+                raise ArgumentError(f"the {name} of a Transform has shape {shape}, got {value.shape}")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def identity(cls) -> Transform:
+        """The displacement that moves nothing."""
+        return cls(np.eye(3), np.zeros(3))
+
+    @classmethod
+    def from_translation(cls, translation: Vector) -> Transform:
+        """A pure translation.
+
+        Args:
+            translation: origin of b in axes of a.
+        """
+        return cls(np.eye(3), asarray(translation))
+
+    @classmethod
+    def from_rotation(cls, rotation: Array) -> Transform:
+        """A pure rotation.
+
+        Args:
+            rotation: 3x3 matrix, components in b to components in a.
+        """
+        return cls(rotation, np.zeros(3))
+
+    @classmethod
+    def from_rpy_xyz(cls, rpy: Vector, xyz: Vector) -> Transform:
+        """The pose of a URDF ``<origin rpy="..." xyz="..."/>``.
+
+        Args:
+            rpy: roll, pitch, yaw about the fixed x, y, z axes, in radians.
+            xyz: translation in metres.
+        """
+        return cls(rotation_from_rpy(*components(rpy)), asarray(xyz))
+
+    @classmethod
+    def from_homogeneous(cls, matrix: Array) -> Transform:
+        """The displacement of a 4x4 homogeneous matrix.
+
+        Args:
+            matrix: ``[[R, p], [0, 1]]``.
+        """
+        m = asarray(matrix)
+        if m.shape != (4, 4) or m[3].tolist() != [0, 0, 0, 1]:
+            raise ArgumentError(
+                f"a homogeneous matrix is 4x4 with last row 0 0 0 1, got shape {m.shape}:\n{m}"
+            )
+        return cls(m[:3, :3], m[:3, 3])
+
+    @classmethod
+    def modified_dh(cls, alpha: Scalar, a: Scalar, theta: Scalar, d: Scalar) -> Transform:
+        """Modified Denavit-Hartenberg (Craig): ``Rot(x,alpha) Trans(x,a) Rot(z,theta) Trans(z,d)``. (2.3.1)
+
+        Args:
+            alpha: angle about x of the previous frame, between the previous joint axis and this one.
+            a: distance along x of the previous frame, between the same axes.
+            theta: angle about this joint's axis.
+            d: offset along this joint's axis.
+        """
+        (s_al, c_al), (s_th, c_th) = sine_cosine(alpha), sine_cosine(theta)
+        rotation = [
+            [c_th, -s_th, 0],
+            [c_al * s_th, c_al * c_th, -s_al],
+            [s_al * s_th, s_al * c_th, c_al],
+        ]  # (2.3.3)
+        return cls(asarray(rotation), asarray([a, -d * s_al, d * c_al]))  # (2.3.4)
+
+    @classmethod
+    def standard_dh(cls, theta: Scalar, d: Scalar, a: Scalar, alpha: Scalar) -> Transform:
+        """Standard (distal) Denavit-Hartenberg: ``Rot(z,theta) Trans(z,d) Trans(x,a) Rot(x,alpha)``.
+
+        Args:
+            theta: angle about the previous joint axis.
+            d: offset along the previous joint axis.
+            a: length along the common normal, x of the new frame.
+            alpha: twist about that normal.
+        """
+        (s_al, c_al), (s_th, c_th) = sine_cosine(alpha), sine_cosine(theta)
+        rotation = [
+            [c_th, -s_th * c_al, s_th * s_al],
+            [s_th, c_th * c_al, -c_th * s_al],
+            [0, s_al, c_al],
+        ]
+        return cls(asarray(rotation), asarray([a * c_th, a * s_th, d]))
+
+    def __matmul__(self, other: Transform) -> Transform:
+        """Composition ``X_ac = X_ab @ X_bc``."""
+        if not isinstance(other, Transform):
+            return NotImplemented
+        rotation = _product(self.rotation, other.rotation)
+        return Transform(rotation, _product(self.rotation, other.translation) + self.translation)
+
+    def inverse(self) -> Transform:
+        """The pose of a in b, ``X_ba``."""
+        return Transform(self.rotation.T, -_product(self.rotation.T, self.translation))
+
+    def apply(self, point: Vector) -> Array:
+        """Coordinates in a of a point given in b: rotated and translated.
+
+        Args:
+            point: coordinates in b.
+        """
+        return self.rotate(point) + self.translation
+
+    def rotate(self, vector: Vector) -> Array:
+        """Components in a of a free vector (velocity, force, axis) given in b: rotated only.
+
+        Args:
+            vector: components in b.
+        """
+        return _product(self.rotation, asarray(vector))
+
+    def homogeneous(self) -> Array:
+        """The 4x4 matrix ``[[R, p], [0, 1]]``."""
+        rows = [[*row, p] for row, p in zip(self.rotation.tolist(), self.translation.tolist())]
+        return asarray([*rows, [0, 0, 0, 1]])
+
+    def __eq__(self, other: object) -> bool:
+        """Exact equality, entry by entry; expressions are compared as written."""
+        if not isinstance(other, Transform):
+            return NotImplemented
+        return all(_same(x, y) for x, y in zip(self._entries(), other._entries()))
+
+    def __hash__(self) -> int:
+        return hash(self._entries())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Transform, (self.rotation, self.translation)
+
+    def __repr__(self) -> str:
+        rows = ", ".join("[" + ", ".join(map(_text, row)) + "]" for row in self.rotation.tolist())
+        return (
+            f"Transform(rotation=[{rows}], translation=[{', '.join(map(_text, self.translation.tolist()))}])"
+        )
+
+    def _entries(self) -> tuple[Any, ...]:
+        return (*self.rotation.flat, *self.translation.flat)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """``a @ b``, where the zeros and ones of a numeric factor stay exact in the company of symbols."""
+    if a.dtype == object or b.dtype == object:
+        return exact(a) @ exact(b)
+    return a @ b
+
+
+def _same(x: Any, y: Any) -> bool:
+    # The comparison of two traced scalars is itself a traced scalar: only a plain True counts.
+    equal = x == y
+    return x is y or (isinstance(equal, (bool, np.bool_)) and bool(equal))
+
+
+def _text(x: Any) -> str:
+    return f"{x:.6g}" if isinstance(x, float) else str(x)

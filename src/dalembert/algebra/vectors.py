@@ -1,0 +1,117 @@
+"""Vectors and second-order tensors of 3-D space, written out component by component.
+
+The operators follow THESIS chapter 3: ``dual`` is the tilde (3.3.31), ``vect`` the vector invariant (3.3.27),
+``double_dot`` the inner product of tensors (3.2.34). A vector is an array of three scalars, a tensor a 3x3
+array; both are components in one frame that all arguments share. Nothing multiplies by a literal zero or
+one, so the cost of tracing a function is the cost of the mathematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import Array, Scalar, asarray, is_number, sqrt
+from dalembert.errors import ArgumentError, SingularityError
+
+Vector = Array | Sequence[Scalar]
+"""Three scalars: an array, list or tuple."""
+
+
+def components(u: Vector, count: int = 3) -> list[Any]:
+    """The entries of a vector as plain Python scalars.
+
+    Args:
+        u: array, list or tuple of scalars.
+        count: how many entries it must have.
+    """
+    entries = u.tolist() if isinstance(u, np.ndarray) else list(u)
+    if len(entries) != count or (isinstance(u, np.ndarray) and u.ndim != 1):
+        raise ArgumentError(f"expected a vector of {count} scalars, got shape {np.shape(u)}: {u!r}")
+    return entries
+
+
+def cross(a: Vector, b: Vector) -> Array:
+    """Vector product ``a x b``. 6 multiplications, 3 additions."""
+    a1, a2, a3 = components(a)
+    b1, b2, b3 = components(b)
+    return asarray([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    """Scalar product ``a . b`` of three components; no conjugation, so it is analytic in both arguments."""
+    a1, a2, a3 = components(a)
+    b1, b2, b3 = components(b)
+    return a1 * b1 + a2 * b2 + a3 * b3
+
+
+def norm(u: Vector) -> Scalar:
+    """Euclidean length ``sqrt(u . u)``; analytic, so complex arguments give complex lengths."""
+    return sqrt(dot(u, u))
+
+
+def unit(u: Vector) -> Array:
+    """``u`` divided by its length.
+
+    Args:
+        u: a vector; if it consists of numbers it must not be zero.
+    """
+    entries = components(u)
+    # Scaling by the largest entry keeps the squares of numbers away from overflow and underflow.
+    if all(is_number(x) for x in entries):
+        scale = max(abs(x) for x in entries)
+        if not 0 < scale < np.inf:
+            raise SingularityError(
+                f"the vector {entries} has no direction: its length must be positive and finite"
+            )
+        entries = [x / scale for x in entries]
+    length = norm(entries)
+    return asarray([x / length for x in entries])
+
+
+def dual(u: Vector) -> Array:
+    """Right dual (tilde) ``u~`` of a vector: the skew tensor with ``u~ v = u x v``. (3.3.31)"""
+    u1, u2, u3 = components(u)
+    return asarray([[0, -u3, u2], [u3, 0, -u1], [-u2, u1, 0]])
+
+
+def left_dual(u: Vector) -> Array:
+    """Left dual (bar) of a vector, ``ubar = u~^T = -u~``. (3.3.34)"""
+    u1, u2, u3 = components(u)
+    return asarray([[0, u3, -u2], [-u3, 0, u1], [u2, -u1, 0]])
+
+
+def undual(s: Array) -> Array:
+    """The vector ``u`` of ``s = u~``. Reads three entries; ``s`` is not checked to be skew. (3.3.33)"""
+    return asarray([s[2, 1], s[0, 2], s[1, 0]])
+
+
+def vect(t: Array) -> Array:
+    """Vector invariant of any tensor: the dual vector of its skew part. (3.3.27)"""
+    return asarray([(t[2, 1] - t[1, 2]) / 2, (t[0, 2] - t[2, 0]) / 2, (t[1, 0] - t[0, 1]) / 2])
+
+
+def dyad(u: Vector, v: Vector) -> Array:
+    """Tensor product ``u v^T``. 9 multiplications."""
+    u_entries, v_entries = components(u), components(v)
+    return asarray([[x * y for y in v_entries] for x in u_entries])
+
+
+def trace(t: Array) -> Scalar:
+    """Sum of the diagonal of a square matrix of any size."""
+    total = t[0, 0]
+    for k in range(1, t.shape[0]):
+        total = total + t[k, k]
+    return total
+
+
+def double_dot(t: Array, s: Array) -> Scalar:
+    """Inner product ``T : S = tr(T S)`` of two square matrices, without forming their product. (3.2.34)"""
+    return np.add.reduce(np.ravel(t * s.T))
+
+
+def norm_frobenius(t: Array) -> Scalar:
+    """Frobenius norm ``sqrt(T : T^T)``; analytic, like :func:`norm`. (3.2.35)"""
+    return sqrt(double_dot(t, t.T))
