@@ -1,1 +1,12 @@
+"""What a mechanism is. Frozen data; knows nothing of algorithms."""
 
+from dalembert.model.body import WORLD, Body, Frame, Shape
+from dalembert.model.constraint import Constraint, Force
+from dalembert.model.inertia import Inertia
+from dalembert.model.joint import Joint, Limits, Mimic
+from dalembert.model.mechanism import Mechanism
+from dalembert.model.tree import Link, Tree
+
+__all__ = [
+    "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits", "Link", "Mechanism", "Mimic", "Shape", "Tree",
+]  # fmt: skip

@@ -1,0 +1,253 @@
+"""Where everything is and how it moves: poses, velocities, accelerations, Jacobians (THESIS 2.2, 4.2).
+
+Every function takes a mechanism and plain vectors of scalars of any kind. Quantities of a *frame* are named by the
+frame's (or body's) name. Axes are said by the argument ``axes``: ``"world"`` or ``"body"``; the point is the frame's
+origin unless ``point`` (components in the frame) says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.transform import Transform
+from dalembert.algebra.vectors import cross
+from dalembert.errors import ArgumentError
+from dalembert.model import WORLD, Mechanism, Tree
+
+
+def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
+    """The given vectors as arrays, or an ArgumentError that names the one with the wrong length.
+
+    Args:
+        mechanism: gives the lengths: ``q`` has nq entries, all others nv.
+        vectors: name = value.
+    """
+    arrays = []
+    for name, value in vectors.items():
+        array = scalar.asarray(value)
+        size = mechanism.nq if name.startswith("q") else mechanism.nv
+        if array.shape != (size,):
+            raise ArgumentError(
+                f"{name} has shape {array.shape}, but {mechanism.name!r} needs ({size},): "
+                f"nq = {mechanism.nq}, nv = {mechanism.nv}"
+            )
+        arrays.append(array)
+    return arrays
+
+
+def link_poses(tree: Tree, q: Sequence[Scalar]) -> list[Transform]:
+    """Pose of every link in the world: W_i = W_{i-1} A_i and the absolute position of its origin (2.2)."""
+    poses: list[Transform] = []
+    for link in tree.links:
+        step = Transform(link.rotation(q), link.translation(q))
+        poses.append(poses[link.parent] @ step if link.parent >= 0 else step)
+    return poses
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Pose, velocity and acceleration of a frame.
+
+    Args:
+        pose: frame in the world.
+        angular_velocity: in the axes asked for.
+        linear_velocity: of the point asked for, in those axes.
+        angular_acceleration: derivative of the angular velocity vector, in those axes.
+        linear_acceleration: second derivative of the point's world position, in those axes; without gravity.
+    """
+
+    pose: Transform
+    angular_velocity: Array
+    linear_velocity: Array
+    angular_acceleration: Array
+    linear_acceleration: Array
+
+
+def poses(mechanism: Mechanism, q: Any) -> dict[str, Transform]:
+    """Pose in the world of every body and extra frame, by name."""
+    (q,) = checked(mechanism, q=q)
+    links = link_poses(mechanism.tree, q)
+    found = {WORLD: Transform.identity()}
+    for body, (carrier, at) in mechanism.tree.carriers.items():
+        found[body] = links[carrier] @ at if carrier >= 0 else at
+    for frame in mechanism.frames:
+        found[frame.name] = found[frame.body] @ frame.placement
+    return found
+
+
+def pose(mechanism: Mechanism, q: Any, frame: str) -> Transform:
+    """Pose of one frame in the world."""
+    (q,) = checked(mechanism, q=q)
+    carrier, at = frame_on_link(mechanism, frame)
+    placed = at
+    while carrier >= 0:
+        link = mechanism.tree.links[carrier]
+        placed = Transform(link.rotation(q), link.translation(q)) @ placed
+        carrier = link.parent
+    return placed
+
+
+def frame_on_link(mechanism: Mechanism, frame: str) -> tuple[int, Transform]:
+    """The link that carries a frame (-1: the ground) and the frame's place in that link."""
+    found = mechanism.frame(frame)
+    carrier, at = mechanism.tree.carriers[found.body]
+    return (carrier, at) if found.name == found.body else (carrier, at @ found.placement)
+
+
+def jacobian(
+    mechanism: Mechanism, q: Any, frame: str, *, point: Any = (0, 0, 0), axes: str = "world"
+) -> tuple[Array, Array]:
+    """Geometric Jacobians (J_R, J_T): angular velocity = J_R v, velocity of the point = J_T v.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        frame: name of a frame or body.
+        point: the point whose velocity is meant, components in the frame.
+        axes: ``"world"`` or ``"body"``: in which axes both results are expressed.
+    """
+    (q,) = checked(mechanism, q=q)
+    JR, JT, R = _jacobian_world(mechanism, q, frame, point)
+    return _in_axes(axes, R, JR, JT)
+
+
+def _jacobian_world(mechanism: Mechanism, q: Array, frame: str, point: Any) -> tuple[Array, Array, Array]:
+    tree = mechanism.tree
+    carrier, at = frame_on_link(mechanism, frame)
+    places = _ancestor_poses(tree, q, carrier)
+    placed = places[carrier] @ at if carrier >= 0 else at
+    p = placed.apply(scalar.asarray(point))
+    JR: Any = [[0] * tree.nv for _ in range(3)]
+    JT: Any = [[0] * tree.nv for _ in range(3)]
+    for i in tree.ancestors[carrier] if carrier >= 0 else ():
+        link = tree.links[i]
+        W, o = places[i].rotation, places[i].translation
+        for k in range(link.nv):
+            zw, zv = W @ link.Zw[:, k], W @ link.Zv[:, k]
+            column = cross(zw, p - o) + zv if link.rotates else zv
+            for row in range(3):
+                JR[row][link.v + k] = JR[row][link.v + k] + link.gain * zw[row]
+                JT[row][link.v + k] = JT[row][link.v + k] + link.gain * column[row]
+    shape = (3, tree.nv)
+    return scalar.asarray(JR).reshape(shape), scalar.asarray(JT).reshape(shape), placed.rotation
+
+
+def _ancestor_poses(tree: Tree, q: Array, carrier: int) -> dict[int, Transform]:
+    places: dict[int, Transform] = {}
+    for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
+        link = tree.links[i]
+        step = Transform(link.rotation(q), link.translation(q))
+        places[i] = places[link.parent] @ step if link.parent >= 0 else step
+    return places
+
+
+def _in_axes(axes: str, R: Array, *world: Array) -> tuple[Array, ...]:
+    if axes == "world":
+        return world
+    if axes == "body":
+        return tuple(R.T @ x for x in world)
+    raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
+
+
+def motion(
+    mechanism: Mechanism, q: Any, v: Any, a: Any, frame: str, *, point: Any = (0, 0, 0), axes: str = "world"
+) -> Motion:
+    """Pose, velocity and acceleration of a frame by the outward recursion (4.2.15)-(4.2.24).
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        v: velocities.
+        a: accelerations, the time derivative of v.
+        frame: name of a frame or body.
+        point: the point whose velocity and acceleration are meant, components in the frame.
+        axes: ``"world"`` or ``"body"``: in which axes the results are expressed.
+    """
+    q, v, a = checked(mechanism, q=q, v=v, a=a)
+    tree = mechanism.tree
+    carrier, at = frame_on_link(mechanism, frame)
+    placed = Transform.identity()
+    w = wd = sd = sdd = scalar.zeros(3)
+    for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
+        link = tree.links[i]
+        A, s = link.rotation(q), link.translation(q)
+        rate, acceleration = tree.speed(link, v), tree.speed(link, a)
+        turn, slide = link.Zw @ rate, link.Zv @ rate
+        # All in the link's own axes; w still belongs to the parent on the right-hand sides.
+        sd, sdd = A.T @ (sd + cross(w, s)), A.T @ (sdd + cross(wd, s) + cross(w, cross(w, s)))
+        w, wd = A.T @ w, A.T @ wd
+        sd, sdd = sd + slide, sdd + 2 * cross(w, slide) + link.Zv @ acceleration
+        w, wd = w + turn, wd + cross(w, turn) + link.Zw @ acceleration
+        placed = placed @ Transform(A, s)
+    r = at.apply(scalar.asarray(point))
+    sd, sdd = sd + cross(w, r), sdd + cross(wd, r) + cross(w, cross(w, r))
+    R = placed.rotation if axes == "world" else at.rotation.T
+    if axes not in ("world", "body"):
+        raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
+    return Motion(placed @ at, R @ w, R @ sd, R @ wd, R @ sdd)
+
+
+def jacobian_rate(
+    mechanism: Mechanism, q: Any, v: Any, frame: str, *, point: Any = (0, 0, 0), axes: str = "world"
+) -> tuple[Array, Array]:
+    """Time derivatives of the Jacobians of :func:`jacobian`, for the same frame, point and axes.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        v: velocities.
+        frame: name of a frame or body.
+        point: the point, components in the frame.
+        axes: in which axes the Jacobian that is differentiated is expressed.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    tree = mechanism.tree
+    carrier, at = frame_on_link(mechanism, frame)
+    places = _ancestor_poses(tree, q, carrier)
+    JR, JT, R = _jacobian_world(mechanism, q, frame, point)
+    w, pd = JR @ v, JT @ v
+    p = (places[carrier] @ at if carrier >= 0 else at).apply(scalar.asarray(point))
+    JRd: Any = [[0] * tree.nv for _ in range(3)]
+    JTd: Any = [[0] * tree.nv for _ in range(3)]
+    wi = scalar.zeros(3)
+    od = scalar.zeros(3)
+    before = scalar.zeros(3)
+    for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
+        link = tree.links[i]
+        W, o = places[i].rotation, places[i].translation
+        rate = tree.speed(link, v)
+        od = od + cross(wi, o - before) + W @ (link.Zv @ rate)
+        wi = wi + W @ (link.Zw @ rate)
+        before = o
+        for k in range(link.nv):
+            zw, zv = W @ link.Zw[:, k], W @ link.Zv[:, k]
+            zwd, zvd = cross(wi, zw), cross(wi, zv)  # the columns turn with the link
+            column = cross(zwd, p - o) + cross(zw, pd - od) + zvd if link.rotates else zvd
+            for row in range(3):
+                JRd[row][link.v + k] = JRd[row][link.v + k] + link.gain * zwd[row]
+                JTd[row][link.v + k] = JTd[row][link.v + k] + link.gain * column[row]
+    shape = (3, tree.nv)
+    JRd, JTd = scalar.asarray(JRd).reshape(shape), scalar.asarray(JTd).reshape(shape)
+    if axes == "body":  # d/dt (R^T J) = R^T (Jdot - w x J)
+        turn_R = scalar.stack([cross(w, JR[:, k]) for k in range(tree.nv)]).T if tree.nv else JR
+        turn_T = scalar.stack([cross(w, JT[:, k]) for k in range(tree.nv)]).T if tree.nv else JT
+        return R.T @ (JRd - turn_R), R.T @ (JTd - turn_T)
+    return _in_axes(axes, R, JRd, JTd)  # type: ignore[return-value]
+
+
+def center_of_mass(mechanism: Mechanism, q: Any) -> Array:
+    """Centre of mass of the moving links, world axes. Bodies fixed to the ground do not count."""
+    (q,) = checked(mechanism, q=q)
+    total, moment = 0, scalar.zeros(3)
+    for link, place in zip(mechanism.tree.links, link_poses(mechanism.tree, q)):
+        if scalar.is_zero(link.inertia.mass):
+            continue
+        total = total + link.inertia.mass
+        moment = moment + link.inertia.mass * place.apply(link.inertia.center)
+    if scalar.is_zero(total):
+        raise ArgumentError(f"{mechanism.name!r} has no moving mass, so it has no centre of mass")
+    return moment / total

@@ -1,0 +1,139 @@
+"""Mass, centre of mass and inertia tensor of one rigid body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.model.record import Record, check_scalar, frozen_array
+
+
+def _parallel(mass: Scalar, r: Array) -> Array:
+    """m (r.r 1 - r r^T), the parallel-axes term (4.3.9)."""
+    x, y, z = r
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return mass * scalar.stack([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia(Record):
+    """Mass distribution of a rigid body, in the axes and from the origin of its own frame.
+
+    Args:
+        mass: mass in kg.
+        center: centre of mass in body axes, m.
+        tensor: 3 x 3 inertia tensor about the *centre of mass*, body axes, kg m^2 (tensor entries: the off-diagonal
+            ones are minus the products of inertia).
+    """
+
+    mass: Scalar = 0
+    center: Array = field(default_factory=lambda: np.zeros(3))
+    tensor: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", check_scalar(self.mass, "mass"))
+        object.__setattr__(self, "center", frozen_array(self.center, (3,), "centre of mass"))
+        object.__setattr__(self, "tensor", frozen_array(self.tensor, (3, 3), "inertia tensor"))
+
+    # ------------------------------------------------------------------------------------------ other ways to say it
+
+    @classmethod
+    def about_origin(cls, mass: Scalar, first_moment: Any, tensor: Any) -> Inertia:
+        """From mass, first moment ``m c`` and inertia tensor about the frame origin.
+
+        Args:
+            mass: mass in kg; must not be zero unless the first moment is.
+            first_moment: mass times centre of mass, kg m.
+            tensor: 3 x 3 inertia tensor about the origin, kg m^2.
+        """
+        first_moment, tensor = scalar.asarray(first_moment), scalar.asarray(tensor)
+        if scalar.is_zero(mass):
+            return cls(mass, np.zeros(3), tensor)
+        center = first_moment / mass
+        return cls(mass, center, tensor - _parallel(mass, center))
+
+    @classmethod
+    def from_parameters(cls, parameters: Any) -> Inertia:
+        """From the ten parameters that dynamics is linear in; see :attr:`parameters`."""
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = parameters
+        return cls.about_origin(m, [hx, hy, hz], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @classmethod
+    def sphere(cls, mass: Scalar, radius: Scalar, center: Any = (0, 0, 0)) -> Inertia:
+        """Solid homogeneous sphere."""
+        i = 2 * mass * radius**2 / 5
+        return cls(mass, center, [[i, 0, 0], [0, i, 0], [0, 0, i]])
+
+    @classmethod
+    def box(cls, mass: Scalar, size: Any, center: Any = (0, 0, 0)) -> Inertia:
+        """Solid homogeneous box with edge lengths ``size`` along the body axes."""
+        x, y, z = (s**2 for s in size)
+        return cls(
+            mass,
+            center,
+            [[mass * (y + z) / 12, 0, 0], [0, mass * (x + z) / 12, 0], [0, 0, mass * (x + y) / 12]],
+        )
+
+    @classmethod
+    def cylinder(cls, mass: Scalar, radius: Scalar, length: Scalar, center: Any = (0, 0, 0)) -> Inertia:
+        """Solid homogeneous cylinder along body z."""
+        across = mass * (3 * radius**2 + length**2) / 12
+        return cls(mass, center, [[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]])
+
+    @classmethod
+    def point(cls, mass: Scalar, center: Any = (0, 0, 0)) -> Inertia:
+        """Point mass."""
+        return cls(mass, center)
+
+    # ------------------------------------------------------------------------------------------------- derived views
+
+    @property
+    def first_moment(self) -> Array:
+        """Mass times centre of mass, kg m."""
+        return self.mass * self.center
+
+    @property
+    def tensor_about_origin(self) -> Array:
+        """Inertia tensor about the frame origin, kg m^2."""
+        return self.tensor + _parallel(self.mass, self.center)
+
+    @property
+    def parameters(self) -> Array:
+        """``[m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz]``, moments about the origin: dynamics is linear in these."""
+        i = self.tensor_about_origin
+        return scalar.asarray([self.mass, *self.first_moment, i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]])
+
+    @property
+    def is_zero(self) -> bool:
+        """True if there is certainly no mass and no rotational inertia."""
+        return scalar.is_zero(self.mass) and all(scalar.is_zero(x) for x in self.tensor.flat)
+
+    def moved(self, rotation: Array, translation: Array) -> Inertia:
+        """The same matter seen from a parent frame.
+
+        Args:
+            rotation: maps this frame's components to the parent's.
+            translation: origin of this frame in the parent.
+        """
+        return Inertia(self.mass, translation + rotation @ self.center, rotation @ self.tensor @ rotation.T)
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Both bodies welded together; both must be expressed in the same frame."""
+        if self.is_zero:
+            return other
+        if other.is_zero:
+            return self
+        return Inertia.about_origin(
+            self.mass + other.mass,
+            self.first_moment + other.first_moment,
+            self.tensor_about_origin + other.tensor_about_origin,
+        )
+
+    def __repr__(self) -> str:
+        i = self.tensor
+        moments = ", ".join(f"{x:.6g}" if scalar.is_number(x) else str(x) for x in (i[0, 0], i[1, 1], i[2, 2]))
+        return f"Inertia(mass={self.mass}, center={self.center.tolist()}, principal-axis entries=({moments}))"

@@ -1,0 +1,195 @@
+"""Joints: what they are called, what they carry, and of which elementary joints they consist."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ModelError
+from dalembert.model.record import Record, check_scalar, frozen_array
+
+KINDS = {
+    "fixed": "no motion",
+    "revolute": "rotation about the axis; q = angle",
+    "continuous": "as revolute, without limits",
+    "prismatic": "translation along the axis; q = distance",
+    "helical": "screw along the axis, pitch in metres per radian; q = angle",
+    "cylindrical": "rotation about and translation along the axis; q = [angle, distance]",
+    "universal": "rotation about the axis, then about the moved second axis; q = [angle, angle]",
+    "planar": "motion in the plane normal to the axis; q = [x, y, angle]",
+    "spherical": "any rotation; q = quaternion [x, y, z, w], v = angular velocity in child axes",
+    "free": "any motion; q = [x, y, z, quaternion x, y, z, w], v = [linear in parent axes; angular in child axes]",
+}
+"""Every kind of joint with its coordinates."""
+
+SIZES = {
+    "fixed": (0, 0), "revolute": (1, 1), "continuous": (1, 1), "prismatic": (1, 1), "helical": (1, 1),
+    "cylindrical": (2, 2), "universal": (2, 2), "planar": (3, 3), "spherical": (4, 3), "free": (7, 6),
+}  # fmt: skip
+"""(nq, nv) of every kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limits(Record):
+    """Range of a one-degree joint; data only, never enforced by the algorithms.
+
+    Args:
+        lower: smallest position.
+        upper: largest position.
+        velocity: largest speed.
+        effort: largest force or torque.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Mimic(Record):
+    """Gear coupling: this joint's position is ``multiplier * q[joint] + offset``; it has no coordinate of its own.
+
+    Args:
+        joint: name of the leading joint.
+        multiplier: gear ratio.
+        offset: position when the leading joint is at zero.
+    """
+
+    joint: str
+    multiplier: Scalar = 1
+    offset: Scalar = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(Record):
+    """A joint between a parent and a child body; the child's frame is the joint frame after the motion.
+
+    Args:
+        name: unique among the joints.
+        kind: one of :data:`KINDS`.
+        parent: name of the parent body; ``"world"`` is the ground.
+        child: name of the child body.
+        placement: joint frame in the parent's frame, at zero position.
+        axis: unit vector in the joint frame (normal of the plane for ``planar``).
+        axis2: second axis of a ``universal`` joint, in the frame moved by the first.
+        pitch: advance per radian of a ``helical`` joint, m/rad.
+        limits: range, data only.
+        damping: viscous coefficient, data only unless asked for by name.
+        friction: Coulomb friction, data only unless asked for by name.
+        armature: rotor inertia reflected to the joint, data only unless asked for by name.
+        mimic: gear coupling to another joint.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    placement: Transform = field(default_factory=Transform.identity)
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    axis2: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    pitch: Scalar = 0
+    limits: Limits = field(default_factory=Limits)
+    damping: Scalar = 0
+    friction: Scalar = 0
+    armature: Scalar = 0
+    mimic: Mimic | None = None
+
+    def __post_init__(self) -> None:
+        where = f"joint {self.name!r}"
+        if self.kind not in KINDS:
+            raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(KINDS)}")
+        object.__setattr__(self, "axis", frozen_array(self.axis, (3,), f"{where}, axis"))
+        object.__setattr__(self, "axis2", frozen_array(self.axis2, (3,), f"{where}, axis2"))
+        for name in ("pitch", "damping", "friction", "armature"):
+            object.__setattr__(self, name, check_scalar(getattr(self, name), f"{where}, {name}"))
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates this joint adds to ``q``."""
+        return 0 if self.mimic else SIZES[self.kind][0]
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities this joint adds to ``v``."""
+        return 0 if self.mimic else SIZES[self.kind][1]
+
+    def elementary(self) -> list[Elementary]:
+        """The elementary joints in series, from parent to child, that make up this joint."""
+        one = Elementary
+        match self.kind:
+            case "revolute" | "continuous":
+                return [one("revolute", self.axis)]
+            case "prismatic":
+                return [one("prismatic", self.axis)]
+            case "helical":
+                return [one("helical", self.axis, self.pitch)]
+            case "cylindrical":
+                return [one("revolute", self.axis), one("prismatic", self.axis)]
+            case "universal":
+                return [one("revolute", self.axis), one("revolute", self.axis2)]
+            case "planar":
+                x, y = plane_axes(self.axis)
+                return [one("prismatic", x), one("prismatic", y), one("revolute", self.axis)]
+            case "spherical":
+                return [one("spherical", self.axis)]
+            case "free":
+                return [*(one("prismatic", e) for e in np.eye(3)), one("spherical", self.axis)]
+        return []
+
+
+@dataclass(frozen=True)
+class Elementary:
+    """One of the four joints every other joint is made of: revolute, prismatic, helical or spherical."""
+
+    kind: str
+    axis: Array
+    pitch: Scalar = 0
+
+
+def plane_axes(normal: Array) -> tuple[Array, Array]:
+    """Two unit vectors that span the plane normal to ``normal``: (x, y) for z, (y, z) for x, (z, x) for y.
+
+    For any other normal, the x and y axes turned with z by the shortest rotation.
+    """
+    for k in range(3):
+        others = (normal[(k + 1) % 3], normal[(k + 2) % 3])
+        if all(scalar.is_zero(x) for x in others) and scalar.is_number(normal[k]) and normal[k] > 0:
+            e = np.eye(3)
+            return e[(k + 1) % 3], e[(k + 2) % 3]
+    x, y, z = normal
+    if scalar.is_number(z) and z <= -1 + 1e-9:
+        return np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    h = 1 / (1 + z)
+    return (
+        scalar.asarray([1 - h * x * x, -h * x * y, -x]),
+        scalar.asarray([-h * x * y, 1 - h * y * y, -y]),
+    )
+
+
+def rotation_about(axis: Array, q: Scalar) -> Array:
+    """Rotation by the angle ``q`` about a unit axis (3.3.40); zeros and ones of coordinate axes stay exact."""
+    c, s = scalar.cos(q), scalar.sin(q)
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        sign = axis[k]
+        if scalar.is_zero(axis[i]) and scalar.is_zero(axis[j]) and scalar.is_number(sign) and abs(sign) == 1:
+            R: Any = [[0, 0, 0], [0, 0, 0], [0, 0, 0]]
+            R[k][k], R[i][i], R[j][j] = 1, c, c
+            R[i][j], R[j][i] = (-s, s) if sign > 0 else (s, -s)
+            return scalar.asarray(R)
+    x, y, z = axis
+    C = 1 - c
+    return scalar.asarray(
+        [
+            [c + C * x * x, C * x * y - s * z, C * x * z + s * y],
+            [C * x * y + s * z, c + C * y * y, C * y * z - s * x],
+            [C * x * z - s * y, C * y * z + s * x, c + C * z * z],
+        ]
+    )

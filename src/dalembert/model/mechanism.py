@@ -1,0 +1,245 @@
+"""The mechanism: a frozen tree of bodies and joints, with frames, forces, constraints and gravity."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ArgumentError
+from dalembert.model.body import WORLD, Body, Frame
+from dalembert.model.constraint import Constraint, Force
+from dalembert.model.inertia import Inertia
+from dalembert.model.joint import Joint
+from dalembert.model.record import Record, content, frozen_array
+from dalembert.model.tree import Link, Tree
+from dalembert.model.validation import check_physics, check_structure, depth_first, doubts
+
+Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism(Record):
+    """A rigid multibody system.
+
+    Bodies and joints are put in depth-first order, children in their order of appearance; that order fixes the
+    layout of ``q`` and ``v``. A mechanism that makes no sense raises :class:`~dalembert.errors.ValidationError` with
+    all its problems.
+
+    Args:
+        name: for display.
+        bodies: the moving (or fixed) bodies; the ground ``"world"`` is not among them.
+        joints: one for every body, with that body as child.
+        frames: extra named frames.
+        constraints: loop closures and couplings.
+        forces: passive force elements.
+        gravity: acceleration of free fall in world axes, m/s^2.
+        notes: what a reader or an operation assumed; printed with the mechanism.
+        strict: refuse inertias that no real body can have; if false they are only listed by ``problems()``.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    frames: tuple[Frame, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    forces: tuple[Force, ...] = ()
+    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    strict: bool = field(default=True, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("bodies", "joints", "frames", "constraints", "forces", "notes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
+        check_structure(self)
+        bodies, joints = depth_first(self.bodies, self.joints)
+        object.__setattr__(self, "bodies", bodies)
+        object.__setattr__(self, "joints", joints)
+        if self.strict:
+            check_physics(self)
+
+    # -------------------------------------------------------------------------------------------------------- sizes
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return sum(joint.nq for joint in self.joints)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities: the degrees of freedom of the tree."""
+        return sum(joint.nv for joint in self.joints)
+
+    @property
+    def mass(self) -> Any:
+        """Total mass of all bodies."""
+        return sum(body.inertia.mass for body in self.bodies)
+
+    @cached_property
+    def symbols(self) -> tuple[Any, ...]:
+        """The free symbols among the numbers, sorted by name; empty for a numeric mechanism."""
+        found: set[Any] = set()
+        for x in _scalars(content(self)):
+            if scalar.is_sympy(x):
+                found |= x.free_symbols
+        return tuple(sorted(found, key=lambda s: s.name))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything the dynamics depends on; shapes, notes and limits included."""
+        return hashlib.sha256(repr(content(self)).encode()).hexdigest()
+
+    # ------------------------------------------------------------------------------------------------------ look-ups
+
+    def body(self, name: str) -> Body:
+        """The body of that name."""
+        return _find(self.bodies, name, "body", self)
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name."""
+        return _find(self.joints, name, "joint", self)
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name; every body, and the world, is a frame too."""
+        if name == WORLD or any(body.name == name for body in self.bodies):
+            return Frame(name, name)
+        return _find((*self.frames, *(Frame(b.name, b.name) for b in self.bodies)), name, "frame", self)
+
+    def q_slice(self, joint: str) -> slice:
+        """Where the positions of a joint lie in ``q``; of a mimic joint, those of its leader."""
+        target = self.joint(joint)
+        return self._layout[0][target.mimic.joint if target.mimic else joint]
+
+    def v_slice(self, joint: str) -> slice:
+        """Where the velocities of a joint lie in ``v``; of a mimic joint, those of its leader."""
+        target = self.joint(joint)
+        return self._layout[1][target.mimic.joint if target.mimic else joint]
+
+    @cached_property
+    def _layout(self) -> tuple[dict[str, slice], dict[str, slice]]:
+        in_q, in_v, q, v = {}, {}, 0, 0
+        for joint in self.joints:
+            in_q[joint.name], in_v[joint.name] = slice(q, q + joint.nq), slice(v, v + joint.nv)
+            q, v = q + joint.nq, v + joint.nv
+        return in_q, in_v
+
+    # -------------------------------------------------------------------------------------------------------- states
+
+    @property
+    def neutral(self) -> Array:
+        """The position with all joints at zero and all quaternions at identity."""
+        q = np.zeros(self.nq)
+        for joint in self.joints:
+            if joint.kind in ("spherical", "free") and joint.nq:
+                q[self.q_slice(joint.name).stop - 1] = 1
+        return q
+
+    def random_state(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[Array, Array, Array]:
+        """Random ``q`` (unit quaternions; inside finite limits), ``v`` and ``a`` for tests and benchmarks.
+
+        Args:
+            rng: source of randomness.
+            batch: leading shape of the result.
+        """
+        q, v, a = (rng.normal(size=(*batch, n)) for n in (self.nq, self.nv, self.nv))
+        for joint in self.joints:
+            part = self.q_slice(joint.name)
+            if not joint.nq:
+                continue
+            if joint.kind in ("spherical", "free"):
+                eta = q[..., part.stop - 4 : part.stop]
+                eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
+            elif joint.nq == 1 and math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper):
+                q[..., part.start] = rng.uniform(joint.limits.lower, joint.limits.upper, size=batch)
+        return q, v, a
+
+    # ------------------------------------------------------------------------------------------- for the algorithms
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The mechanism as a tree of links with elementary joints; see :mod:`dalembert.model.tree`."""
+        links: list[Link] = []
+        welded: list[list[Inertia]] = []
+        carriers: dict[str, tuple[int, Transform]] = {WORLD: (-1, Transform.identity())}
+        for joint in self.joints:
+            carrier, frame = carriers[joint.parent]
+            at = frame @ joint.placement
+            leader = joint.mimic.joint if joint.mimic else joint.name
+            q, v = self._layout[0][leader].start, self._layout[1][leader].start
+            parts = joint.elementary()
+            for k, part in enumerate(parts):
+                last = k == len(parts) - 1
+                suffix = "" if len(parts) == 1 else f"/{k + 1}"
+                link = Link(
+                    name=joint.child if last else joint.child + suffix,
+                    parent=carrier,
+                    kind=part.kind,
+                    axis=part.axis,
+                    pitch=part.pitch,
+                    placement=at,
+                    q=q,
+                    v=v,
+                    gain=joint.mimic.multiplier if joint.mimic else 1,
+                    offset=joint.mimic.offset if joint.mimic else 0,
+                    inertia=Inertia(),
+                    joint=joint.name,
+                    coordinate=joint.name + suffix,
+                )
+                links.append(link)
+                welded.append([])
+                carrier, at = len(links) - 1, Transform.identity()
+                q, v = q + link.nq, v + link.nv
+            carriers[joint.child] = (carrier, at)
+            if carrier >= 0:
+                matter = self.body(joint.child).inertia
+                if not matter.is_zero:
+                    same = at == Transform.identity()
+                    welded[carrier].append(matter if same else matter.moved(at.rotation, at.translation))
+        for k, matters in enumerate(welded):
+            total = sum(matters[1:], matters[0]) if matters else Inertia()
+            object.__setattr__(links[k], "inertia", total)
+        return Tree(tuple(links), self.gravity, self.nq, self.nv, carriers)
+
+    # ------------------------------------------------------------------------------------------------------- display
+
+    def problems(self) -> tuple[str, ...]:
+        """Everything doubtful about the mechanism, also what a non-strict one tolerates."""
+        return tuple(doubts(self))
+
+    def __str__(self) -> str:
+        from dalembert.model.display import table
+
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"
+
+
+def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) -> Named:
+    names = []
+    for item in items:
+        if item.name == name:
+            return item
+        names.append(item.name)
+    import difflib
+
+    near = difflib.get_close_matches(str(name), names, n=3)
+    hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"it has {', '.join(names) or 'none'}"
+    raise ArgumentError(f"{mechanism.name!r} has no {what} {name!r}; {hint}")
+
+
+def _scalars(nested: Any) -> Iterable[Any]:
+    if isinstance(nested, tuple):
+        for x in nested:
+            yield from _scalars(x)
+    elif not isinstance(nested, (str, int, float)):
+        yield nested

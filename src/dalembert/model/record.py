@@ -1,0 +1,84 @@
+"""Frozen records whose fields may be small arrays of numbers or symbols."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.errors import ModelError
+
+
+def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """``value`` as a read-only array of scalars of the given shape, or a ModelError that names ``what``."""
+    try:
+        array = np.array(scalar.asarray(value))
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what}: expected {_shape_words(shape)}, got {value!r}") from error
+    if array.shape != shape:
+        raise ModelError(f"{what}: expected {_shape_words(shape)}, got an array of shape {array.shape}")
+    if array.dtype == object:
+        for x in array.flat:
+            check_scalar(x, what)
+        if all(scalar.is_number(x) for x in array.flat):
+            array = array.astype(float)
+    array.setflags(write=False)
+    return array
+
+
+def check_scalar(x: Any, what: str) -> Any:
+    """``x`` itself if it is a real number or a symbol, else a ModelError that names ``what``."""
+    if isinstance(x, (bool, str, bytes)) or x is None:
+        raise ModelError(f"{what}: expected a number or a symbol, got {x!r}")
+    if scalar.is_number(x):
+        if isinstance(x, (complex, np.complexfloating)):
+            raise ModelError(f"{what}: expected a real number, got {x!r}")
+        return x.item() if isinstance(x, np.number) else x
+    if scalar.is_sympy(x):
+        return exact_number(x)
+    if all(hasattr(x, name) for name in ("__add__", "__mul__", "__neg__")) and not isinstance(x, np.ndarray):
+        return x  # a traced scalar
+    raise ModelError(f"{what}: expected a number or a symbol, got {x!r}")
+
+
+def exact_number(x: Any) -> Any:
+    """SymPy floats and integers as Python numbers; everything else, exact constants included, as it is."""
+    if getattr(x, "is_Float", False):
+        return float(x)
+    if getattr(x, "is_Integer", False):
+        return int(x)
+    return x
+
+
+def _shape_words(shape: tuple[int, ...]) -> str:
+    return {(3,): "three numbers", (3, 3): "a 3 x 3 matrix"}.get(shape, f"an array of shape {shape}")
+
+
+def content(value: Any) -> Any:
+    """A hashable image of a field: arrays become nested tuples, records their own content."""
+    if isinstance(value, np.ndarray):
+        return ("array", value.shape, tuple(content(x) for x in value.ravel()))
+    if isinstance(value, np.number):
+        return value.item()
+    if isinstance(value, tuple):
+        return tuple(content(x) for x in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return (type(value).__name__, *(content(getattr(value, f.name)) for f in fields if f.compare))
+    return value
+
+
+class Record:
+    """Base of the model's dataclasses: equality, hash and ``replace`` that understand arrays."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and content(self) == content(other)
+
+    def __hash__(self) -> int:
+        return hash(content(self))
+
+    def replace(self, **changes: Any) -> Any:
+        """A copy with the given fields changed."""
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]

@@ -1,0 +1,185 @@
+"""The mechanism as algorithms see it: a tree of links with elementary joints.
+
+Fixed joints are gone (their bodies are welded to the link that carries them), joints of several degrees are split into
+elementary ones with massless links between them. Every link then moves relative to its parent by one of four joints -
+revolute, prismatic, helical, spherical - whose motion is a *constant* subspace in the child's axes: rotation columns
+``Zw`` and translation columns ``Zv``, so that
+
+    relative angular velocity = Zw v,      relative velocity of the origin = Zv v.
+
+For a revolute joint Zw is the axis and Zv zero (sigma = 1 of the THESIS), for a prismatic one the reverse (sigma = 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.quaternions import rotation_from_quaternion
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.transform import Transform
+from dalembert.model.inertia import Inertia
+from dalembert.model.joint import rotation_about
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link and the elementary joint that carries it.
+
+    Args:
+        name: body name, with ``/1``, ``/2``, ... for massless links inside a joint of several degrees.
+        parent: index of the parent link, -1 for the ground.
+        kind: ``revolute``, ``prismatic``, ``helical`` or ``spherical``.
+        axis: unit axis in the joint frame.
+        pitch: advance per radian of a helical joint.
+        placement: joint frame in the parent link's frame at zero position.
+        q: index of its first position coordinate.
+        v: index of its first velocity.
+        gain: multiplier of a mimic joint, else 1.
+        offset: offset of a mimic joint, else 0.
+        inertia: mass distribution in the link frame, welded bodies included.
+        joint: name of the joint of the mechanism.
+        coordinate: name of the coordinate, ``joint`` or ``joint/1``.
+    """
+
+    name: str
+    parent: int
+    kind: str
+    axis: Array
+    pitch: Scalar
+    placement: Transform
+    q: int
+    v: int
+    gain: Scalar
+    offset: Scalar
+    inertia: Inertia
+    joint: str
+    coordinate: str
+
+    @property
+    def nq(self) -> int:
+        return 4 if self.kind == "spherical" else 1
+
+    @property
+    def nv(self) -> int:
+        return 3 if self.kind == "spherical" else 1
+
+    @cached_property
+    def Zw(self) -> Array:
+        """Rotation columns of the joint in the link's own axes, 3 x nv."""
+        if self.kind == "spherical":
+            return scalar.identity(3)
+        return self.axis[:, None] if self.kind in ("revolute", "helical") else scalar.zeros(3, 1)
+
+    @cached_property
+    def Zv(self) -> Array:
+        """Translation columns of the joint in the link's own axes, 3 x nv."""
+        if self.kind == "prismatic":
+            return self.axis[:, None]
+        return (self.pitch * self.axis)[:, None] if self.kind == "helical" else scalar.zeros(3, self.nv)
+
+    @property
+    def rotates(self) -> bool:
+        """False for a prismatic joint."""
+        return self.kind != "prismatic"
+
+    @property
+    def translates(self) -> bool:
+        """True for prismatic and helical joints: the vector from the parent's origin varies."""
+        return self.kind in ("prismatic", "helical")
+
+    def position(self, q: Sequence[Scalar]) -> Array:
+        """This joint's own position, 1 or 4 numbers, out of the whole ``q``."""
+        if self.kind == "spherical":
+            return scalar.asarray([q[self.q + k] for k in range(4)])
+        return scalar.asarray([self.gain * q[self.q] + self.offset])
+
+    def rotation(self, q: Sequence[Scalar]) -> Array:
+        """A_i: maps components in the link's axes to the parent link's axes."""
+        R = self.placement.rotation
+        if self.kind == "prismatic":
+            return R
+        if self.kind == "spherical":
+            turn = rotation_from_quaternion(self.position(q))
+        else:
+            turn = rotation_about(self.axis, self.position(q)[0])
+        return R @ turn
+
+    def translation(self, q: Sequence[Scalar]) -> Array:
+        """s_{i-1,i}: from the parent's origin to the link's origin, in the parent link's axes."""
+        s = self.placement.translation
+        if self.kind == "prismatic":
+            return s + self.placement.rotation @ self.axis * self.position(q)[0]
+        if self.kind == "helical":
+            return s + self.placement.rotation @ self.axis * (self.pitch * self.position(q)[0])
+        return s
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Links in an order in which parents precede children.
+
+    Args:
+        links: the moving links.
+        gravity: acceleration of free fall in world axes.
+        nq: number of position coordinates.
+        nv: number of velocities.
+        carriers: for every body of the mechanism the link that carries it (-1: ground) and the body's frame in it.
+    """
+
+    links: tuple[Link, ...]
+    gravity: Array
+    nq: int
+    nv: int
+    carriers: dict[str, tuple[int, Transform]]
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Child links of every link."""
+        lists: list[list[int]] = [[] for _ in self.links]
+        for i, link in enumerate(self.links):
+            if link.parent >= 0:
+                lists[link.parent].append(i)
+        return tuple(tuple(c) for c in lists)
+
+    @cached_property
+    def ancestors(self) -> tuple[tuple[int, ...], ...]:
+        """For every link the links it hangs on, itself first, down to the base."""
+        chains: list[tuple[int, ...]] = []
+        for i, link in enumerate(self.links):
+            chains.append((i, *(chains[link.parent] if link.parent >= 0 else ())))
+        return tuple(chains)
+
+    @cached_property
+    def coupled(self) -> bool:
+        """True if some joint mimics another one, so that two links share a velocity."""
+        return len({link.v for link in self.links}) < len(self.links)
+
+    @cached_property
+    def support(self) -> Array:
+        """Boolean nv x nv: true where the inertia matrix can be different from zero."""
+        pattern = np.zeros((self.nv, self.nv), dtype=bool)
+        for i, link in enumerate(self.links):
+            for j in self.ancestors[i]:
+                above = self.links[j]
+                pattern[link.v : link.v + link.nv, above.v : above.v + above.nv] = True
+                pattern[above.v : above.v + above.nv, link.v : link.v + link.nv] = True
+        return pattern
+
+    def speed(self, link: Link, v: Sequence[Scalar]) -> Array:
+        """The link's own joint velocity (or acceleration, given accelerations) out of the whole vector."""
+        own = scalar.asarray([v[link.v + k] for k in range(link.nv)])
+        return own if link.gain == 1 else link.gain * own
+
+
+def gather(tree: Tree, parts: Sequence[Array]) -> Array:
+    """Generalised forces of the whole mechanism from each link's own; mimic joints add to their leader."""
+    total: list[Scalar] = [0] * tree.nv
+    for link, part in zip(tree.links, parts):
+        for k in range(link.nv):
+            total[link.v + k] = total[link.v + k] + (part[k] if link.gain == 1 else link.gain * part[k])
+    return scalar.asarray(total)

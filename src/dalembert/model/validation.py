@@ -1,0 +1,248 @@
+"""Does a mechanism make sense? All problems are collected and reported at once.
+
+*Errors* make a mechanism meaningless (names, tree structure, NaN, negative mass). *Doubts* are inertias no real body
+can have; a strict mechanism refuses them too, a file read without ``strict`` keeps them as notes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.errors import ValidationError
+from dalembert.model.body import WORLD, Body
+from dalembert.model.joint import Joint
+
+if TYPE_CHECKING:
+    from dalembert.model.mechanism import Mechanism
+
+ROUNDING = 1e-6
+"""Relative slack for inertias: files carry six or seven digits."""
+
+
+def check_structure(mechanism: Mechanism) -> None:
+    """Raise ValidationError with everything that makes the mechanism meaningless."""
+    errors = [*_names(mechanism), *_numbers(mechanism)]
+    if not errors:
+        errors = [*_structure(mechanism), *_references(mechanism), *_axes(mechanism)]
+    if errors:
+        raise ValidationError(f"mechanism {mechanism.name!r}", errors)
+
+
+def check_physics(mechanism: Mechanism) -> None:
+    """Raise ValidationError with every inertia that no real mechanism can have."""
+    found = doubts(mechanism)
+    if found:
+        raise ValidationError(f"mechanism {mechanism.name!r} (strict; pass strict=False to keep it as it is)", found)
+
+
+def doubts(mechanism: Mechanism) -> list[str]:
+    """Sentences about impossible inertias and, unless the mechanism has no mass at all, about massless ends."""
+    kinematic = all(body.inertia.is_zero for body in mechanism.bodies)
+    return [*_inertias(mechanism), *([] if kinematic else _massless_ends(mechanism))]
+
+
+def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
+    """Bodies and joints reordered depth first from the ground, children in their order of appearance."""
+    by_parent: dict[str, list[Joint]] = {}
+    for joint in joints:
+        by_parent.setdefault(joint.parent, []).append(joint)
+    by_name = {body.name: body for body in bodies}
+    ordered: list[Joint] = []
+    waiting = list(reversed(by_parent.get(WORLD, [])))
+    while waiting:
+        joint = waiting.pop()
+        ordered.append(joint)
+        waiting.extend(reversed(by_parent.get(joint.child, [])))
+    return tuple(by_name[joint.child] for joint in ordered), tuple(ordered)
+
+
+def _names(mechanism: Mechanism) -> list[str]:
+    problems = []
+    frames = [*mechanism.bodies, *mechanism.frames]
+    for what, items in (
+        ("body or frame", frames),
+        ("joint", mechanism.joints),
+        ("constraint", mechanism.constraints),
+        ("force", mechanism.forces),
+    ):
+        for item in items:
+            if not isinstance(item.name, str) or not item.name or not item.name.isprintable():
+                problems.append(f"{what} {item.name!r}: a name must be a printable, non-empty string")
+        counts = Counter(item.name for item in items)
+        problems += [
+            f"{what} name {name!r} is used {k} times; names must be unique" for name, k in counts.items() if k > 1
+        ]
+    if any(item.name == WORLD for item in frames):
+        problems.append(f"{WORLD!r} is the name of the ground; call the body something else")
+    return problems
+
+
+def _structure(mechanism: Mechanism) -> list[str]:
+    problems = []
+    known = {body.name for body in mechanism.bodies}
+    carriers = Counter(joint.child for joint in mechanism.joints)
+    for joint in mechanism.joints:
+        if joint.parent != WORLD and joint.parent not in known:
+            problems.append(f"joint {joint.name!r}: parent body {joint.parent!r} does not exist")
+        if joint.child not in known:
+            problems.append(f"joint {joint.name!r}: child body {joint.child!r} does not exist")
+        if joint.child == joint.parent:
+            problems.append(f"joint {joint.name!r} connects body {joint.child!r} to itself")
+    for body in mechanism.bodies:
+        if carriers[body.name] == 0:
+            problems.append(
+                f"body {body.name!r} is not attached: give it a joint, e.g. "
+                f"Joint('{body.name}_base', 'free' or 'fixed', parent='{WORLD}', child='{body.name}')"
+            )
+        if carriers[body.name] > 1:
+            names = ", ".join(repr(j.name) for j in mechanism.joints if j.child == body.name)
+            problems.append(
+                f"body {body.name!r} is the child of {carriers[body.name]} joints ({names}); keep one of them "
+                "and close the loop with a Constraint"
+            )
+    if not problems:
+        reached = {joint.child for joint in depth_first(mechanism.bodies, mechanism.joints)[1]}
+        cut_off = [body.name for body in mechanism.bodies if body.name not in reached]
+        if cut_off:
+            problems.append(f"bodies {', '.join(map(repr, cut_off))} form a loop that never reaches the ground")
+    return problems
+
+
+def _references(mechanism: Mechanism) -> list[str]:
+    problems = []
+    places = {WORLD, *(body.name for body in mechanism.bodies), *(frame.name for frame in mechanism.frames)}
+    joints = {joint.name: joint for joint in mechanism.joints}
+    for frame in mechanism.frames:
+        if frame.body != WORLD and frame.body not in {body.name for body in mechanism.bodies}:
+            problems.append(f"frame {frame.name!r}: body {frame.body!r} does not exist")
+    for item in (*mechanism.constraints, *mechanism.forces):
+        on_joints = item.kind in ("coupling", "joint-spring")
+        what = type(item).__name__.lower()
+        for end in (item.a, item.b):
+            if on_joints and end not in joints and end not in ("", WORLD):
+                problems.append(f"{what} {item.name!r}: joint {end!r} does not exist")
+            if not on_joints and end not in places:
+                problems.append(f"{what} {item.name!r}: body or frame {end!r} does not exist")
+    for joint in mechanism.joints:
+        if joint.mimic is None:
+            continue
+        leader = joints.get(joint.mimic.joint)
+        if leader is None:
+            problems.append(f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist")
+        elif leader.mimic is not None:
+            problems.append(
+                f"joint {joint.name!r} mimics {leader.name!r}, which is a mimic joint itself; name its leader"
+            )
+        elif leader.nv != 1 or joint.replace(mimic=None).nv != 1:
+            problems.append(f"joint {joint.name!r} cannot mimic {leader.name!r}: both must have one degree of freedom")
+    return problems
+
+
+def _numbers(mechanism: Mechanism) -> list[str]:
+    problems = []
+
+    def check(what: str, value: Any) -> None:
+        for x in np.asarray(value, dtype=object).flat:
+            if scalar.is_number(x) and not math.isfinite(x):
+                problems.append(f"{what} contains {x}")
+                return
+
+    check("gravity", mechanism.gravity)
+    for body in mechanism.bodies:
+        check(f"body {body.name!r}: mass", body.inertia.mass)
+        check(f"body {body.name!r}: centre of mass", body.inertia.center)
+        check(f"body {body.name!r}: inertia tensor", body.inertia.tensor)
+        if scalar.is_number(body.inertia.mass) and body.inertia.mass < 0:
+            problems.append(f"body {body.name!r}: mass {body.inertia.mass} kg is negative")
+    for joint in mechanism.joints:
+        check(f"joint {joint.name!r}: placement", joint.placement.rotation)
+        check(f"joint {joint.name!r}: placement", joint.placement.translation)
+        check(f"joint {joint.name!r}: axis", joint.axis)
+        for name in ("pitch", "damping", "friction", "armature"):
+            check(f"joint {joint.name!r}: {name}", getattr(joint, name))
+        for name in ("damping", "friction", "armature"):
+            value = getattr(joint, name)
+            if scalar.is_number(value) and value < 0:
+                problems.append(f"joint {joint.name!r}: {name} {value} is negative")
+        low, high = joint.limits.lower, joint.limits.upper
+        if math.isnan(low) or math.isnan(high) or low > high:
+            problems.append(f"joint {joint.name!r}: limits {low} .. {high} are not an interval")
+        if joint.mimic:
+            check(f"joint {joint.name!r}: mimic", [joint.mimic.multiplier, joint.mimic.offset])
+    return problems
+
+
+def _axes(mechanism: Mechanism) -> list[str]:
+    problems = []
+    for joint in mechanism.joints:
+        if joint.kind in ("fixed", "spherical", "free"):
+            continue
+        for name in ("axis", "axis2") if joint.kind == "universal" else ("axis",):
+            axis = getattr(joint, name)
+            if axis.dtype == object:
+                continue
+            length = float(np.linalg.norm(axis))
+            if abs(length - 1) > 1e-9:
+                problems.append(
+                    f"joint {joint.name!r}: {name} {axis.tolist()} has length {length:.6g}, not 1; "
+                    + ("it gives no direction" if length < 1e-9 else "divide it by its length")
+                )
+        if joint.kind == "universal" and joint.axis.dtype != object and joint.axis2.dtype != object:
+            sine = np.linalg.norm(np.cross(joint.axis, joint.axis2))
+            if not problems and sine < 1e-6:
+                problems.append(f"joint {joint.name!r}: the two axes of the universal joint are parallel")
+    for joint in mechanism.joints:
+        R = joint.placement.rotation
+        if R.dtype != object and (np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0):
+            problems.append(f"joint {joint.name!r}: the rotation of its placement is not a rotation matrix")
+    return problems
+
+
+def _inertias(mechanism: Mechanism) -> list[str]:
+    problems = []
+    for body in mechanism.bodies:
+        tensor, mass = body.inertia.tensor, body.inertia.mass
+        if tensor.dtype == object or not scalar.is_number(mass):
+            continue
+        where = f"body {body.name!r}"
+        if np.abs(tensor - tensor.T).max() > ROUNDING * max(np.abs(tensor).max(), 1e-300):
+            problems.append(f"{where}: the inertia tensor is not symmetric")
+            continue
+        moments = np.linalg.eigvalsh((tensor + tensor.T) / 2)
+        shown = ", ".join(f"{x:.6g}" for x in moments)
+        slack = ROUNDING * max(abs(moments[2]), 1e-300)
+        if moments[0] < -slack:
+            problems.append(f"{where}: the inertia tensor is not positive: principal moments {shown} kg m^2")
+        elif moments[0] + moments[1] < moments[2] - slack:
+            problems.append(
+                f"{where}: principal moments {shown} kg m^2 break the triangle inequality "
+                f"({moments[0]:.6g} + {moments[1]:.6g} < {moments[2]:.6g}): no body has them"
+            )
+        if mass == 0 and np.abs(moments).max() > 0:
+            problems.append(f"{where}: has rotational inertia but no mass")
+    return problems
+
+
+def _massless_ends(mechanism: Mechanism) -> list[str]:
+    """Moving links with nothing that has mass beyond them make the inertia matrix singular."""
+    problems = []
+    tree = mechanism.tree
+    heavy = [not link.inertia.is_zero for link in tree.links]
+    for i in reversed(range(len(tree.links))):
+        parent = tree.links[i].parent
+        if parent >= 0 and heavy[i]:
+            heavy[parent] = True
+    for link, has_mass in zip(tree.links, heavy):
+        joint = mechanism.joint(link.joint)
+        if not has_mass and scalar.is_zero(joint.armature) and joint.child == link.name:
+            problems.append(
+                f"joint {link.joint!r} moves nothing that has mass (body {link.name!r} and all beyond it): "
+                "the inertia matrix is singular and forward dynamics has no answer"
+            )
+    return problems
