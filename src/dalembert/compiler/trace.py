@@ -1,0 +1,130 @@
+"""From a Python function to a program: run it once on traced scalars and keep what the results need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .evaluate import evaluate, inline
+from .graph import Expr, Graph, Predicate
+from .program import Node, Port, Program
+
+__all__ = ["evaluate", "inline", "label", "program_of", "trace"]
+
+
+def trace(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    name: str | None = None,
+    outputs: str | Sequence[str] | None = None,
+) -> Program:
+    """The program of a function over scalars.
+
+    The function is called once. Two traces of the same function give the same program, in any process.
+
+    Args:
+        function: takes one object array of traced scalars per input, in order (one scalar for shape ``()``);
+            returns an array, a tuple of arrays, or a dict of arrays by name. Plain numbers among the elements
+            are constants.
+        inputs: shape of each input, by name.
+        name: of the program; by default that of the function.
+        outputs: names of what is returned, unless it is a dict; by default ``result``, or ``result_0`` ...
+    """
+    graph = Graph()
+    arrays = [graph.input(port, shape) for port, shape in inputs.items()]
+    returned = function(*arrays)
+    if name is None:
+        name = getattr(function, "__name__", "")
+        name = name if name.isidentifier() else "program"
+    return program_of(graph, _named(returned, outputs, name), name)
+
+
+def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") -> Program:
+    """The program that computes given expressions from the inputs of their graph.
+
+    Args:
+        graph: all of its inputs become inputs of the program, needed or not.
+        outputs: an array-like of expressions and numbers for each output, by name. A truth value counts as 1
+            or 0.
+        name: of the program.
+    """
+    ports, exprs = [], []
+    for port, value in outputs.items():
+        array = _object_array(value, f"{name}: output {port!r}")
+        ports.append(Port(port, array.shape))
+        exprs.append([_number(graph, x) for x in array.flat])
+    needed = bytearray(len(graph.nodes))
+    stack: list[Expr | Predicate] = [x for row in exprs for x in row]
+    while stack:
+        x = stack.pop()
+        if not needed[x.index]:
+            needed[x.index] = 1
+            if x.op != "input":
+                stack.extend(x.args)
+    place: dict[int, int] = {}
+    nodes: list[Node] = []
+    for x in graph.nodes:
+        if needed[x.index]:
+            place[x.index] = len(nodes)
+            args = x.args if x.op == "input" else tuple([place[a.index] for a in x.args])
+            nodes.append(Node(x.op, args, x.value))
+    return Program(
+        name=name,
+        inputs=tuple(graph.inputs),
+        outputs=tuple(ports),
+        nodes=tuple(nodes),
+        results=tuple(tuple(place[x.index] for x in row) for row in exprs),
+        labels={place[k]: text for k, text in sorted(graph.labels.items()) if k in place},
+    )
+
+
+def label(array: Any, name: str) -> Any:
+    """Name an intermediate result, for printing; returns it unchanged.
+
+    Args:
+        array: an expression, or an array of expressions and numbers, whose elements become ``name_0``,
+            ``name_1_2``...
+        name: the name; an element that has one already, a constant or an input keeps what it has.
+    """
+    if isinstance(array, Expr):
+        array.label(name)
+    elif isinstance(array, np.ndarray) and array.dtype == object:
+        for place, x in np.ndenumerate(array):
+            if isinstance(x, Expr):
+                x.label("_".join([name, *map(str, place)]))
+    return array
+
+
+def _named(returned: Any, names: str | Sequence[str] | None, program: str) -> dict[str, Any]:
+    if isinstance(returned, Mapping):
+        if names is not None:
+            raise ArgumentError(
+                f"{program} returns a dict, which names its outputs itself; leave out outputs={names!r}"
+            )
+        return dict(returned)
+    values = returned if isinstance(returned, tuple) else (returned,)
+    if names is None:
+        names = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
+    elif isinstance(names, str):
+        names = [names]
+    if len(names) != len(values) or len(set(names)) != len(names):
+        raise ArgumentError(
+            f"{program} returns {len(values)} arrays; outputs={list(names)!r} must be as many different names"
+        )
+    return dict(zip(names, values))
+
+
+def _object_array(value: Any, what: str) -> np.ndarray:
+    if value is None:
+        raise ArgumentError(f"{what} is None; the traced function must return arrays")
+    try:
+        return np.array(value, dtype=object)
+    except ValueError as error:
+        raise ArgumentError(f"{what} is no array: {error}") from None
+
+
+def _number(graph: Graph, x: Any) -> Expr:
+    return x.select(1, 0) if isinstance(x, Predicate) else graph.lift(x)
