@@ -163,3 +163,35 @@ def exact(x: Any) -> Array:
         integral = isinstance(entry, (float, np.floating)) and float(entry).is_integer()
         out[index] = int(entry) if integral else entry
     return out
+
+
+def product(a: Array, b: Array) -> Array:
+    """``a @ b`` for matrix-vector and matrix-matrix products over any scalars.
+
+    Numbers meet symbols exactly (``1.0`` becomes ``1``), and terms with a literal zero or one cost nothing.
+    """
+    if a.dtype != object and b.dtype != object:
+        return a @ b
+    if b.ndim == 1:
+        return asarray([_row_times(row, _plain(b)) for row in map(_plain, a)])
+    columns = [_plain(column) for column in b.T]
+    return asarray([[_row_times(row, column) for column in columns] for row in map(_plain, a)])
+
+
+def _plain(entries: Array) -> list[Scalar]:
+    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in entries.tolist()]
+
+
+def _row_times(row: list[Scalar], column: list[Scalar]) -> Scalar:
+    total: Scalar = None
+    for x, y in zip(row, column):
+        if (isinstance(x, int) and x == 0) or (isinstance(y, int) and y == 0):
+            continue
+        if isinstance(x, int) and x == 1:
+            term = y
+        elif isinstance(y, int) and y == 1:
+            term = x
+        else:
+            term = x * y
+        total = term if total is None else total + term
+    return 0 if total is None else total

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, exact
+from dalembert.algebra.scalar import Array, Scalar, asarray, product
 from dalembert.algebra.vectors import Vector, components
 from dalembert.errors import ArgumentError
 
@@ -126,12 +126,12 @@ class Transform:
         """Composition ``X_ac = X_ab @ X_bc``."""
         if not isinstance(other, Transform):
             return NotImplemented
-        rotation = _product(self.rotation, other.rotation)
-        return Transform(rotation, _product(self.rotation, other.translation) + self.translation)
+        rotation = product(self.rotation, other.rotation)
+        return Transform(rotation, product(self.rotation, other.translation) + self.translation)
 
     def inverse(self) -> Transform:
         """The pose of a in b, ``X_ba``."""
-        return Transform(self.rotation.T, -_product(self.rotation.T, self.translation))
+        return Transform(self.rotation.T, -product(self.rotation.T, self.translation))
 
     def apply(self, point: Vector) -> Array:
         """Coordinates in a of a point given in b: rotated and translated.
@@ -147,7 +147,7 @@ class Transform:
         Args:
             vector: components in b.
         """
-        return _product(self.rotation, asarray(vector))
+        return product(self.rotation, asarray(vector))
 
     def homogeneous(self) -> Array:
         """The 4x4 matrix ``[[R, p], [0, 1]]``."""
@@ -176,13 +176,6 @@ class Transform:
         return (*self.rotation.flat, *self.translation.flat)
 
 
-def _product(a: Array, b: Array) -> Array:
-    """``a @ b``, where the zeros and ones of a numeric factor stay exact in the company of symbols."""
-    if a.dtype == object or b.dtype == object:
-        return exact(a) @ exact(b)
-    return a @ b
-
-
 def _same(x: Any, y: Any) -> bool:
     # The comparison of two traced scalars is itself a traced scalar: only a plain True counts.
     equal = x == y
@@ -190,4 +183,4 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _text(x: Any) -> str:
-    return f"{x:.6g}" if isinstance(x, float) else str(x)
+    return f"{x + 0.0:.6g}" if isinstance(x, float) else str(x)  # adding zero turns -0 into 0

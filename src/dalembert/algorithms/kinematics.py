@@ -244,10 +244,8 @@ def center_of_mass(mechanism: Mechanism, q: Any) -> Array:
     (q,) = checked(mechanism, q=q)
     total, moment = 0, scalar.zeros(3)
     for link, place in zip(mechanism.tree.links, link_poses(mechanism.tree, q)):
-        if scalar.is_zero(link.inertia.mass):
-            continue
-        total = total + link.inertia.mass
-        moment = moment + link.inertia.mass * place.apply(link.inertia.center)
+        total = total + link.moments.mass
+        moment = moment + place.rotate(link.moments.first) + link.moments.mass * place.translation
     if scalar.is_zero(total):
         raise ArgumentError(f"{mechanism.name!r} has no moving mass, so it has no centre of mass")
     return moment / total

@@ -5,8 +5,9 @@ from dalembert.model.constraint import Constraint, Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
-from dalembert.model.tree import Link, Tree
+from dalembert.model.tree import Link, Moments, Tree
 
 __all__ = [
-    "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits", "Link", "Mechanism", "Mimic", "Shape", "Tree",
+    "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits", "Link", "Mechanism", "Mimic", "Moments",
+    "Shape", "Tree",
 ]  # fmt: skip

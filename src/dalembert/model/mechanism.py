@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from dalembert.model.constraint import Constraint, Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.record import Record, content, frozen_array
-from dalembert.model.tree import Link, Tree
+from dalembert.model.tree import Link, Moments, Tree
 from dalembert.model.validation import check_physics, check_structure, depth_first, doubts
 
 Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)
@@ -190,7 +190,7 @@ class Mechanism(Record):
                     v=v,
                     gain=joint.mimic.multiplier if joint.mimic else 1,
                     offset=joint.mimic.offset if joint.mimic else 0,
-                    inertia=Inertia(),
+                    moments=Moments.of(Inertia()),
                     joint=joint.name,
                     coordinate=joint.name + suffix,
                 )
@@ -206,7 +206,7 @@ class Mechanism(Record):
                     welded[carrier].append(matter if same else matter.moved(at.rotation, at.translation))
         for k, matters in enumerate(welded):
             total = sum(matters[1:], matters[0]) if matters else Inertia()
-            object.__setattr__(links[k], "inertia", total)
+            links[k] = replace(links[k], moments=Moments.of(total))
         return Tree(tuple(links), self.gravity, self.nq, self.nv, carriers)
 
     # ------------------------------------------------------------------------------------------------------- display

@@ -19,11 +19,45 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.algebra.inertia import inertia_from_pseudo, pseudo_inertia
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.transform import Transform
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import rotation_about
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mass distribution of a link about its own origin, in its own axes: all that dynamics depends on.
+
+    Kept apart from :class:`Inertia` because regrouped parameters need not belong to a real body: a link may have a
+    first moment and no mass.
+
+    Args:
+        mass: zeroth moment, kg.
+        first: first moment, the integral of r dm, kg m.
+        second: second moment or pseudo-inertia, the symmetric 3 x 3 integral of r r^T dm (4.3.4), kg m^2.
+    """
+
+    mass: Scalar
+    first: Array
+    second: Array
+
+    @classmethod
+    def of(cls, inertia: Inertia) -> Moments:
+        """The moments of a real body."""
+        return cls(inertia.mass, inertia.first_moment, pseudo_inertia(inertia.tensor_about_origin))
+
+    @property
+    def is_zero(self) -> bool:
+        """True if there is certainly nothing."""
+        return all(scalar.is_zero(x) for x in (self.mass, *self.first, *self.second.flat))
+
+    @property
+    def tensor(self) -> Array:
+        """Inertia tensor about the origin, tr(J) 1 - J (4.3.7)."""
+        return inertia_from_pseudo(self.second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +75,10 @@ class Link:
         v: index of its first velocity.
         gain: multiplier of a mimic joint, else 1.
         offset: offset of a mimic joint, else 0.
-        inertia: mass distribution in the link frame, welded bodies included.
+        moments: mass distribution in the link frame, welded bodies included.
         joint: name of the joint of the mechanism.
         coordinate: name of the coordinate, ``joint`` or ``joint/1``.
+        post: constant rotation from the link's axes to those of the moved joint frame; None if they coincide.
     """
 
     name: str
@@ -56,9 +91,10 @@ class Link:
     v: int
     gain: Scalar
     offset: Scalar
-    inertia: Inertia
+    moments: Moments
     joint: str
     coordinate: str
+    post: Array | None = None
 
     @property
     def nq(self) -> int:
@@ -73,14 +109,19 @@ class Link:
         """Rotation columns of the joint in the link's own axes, 3 x nv."""
         if self.kind == "spherical":
             return scalar.identity(3)
-        return self.axis[:, None] if self.kind in ("revolute", "helical") else scalar.zeros(3, 1)
+        return self.own_axis[:, None] if self.kind in ("revolute", "helical") else scalar.zeros(3, 1)
 
     @cached_property
     def Zv(self) -> Array:
         """Translation columns of the joint in the link's own axes, 3 x nv."""
         if self.kind == "prismatic":
-            return self.axis[:, None]
-        return (self.pitch * self.axis)[:, None] if self.kind == "helical" else scalar.zeros(3, self.nv)
+            return self.own_axis[:, None]
+        return (self.pitch * self.own_axis)[:, None] if self.kind == "helical" else scalar.zeros(3, self.nv)
+
+    @cached_property
+    def own_axis(self) -> Array:
+        """The joint axis in the link's own axes."""
+        return self.axis if self.post is None else self.post.T @ self.axis
 
     @property
     def rotates(self) -> bool:
@@ -101,21 +142,19 @@ class Link:
     def rotation(self, q: Sequence[Scalar]) -> Array:
         """A_i: maps components in the link's axes to the parent link's axes."""
         R = self.placement.rotation
-        if self.kind == "prismatic":
-            return R
         if self.kind == "spherical":
-            turn = rotation_from_quaternion(self.position(q))
-        else:
-            turn = rotation_about(self.axis, self.position(q)[0])
-        return R @ turn
+            R = product(R, rotation_from_quaternion(self.position(q)))
+        elif self.kind != "prismatic":
+            R = product(R, rotation_about(self.axis, self.position(q)[0]))
+        return R if self.post is None else product(R, self.post)
 
     def translation(self, q: Sequence[Scalar]) -> Array:
         """s_{i-1,i}: from the parent's origin to the link's origin, in the parent link's axes."""
         s = self.placement.translation
         if self.kind == "prismatic":
-            return s + self.placement.rotation @ self.axis * self.position(q)[0]
+            return s + product(self.placement.rotation, self.axis) * self.position(q)[0]
         if self.kind == "helical":
-            return s + self.placement.rotation @ self.axis * (self.pitch * self.position(q)[0])
+            return s + product(self.placement.rotation, self.axis) * (self.pitch * self.position(q)[0])
         return s
 
 

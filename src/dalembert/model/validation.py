@@ -233,7 +233,7 @@ def _massless_ends(mechanism: Mechanism) -> list[str]:
     """Moving links with nothing that has mass beyond them make the inertia matrix singular."""
     problems = []
     tree = mechanism.tree
-    heavy = [not link.inertia.is_zero for link in tree.links]
+    heavy = [not link.moments.is_zero for link in tree.links]
     for i in reversed(range(len(tree.links))):
         parent = tree.links[i].parent
         if parent >= 0 and heavy[i]:
