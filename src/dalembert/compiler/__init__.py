@@ -10,8 +10,9 @@ cost            count it
 printers        Python, C, CUDA, LaTeX, SymPy
 """
 
+from .cost import cost
 from .graph import Expr, Graph
 from .program import Port, Program
 from .trace import trace
 
-__all__ = ["Expr", "Graph", "Port", "Program", "trace"]
+__all__ = ["Expr", "Graph", "Port", "Program", "cost", "trace"]

@@ -164,19 +164,14 @@ def _atan2(y: Any, x: Any) -> Any:
     return angle
 
 
-def _pythonic(name: str) -> Callable[[Any], Any]:
-    """One function of ``math`` applied to every element.
+def _trigonometric(name: str) -> Callable[[Any], Any]:
+    """A function of ``math``, element by element.
 
-    NumPy's own vectorised functions may round a scalar and a batch differently; the reference must not.
+    NumPy's vectorised sine rounds a number differently alone and in a batch; the reference must not.
     """
-    precise, general = np.vectorize(getattr(math, name), otypes=[float]), getattr(np, name)
-
-    def function(x: Any) -> Any:
-        if np.iscomplexobj(x) or not np.all(np.isfinite(x)):
-            return general(x)
-        return precise(x) if np.size(x) else x
-
-    return function
+    real, complex_ = getattr(math, name), getattr(np, name)
+    elementwise = np.vectorize(lambda x: real(x) if math.isfinite(x) else math.nan, otypes=[float])
+    return lambda x: complex_(x) if np.iscomplexobj(x) else elementwise(x)
 
 
 _NUMPY: dict[str, Callable[..., Any]] = {
@@ -186,9 +181,9 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b,
     "sqrt": np.sqrt,
-    "sin": _pythonic("sin"),
-    "cos": _pythonic("cos"),
-    "tan": _pythonic("tan"),
+    "sin": _trigonometric("sin"),
+    "cos": _trigonometric("cos"),
+    "tan": _trigonometric("tan"),
     "exp": np.exp,
     "log": np.log,
     "atan2": _atan2,

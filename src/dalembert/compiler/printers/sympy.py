@@ -1,0 +1,249 @@
+"""Programs as SymPy expressions, and SymPy expressions as traced scalars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from ...errors import ArgumentError, UnsupportedError
+from ..evaluate import interpret
+from ..graph import Expr
+from ..program import Program
+
+_LARGEST_DENOMINATOR = 4096
+
+
+def number(value: float) -> sympy.Expr:
+    """A float as a SymPy number of the same value: an integer or short binary fraction where it is one."""
+    if math.isinf(value):
+        return sympy.oo if value > 0 else -sympy.oo
+    if math.isnan(value):
+        return sympy.nan
+    exact = Fraction(value)
+    if exact.denominator <= _LARGEST_DENOMINATOR:
+        return sympy.Rational(exact.numerator, exact.denominator)
+    return sympy.Float(value)
+
+
+OPERATIONS = {
+    "neg": lambda a: -a, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+    "sqrt": sympy.sqrt, "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "exp": sympy.exp, "log": sympy.log,
+    "atan2": sympy.atan2, "abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max,
+    "lt": sympy.StrictLessThan, "le": sympy.LessThan, "eq": sympy.Eq,
+    "and": sympy.And, "or": sympy.Or, "not": sympy.Not,
+    "select": lambda condition, yes, no: sympy.Piecewise((yes, condition), (no, True)),
+}  # fmt: skip
+"""What each operation of a program is in SymPy."""
+
+
+def input_symbols(program: Program) -> dict[str, np.ndarray]:
+    """Real symbols for the inputs of a program: ``q_0``, ``A_1_2``, or the bare name of a scalar."""
+    result = {}
+    for port in program.inputs:
+        array = np.empty(port.shape, dtype=object)
+        for place in np.ndindex(port.shape):
+            array[place] = sympy.Symbol("_".join([port.name, *map(str, place)]), real=True)
+        result[port.name] = array
+    return result
+
+
+def to_sympy(program: Program, symbols: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The outputs of a program as expressions of its inputs, everything in between substituted.
+
+    Args:
+        program: what to print.
+        symbols: for each input an array-like of symbols (or any expressions); by default ``input_symbols``.
+
+    Returns:
+        For each output a scalar, a (column) ``Matrix``, or an ``ImmutableDenseNDimArray`` if it has more
+        dimensions.
+    """
+    values = interpret(program, _elements(program, symbols), OPERATIONS, number)
+    return _outputs(program, values)
+
+
+def to_sympy_steps(
+    program: Program, symbols: Mapping[str, Any] | None = None
+) -> tuple[list[tuple[sympy.Symbol, sympy.Expr]], dict[str, Any]]:
+    """A program as a list of definitions, and its outputs in terms of them.
+
+    A value gets a symbol if it has a label, or if it is used more than once; these are called ``x0``, ``x1``
+    ...
+
+    Args:
+        program: what to print.
+        symbols: for each input an array-like of symbols; by default ``input_symbols``.
+
+    Returns:
+        Pairs (symbol, expression in inputs and earlier symbols), and the outputs as in ``to_sympy``.
+    """
+    elements = _elements(program, symbols)
+    taken = {str(s) for row in elements for x in row for s in sympy.sympify(x).free_symbols}
+    uses = [0] * len(program.nodes)
+    for _, node in program.operations():
+        for a in node.args:
+            uses[a] += 1
+    definitions: list[tuple[sympy.Symbol, sympy.Expr]] = []
+    values: list[Any] = []
+    unnamed = 0
+    for k, (op, args, value) in enumerate(program.nodes):
+        if op == "const":
+            values.append(number(value))
+        elif op == "input":
+            values.append(elements[args[0]][args[1]])
+        else:
+            result = OPERATIONS[op](*[values[a] for a in args])
+            name = program.labels.get(k)
+            if name is None and uses[k] > 1 and isinstance(result, sympy.Expr) and op != "neg":
+                name, unnamed = f"x{unnamed}", unnamed + 1
+            if name is not None:
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                symbol = sympy.Symbol(name, real=True)
+                definitions.append((symbol, result))
+                result = symbol
+            values.append(result)
+    return definitions, _outputs(program, values)
+
+
+def from_sympy(expressions: Any, symbols: Mapping[Any, Expr]) -> Any:
+    """SymPy expressions as traced scalars.
+
+    Args:
+        expressions: one expression, or an array-like or ``Matrix`` of them.
+        symbols: the traced scalar for each symbol - or any other subexpression, such as ``q(t)``.
+
+    Returns:
+        One ``Expr``, or an object array of them.
+    """
+    if not symbols:
+        raise ArgumentError("from_sympy() needs at least one symbol with its traced scalar, to know the graph")
+    graph = next(iter(symbols.values())).graph
+    memo: dict[Any, Any] = {sympy.sympify(symbol): expr for symbol, expr in symbols.items()}
+    if isinstance(expressions, (sympy.MatrixBase, sympy.NDimArray)):
+        expressions = np.array(expressions.tolist(), dtype=object).reshape(expressions.shape)
+    array = np.array(expressions, dtype=object)
+    result = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(array.shape):
+        result[place] = _convert(sympy.sympify(array[place]), memo, graph)
+    return result[()] if result.shape == () else result
+
+
+def _convert(expression: Any, memo: dict[Any, Any], graph: Any) -> Any:
+    """Depth first without recursion, every distinct subexpression once."""
+    stack = [expression]
+    while stack:
+        e = stack[-1]
+        if e in memo:
+            stack.pop()
+        elif isinstance(e, (sympy.Number, sympy.NumberSymbol)):
+            memo[e] = graph.constant(float(e))
+        elif isinstance(e, (sympy.logic.boolalg.BooleanTrue, sympy.logic.boolalg.BooleanFalse)):
+            memo[e] = graph.truth(bool(e))
+        elif not e.args:
+            raise ArgumentError(f"the symbol {e} has no traced scalar; known are {', '.join(map(str, memo))}")
+        elif missing := [a for a in _operands(e) if a not in memo]:
+            stack.extend(reversed(missing))
+        else:
+            memo[e] = _combine(e, memo, graph)
+    return memo[expression]
+
+
+def _operands(e: Any) -> Sequence[Any]:
+    if isinstance(e, sympy.Piecewise):
+        return [a for pair in e.args for a in pair.args]
+    if isinstance(e, sympy.Mul):
+        return [factor.base if _is_reciprocal(factor) else factor for factor in e.args]
+    if isinstance(e, sympy.Pow) and e.exp.is_number:
+        return [e.base]
+    return e.args
+
+
+def _is_reciprocal(e: Any) -> bool:
+    return isinstance(e, sympy.Pow) and e.exp.is_number and e.exp.is_negative
+
+
+def _combine(e: Any, memo: Mapping[Any, Any], graph: Any) -> Any:
+    args = [memo[a] for a in _operands(e)]
+    if isinstance(e, sympy.Add):
+        return _reduce(args, lambda a, b: a + b)
+    if isinstance(e, sympy.Mul):  # one division by the product of all denominators
+        above, below = graph.constant(1), graph.constant(1)
+        for factor, x in zip(e.args, args):
+            if _is_reciprocal(factor):
+                below = below * x ** -float(factor.exp)
+            else:
+                above = above * x
+        return above / below
+    if isinstance(e, sympy.Pow):
+        return args[0] ** (float(e.exp) if e.exp.is_number else args[1])
+    if isinstance(e, sympy.Piecewise):
+        *pairs, (last, _) = list(zip(args[::2], args[1::2]))
+        result = last
+        for value, condition in reversed(pairs):
+            result = condition.select(value, result)
+        return result
+    for kind, make in _FUNCTIONS.items():
+        if isinstance(e, kind):
+            return make(*args)
+    for kind, operation in _CHAINS.items():
+        if isinstance(e, kind):
+            return _reduce(args, operation)
+    raise UnsupportedError(f"the SymPy function {type(e).__name__} in {e} has no traced counterpart; rewrite it first")
+
+
+def _reduce(items: Sequence[Any], operation: Any) -> Any:
+    result = items[0]
+    for item in items[1:]:
+        result = operation(result, item)
+    return result
+
+
+_FUNCTIONS: dict[type, Callable[..., Any]] = {
+    sympy.sin: lambda a: a.sin(), sympy.cos: lambda a: a.cos(), sympy.tan: lambda a: a.tan(),
+    sympy.exp: lambda a: a.exp(), sympy.log: lambda a: a.log(), sympy.Abs: abs,
+    sympy.atan2: lambda a, b: a.atan2(b), sympy.atan: lambda a: a.atan2(1),
+    sympy.asin: lambda a: a.atan2((1 - a * a).sqrt()), sympy.acos: lambda a: (1 - a * a).sqrt().atan2(a),
+    sympy.StrictLessThan: lambda a, b: a < b, sympy.LessThan: lambda a, b: a <= b,
+    sympy.StrictGreaterThan: lambda a, b: a > b, sympy.GreaterThan: lambda a, b: a >= b,
+    sympy.Eq: lambda a, b: a.equals(b), sympy.Ne: lambda a, b: ~a.equals(b), sympy.Not: lambda a: ~a,
+}  # fmt: skip
+
+_CHAINS: dict[type, Callable[[Any, Any], Any]] = {
+    sympy.Min: lambda a, b: a.minimum(b), sympy.Max: lambda a, b: a.maximum(b),
+    sympy.And: lambda a, b: a & b, sympy.Or: lambda a, b: a | b,
+}  # fmt: skip
+
+
+def _elements(program: Program, symbols: Mapping[str, Any] | None) -> list[list[Any]]:
+    arrays = input_symbols(program) if symbols is None else symbols
+    result = []
+    for port in program.inputs:
+        if port.name not in arrays:
+            raise ArgumentError(f"{program.name}: no symbols for the input {port.name!r}")
+        row = list(np.array(arrays[port.name], dtype=object).flat)
+        if len(row) != port.size:
+            raise ArgumentError(f"{program.name}: input {port.name!r} has {port.size} elements, got {len(row)} symbols")
+        result.append(row)
+    return result
+
+
+def _outputs(program: Program, values: list[Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for port, indices in zip(program.outputs, program.results):
+        row = [values[k] for k in indices]
+        if port.shape == ():
+            result[port.name] = row[0]
+        elif len(port.shape) <= 2:
+            rows, columns = (*port.shape, 1)[:2]
+            result[port.name] = sympy.Matrix(rows, columns, row)
+        else:
+            result[port.name] = sympy.ImmutableDenseNDimArray(row, port.shape)
+    return result
