@@ -121,9 +121,7 @@ def quaternion_from_rotation(rotation: Array) -> Array:
     """
     r = np.asarray(rotation)
     if r.shape != (3, 3) or r.dtype.kind not in "iuf":
-        raise ArgumentError(
-            f"quaternion_from_rotation needs a 3x3 array of real numbers, got {r.shape} {r.dtype}"
-        )
+        raise ArgumentError(f"quaternion_from_rotation needs a 3x3 array of real numbers, got {r.shape} {r.dtype}")
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = r.tolist()
     # Four times the products of components: row k holds component k times all of (x, y, z, w).
     products = (
@@ -204,9 +202,7 @@ def quaternion_log(eta: Vector) -> Array:
         half_sine = sqrt(squared)
         return (2 * atan2(half_sine, scalar) / half_sine,)
 
-    def near() -> tuple[
-        Scalar, ...
-    ]:  # arctan(x)/x in powers of ratio = x^2, truncation below 2e-17 where it is used
+    def near() -> tuple[Scalar, ...]:  # arctan(x)/x in powers of ratio = x^2, truncation below 2e-17 where it is used
         ratio = squared / (scalar * scalar)
         return (2 * (1 - ratio * (1 / 3 - ratio * (1 / 5 - ratio / 7))) / scalar,)
 

@@ -81,9 +81,7 @@ class Transform:
         """
         m = asarray(matrix)
         if m.shape != (4, 4) or m[3].tolist() != [0, 0, 0, 1]:
-            raise ArgumentError(
-                f"a homogeneous matrix is 4x4 with last row 0 0 0 1, got shape {m.shape}:\n{m}"
-            )
+            raise ArgumentError(f"a homogeneous matrix is 4x4 with last row 0 0 0 1, got shape {m.shape}:\n{m}")
         return cls(m[:3, :3], m[:3, 3])
 
     @classmethod
@@ -168,9 +166,7 @@ class Transform:
 
     def __repr__(self) -> str:
         rows = ", ".join("[" + ", ".join(map(_text, row)) + "]" for row in self.rotation.tolist())
-        return (
-            f"Transform(rotation=[{rows}], translation=[{', '.join(map(_text, self.translation.tolist()))}])"
-        )
+        return f"Transform(rotation=[{rows}], translation=[{', '.join(map(_text, self.translation.tolist()))}])"
 
     def _entries(self) -> tuple[Any, ...]:
         return (*self.rotation.flat, *self.translation.flat)

@@ -63,9 +63,7 @@ def unit(u: Vector) -> Array:
     if all(is_number(x) for x in entries):
         scale = max(abs(x) for x in entries)
         if not 0 < scale < np.inf:
-            raise SingularityError(
-                f"the vector {entries} has no direction: its length must be positive and finite"
-            )
+            raise SingularityError(f"the vector {entries} has no direction: its length must be positive and finite")
         entries = [x / scale for x in entries]
     length = norm(entries)
     return asarray([x / length for x in entries])
