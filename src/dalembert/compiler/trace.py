@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from .evaluate import evaluate, inline
+from .evaluate import evaluate, inline, interpret
 from .graph import Expr, Graph, Predicate
 from .program import Node, Port, Program
+from .rules import RULES
 
-__all__ = ["evaluate", "inline", "label", "program_of", "trace"]
+__all__ = ["evaluate", "inline", "label", "program_of", "retrace", "trace"]
 
 
 def trace(
@@ -79,6 +80,20 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         results=tuple(tuple(place[x.index] for x in row) for row in exprs),
         labels={place[k]: text for k, text in sorted(graph.labels.items()) if k in place},
     )
+
+
+def retrace(program: Program) -> tuple[Graph, list[Any]]:
+    """A fresh graph with the inputs of a program, and in it the expression (or predicate) of every node.
+
+    All rules of construction have been applied again; labels are carried over.
+    """
+    graph = Graph()
+    inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in program.inputs]
+    values = interpret(program, inputs, RULES, graph.constant)
+    for k, text in program.labels.items():
+        if isinstance(values[k], Expr):
+            values[k].label(text)
+    return graph, values
 
 
 def label(array: Any, name: str) -> Any:

@@ -1,0 +1,340 @@
+"""Derivatives of traced expressions: forward and reverse mode on the graph, sparse, exact.
+
+Both modes work on the same local rules. ``forward`` carries, for every node, its derivatives along the
+directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the
+derivative of that result by every node. Where a function has a kink (abs, min, max, select) the derivative of
+the chosen side is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .cost import WEIGHTS
+from .graph import Expr, Graph, Predicate
+from .program import PREDICATES, Program
+from .trace import program_of, retrace
+
+Mode = Literal["auto", "forward", "reverse"]
+
+
+def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
+    """Directional derivatives, all at once: ``J @ seeds``.
+
+    Args:
+        exprs: array of expressions and numbers, m of them in all.
+        wrt: array of the n expressions to differentiate by, held independent of each other.
+        seeds: the directions, an array of n numbers or expressions, or of shape (n, k); None for the
+            identity.
+
+    Returns:
+        An object array: the shape of ``exprs``, and k if the seeds have two dimensions or are None.
+    """
+    results, variables = _flat(exprs), _variables(wrt)
+    matrix = np.eye(len(variables), dtype=int) if seeds is None else np.asarray(seeds, dtype=object)
+    if matrix.ndim not in (1, 2) or len(matrix) != len(variables):
+        raise ArgumentError(f"seeds have shape {matrix.shape}; must be ({len(variables)},) or ({len(variables)}, k)")
+    graph = _graph(results, variables)
+    columns = matrix.reshape(len(variables), -1)
+    known: dict[Any, dict[int, Expr]] = {}
+    for x, row in zip(variables, columns):
+        known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
+    for x in _ancestors(results, variables):
+        if x not in known:
+            known[x] = _tangent(x, known)
+    table = np.empty((len(results), columns.shape[1]), dtype=object)
+    for place, x in enumerate(results):
+        entries = known.get(x, {})
+        for k in range(columns.shape[1]):
+            table[place, k] = entries.get(k, graph.constant(0))
+    return table.reshape(_shape(exprs) + matrix.shape[1:])
+
+
+def reverse(exprs: Any, wrt: Any, weights: Any = None) -> np.ndarray:
+    """Gradients of weighted sums of results: ``weights @ J``.
+
+    Args:
+        exprs: array of expressions and numbers, m of them in all.
+        wrt: array of the n expressions to differentiate by, held independent of each other.
+        weights: an array of m numbers or expressions, or of shape (k, m); None for each result by itself.
+
+    Returns:
+        An object array: k (or, for None, the shape of ``exprs``; nothing for a vector of weights), and the
+        shape of ``wrt``.
+    """
+    results, variables = _flat(exprs), _variables(wrt)
+    matrix = np.eye(len(results), dtype=int) if weights is None else np.asarray(weights, dtype=object)
+    if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(results):
+        raise ArgumentError(f"weights have shape {matrix.shape}; must be ({len(results)},) or (k, {len(results)})")
+    graph = _graph(results, variables)
+    rows = [_gradient(graph, results, variables, row) for row in matrix.reshape(-1, len(results))]
+    table = np.empty((len(rows), len(variables)), dtype=object)
+    table[:] = np.array(rows, dtype=object).reshape(table.shape)
+    return table.reshape((_shape(exprs) if weights is None else matrix.shape[:-1]) + _shape(wrt))
+
+
+def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
+    """All derivatives of all results.
+
+    Args:
+        exprs: array of expressions and numbers.
+        wrt: array of the expressions to differentiate by, held independent of each other.
+        mode: ``forward``, ``reverse``, or ``auto`` for the one that needs fewer operations.
+
+    Returns:
+        An object array with the shape of ``exprs``, then that of ``wrt``.
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ArgumentError(f"mode is {mode!r}; must be 'auto', 'forward' or 'reverse'")
+    shape = _shape(exprs) + _shape(wrt)
+    if mode == "forward":
+        return forward(exprs, wrt).reshape(shape)
+    if mode == "reverse":
+        return reverse(exprs, wrt)
+    results, variables = _flat(exprs), _variables(wrt)
+    _graph(results, variables)
+    ahead, back = _estimates(results, variables)
+    if ahead > 2 * back:
+        return reverse(exprs, wrt)
+    if back > 2 * ahead:
+        return forward(exprs, wrt).reshape(shape)
+    candidates = [forward(exprs, wrt).reshape(shape), reverse(exprs, wrt)]  # too close to call: count
+    return min(candidates, key=lambda table: _price([*results, *table.flat]))
+
+
+def hessian(exprs: Any, wrt: Any) -> np.ndarray:
+    """Second derivatives, exactly symmetric: a reverse sweep, then the cheaper mode on its lower triangle.
+
+    Args:
+        exprs: one expression or an array of them.
+        wrt: array of n expressions to differentiate by, held independent of each other.
+
+    Returns:
+        An object array with the shape of ``exprs``, then (n, n).
+    """
+    results, variables = _flat(exprs), _variables(wrt)
+    n = len(variables)
+    table = np.empty((len(results), n, n), dtype=object)
+    for k, x in enumerate(results):
+        second = jacobian(reverse(x, variables), variables)
+        for i in range(n):
+            for j in range(i + 1):
+                table[k, i, j] = table[k, j, i] = second[i, j]
+    return table.reshape((*_shape(exprs), n, n))
+
+
+def differentiate(program: Program, output: str, input: str, mode: Mode = "auto", name: str | None = None) -> Program:
+    """The program of a Jacobian.
+
+    Args:
+        program: what to differentiate.
+        output: name of the output to differentiate.
+        input: name of the input to differentiate by.
+        mode: see ``jacobian``.
+        name: of the new program, and of its output; by default ``d<output>_d<input>``.
+
+    Returns:
+        A program with the same inputs and one output of the shape of ``output``, then that of ``input``.
+    """
+    outputs, inputs = [p.name for p in program.outputs], [p.name for p in program.inputs]
+    if output not in outputs or input not in inputs:
+        raise ArgumentError(
+            f"{program.name} has the inputs {', '.join(inputs)} and the outputs {', '.join(outputs)}; "
+            f"cannot differentiate {output!r} by {input!r}"
+        )
+    graph, values = retrace(program)
+    number = inputs.index(input)
+    port = program.inputs[number]
+    variables = np.empty(port.shape, dtype=object)
+    for element in range(port.size):
+        variables.flat[element] = graph.node("input", (number, element))
+    place = outputs.index(output)
+    results = np.empty(program.outputs[place].shape, dtype=object)
+    for element, k in enumerate(program.results[place]):
+        results.flat[element] = values[k]
+    name = f"d{output}_d{input}" if name is None else name
+    return program_of(graph, {name: jacobian(results, variables, mode)}, name)
+
+
+def _tangent(x: Expr, known: dict[Any, dict[int, Expr]]) -> dict[int, Expr]:
+    """Derivatives of one node along every direction that reaches it."""
+    nothing: dict[int, Expr] = {}
+    if x.op == "select":
+        condition, yes, no = x.args
+        a, b = known.get(yes, nothing), known.get(no, nothing)
+        return {k: condition.select(a.get(k, 0), b.get(k, 0)) for k in _union(a, b)}
+    if x.op in ("min", "max"):
+        left, right = x.args
+        first = left <= right if x.op == "min" else left >= right
+        a, b = known.get(left, nothing), known.get(right, nothing)
+        return {k: first.select(a.get(k, 0), b.get(k, 0)) for k in _union(a, b)}
+    if x.op == "div" and x.args[1] in known:  # (da - x db) / b, where the local slopes would cost a product more
+        r = 1 / x.args[1]
+        a, b = known.get(x.args[0], nothing), known[x.args[1]]
+        return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
+    result: dict[int, Expr] = {}
+    for operand, slope in _slopes(x, known):
+        for k, direction in known[operand].items():
+            term = slope * direction
+            result[k] = result[k] + term if k in result else term
+    return {k: t for k, t in result.items() if not t.is_zero}
+
+
+def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], weights: Any) -> list[Expr]:
+    adjoint: dict[Any, Expr] = {}
+
+    def accumulate(x: Any, amount: Expr) -> None:
+        if not amount.is_zero:
+            adjoint[x] = adjoint[x] + amount if x in adjoint else amount
+
+    zero = graph.constant(0)
+    for x, weight in zip(results, weights):
+        accumulate(x, graph.lift(weight))
+    independent = set(variables)
+    order = _ancestors(list(adjoint), variables)
+    active = independent | set(order)
+    for x in reversed(order):
+        if x in independent or x not in adjoint:
+            continue
+        amount = adjoint[x]
+        if x.op in ("select", "min", "max"):
+            *condition, first, second = x.args
+            test = condition[0] if condition else first <= second if x.op == "min" else first >= second
+            if first in active:
+                accumulate(first, test.select(amount, zero))
+            if second in active:
+                accumulate(second, test.select(zero, amount))
+        else:
+            for operand, slope in _slopes(x, active):
+                accumulate(operand, amount * slope)
+    return [adjoint.get(x, zero) for x in variables]
+
+
+def _slopes(x: Expr, active: Any) -> list[tuple[Expr, Any]]:
+    """Operands in ``active`` with the partial derivative of ``x`` by each; an operand may occur twice."""
+    op, args = x.op, x.args
+    if op == "add":
+        slopes: tuple[Any, ...] = (1, 1)
+    elif op == "sub":
+        slopes = (1, -1)
+    elif op == "mul":
+        slopes = (args[1], args[0])
+    elif op == "div":
+        r = 1 / args[1]
+        slopes = (r, -x * r if args[1] in active else 0)
+    elif op == "atan2":
+        y, along = args
+        r = 1 / (along * along + y * y)
+        slopes = (along * r, -y * r)
+    else:
+        a = args[0]
+        slopes = (_UNARY[op](x, a),) if a in active else (0,)
+    return [(a, slope) for a, slope in zip(args, slopes) if a in active]
+
+
+_UNARY: dict[str, Any] = {
+    "neg": lambda x, a: -1,
+    "sqrt": lambda x, a: 1 / (2 * x),
+    "sin": lambda x, a: a.cos(),
+    "cos": lambda x, a: -a.sin(),
+    "tan": lambda x, a: 1 + x * x,
+    "exp": lambda x, a: x,
+    "log": lambda x, a: 1 / a,
+    "abs": lambda x, a: (a < 0).select(-1, 1),
+}
+
+
+def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+    """Nodes that results need and that depend on a variable, operands first; variables are not looked
+    into."""
+    independent, seen = set(variables), set()
+    stack = list(results)
+    while stack:
+        x = stack.pop()
+        if x not in seen:
+            seen.add(x)
+            if x not in independent and x.op not in ("input", "const") and x.op not in PREDICATES:
+                stack.extend(x.args[1:] if x.op == "select" else x.args)
+    depends = set(independent)
+    order = []
+    for x in sorted(seen, key=lambda node: node.index):
+        if x in independent:
+            order.append(x)
+        elif x.op not in ("input", "const") and any(a in depends for a in x.args):
+            depends.add(x)
+            order.append(x)
+    return order
+
+
+def _estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, int]:
+    """Rough number of operations of the forward and of the reverse mode, from which node meets which column
+    or row."""
+    order = _ancestors(results, variables)
+    reach = {x: 1 << k for k, x in enumerate(variables)}
+    for x in order:
+        if x not in reach:
+            reach[x] = 0
+            for a in x.args:
+                reach[x] |= reach.get(a, 0)
+    feeds: dict[Any, int] = {}
+    for k, x in enumerate(results):
+        feeds[x] = feeds.get(x, 0) | 1 << k
+    independent = set(variables)
+    ahead = back = 0
+    for x in reversed(order):
+        if x in independent:
+            continue
+        active = [a for a in x.args if a in reach]
+        products = len(active) if x.op not in ("add", "sub", "neg") else 0
+        ahead += (products + len(active) - 1) * reach[x].bit_count()
+        back += (products + len(active) - 1) * feeds.get(x, 0).bit_count()
+        for a in active:
+            feeds[a] = feeds.get(a, 0) | feeds.get(x, 0)
+    return ahead, back
+
+
+def _price(results: Sequence[Any]) -> int:
+    seen, stack, price = set(), list(results), 0
+    while stack:
+        x = stack.pop()
+        if x not in seen and x.op not in ("input", "const"):
+            seen.add(x)
+            price += WEIGHTS[x.op]
+            stack.extend(x.args)
+    return price
+
+
+def _union(a: dict[int, Expr], b: dict[int, Expr]) -> list[int]:
+    return sorted(a.keys() | b.keys())
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    return np.shape(array) if isinstance(array, np.ndarray) else np.array(array, dtype=object).shape
+
+
+def _flat(exprs: Any) -> list[Any]:
+    return list(np.array(exprs, dtype=object).flat)
+
+
+def _variables(wrt: Any) -> list[Expr]:
+    variables = _flat(wrt)
+    for x in variables:
+        if not isinstance(x, Expr) or x.is_constant:
+            raise ArgumentError(f"cannot differentiate by {x!r}: it is a constant, not a traced scalar")
+    if len(set(variables)) != len(variables):
+        raise ArgumentError("cannot differentiate by the same expression twice")
+    return variables
+
+
+def _graph(results: list[Any], variables: list[Expr]) -> Graph:
+    """The common graph; numbers among the results become its constants, in place."""
+    graph = next((x.graph for x in (*variables, *results) if isinstance(x, Expr)), None) or Graph()
+    for k, x in enumerate(results):
+        if isinstance(x, Predicate):
+            raise ArgumentError(f"cannot differentiate the truth value {x!r}")
+        results[k] = graph.lift(x)
+    return graph
