@@ -12,7 +12,7 @@ For a revolute joint Zw is the axis and Zv zero (sigma = 1 of the THESIS), for a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -199,6 +199,21 @@ class Tree:
         return len({link.v for link in self.links}) < len(self.links)
 
     @cached_property
+    def velocity_parents(self) -> tuple[int, ...]:
+        """For every velocity the one next inside it in the tree, -1 at the base: the sparsity of the inertia matrix.
+
+        With mimic joints the velocities form no tree; each then counts the one before it as its parent (dense).
+        """
+        if self.coupled:
+            return tuple(range(-1, self.nv - 1))
+        parents = [-1] * self.nv
+        for link in self.links:
+            inner = self.links[link.parent] if link.parent >= 0 else None
+            for k in range(link.nv):
+                parents[link.v + k] = link.v + k - 1 if k else inner.v + inner.nv - 1 if inner else -1
+        return tuple(parents)
+
+    @cached_property
     def support(self) -> Array:
         """Boolean nv x nv: true where the inertia matrix can be different from zero."""
         pattern = np.zeros((self.nv, self.nv), dtype=bool)
@@ -220,5 +235,21 @@ def gather(tree: Tree, parts: Sequence[Array]) -> Array:
     total: list[Scalar] = [0] * tree.nv
     for link, part in zip(tree.links, parts):
         for k in range(link.nv):
-            total[link.v + k] = total[link.v + k] + (part[k] if link.gain == 1 else link.gain * part[k])
+            entry = part[k] if link.gain == 1 else link.gain * part[k]
+            before = total[link.v + k]
+            total[link.v + k] = entry if scalar.is_zero(before) else before + entry
     return scalar.asarray(total)
+
+
+def gather_matrix(tree: Tree, blocks: Mapping[tuple[int, int], Array]) -> Array:
+    """A matrix over all velocities from blocks ``(row link, column link) -> nv x nv``; mimic joints add to their leader."""
+    total: list[list[Scalar]] = [[0] * tree.nv for _ in range(tree.nv)]
+    for (i, j), block in blocks.items():
+        row, column = tree.links[i], tree.links[j]
+        gain = row.gain * column.gain
+        for r in range(row.nv):
+            for c in range(column.nv):
+                entry = block[r, c] if gain == 1 else gain * block[r, c]
+                before = total[row.v + r][column.v + c]
+                total[row.v + r][column.v + c] = entry if scalar.is_zero(before) else before + entry
+    return scalar.asarray(total).reshape(tree.nv, tree.nv)

@@ -14,7 +14,7 @@ from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
-from dalembert.errors import ArgumentError
+from dalembert.algorithms.selection import choose
 from dalembert.model import Mechanism
 
 INVERSE_DYNAMICS = {
@@ -54,10 +54,3 @@ def inverse_dynamics(
     q, v, a = checked(mechanism, q=q, v=v, a=a)
     chosen = choose(algorithm, INVERSE_DYNAMICS)
     return chosen(mechanism.tree, q, v, a, loads_on_links(mechanism, wrenches))
-
-
-def choose(name: str, table: Mapping[str, Any]) -> Any:
-    """The algorithm of that name, or an error that lists the names."""
-    if name not in table:
-        raise ArgumentError(f"there is no algorithm {name!r}; choose one of {', '.join(table)}")
-    return table[name]

@@ -1,0 +1,15 @@
+"""Choosing an algorithm by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.errors import ArgumentError
+
+
+def choose(name: str, table: Mapping[str, Any]) -> Any:
+    """The algorithm of that name, or an error that lists the names."""
+    if name not in table:
+        raise ArgumentError(f"there is no algorithm {name!r}; choose one of {', '.join(table)}")
+    return table[name]
