@@ -81,15 +81,15 @@ def euler_from_rotation(sequence: str, rotation: Array) -> Array:
     sign = 1 if (seq.j - seq.i) % 3 == 1 else -1
     order = (seq.i, seq.j, third)
     (r11, _, r13), (r21, r22, r23), (r31, r32, r33) = rotation[np.ix_(order, order)].tolist()
-    # Where zero may have to be atan2's second argument, 0 - x is written instead of -x: of the negative zero of the
-    # latter atan2 would make a half turn.
+    # At the lock both arguments of the first atan2 vanish; adding 0 removes a negative zero, of which it would make a
+    # half turn.
     if seq.proper:
         first = atan2(sign * r21, 0 - sign * r31)
         s, c = sin(first), cos(first)
         middle = atan2(s * r21 - c * r31, r11)
         last = atan2(-c * r23 - s * r33, c * r22 + s * r32)
     else:
-        first = atan2(-r23, r33)
+        first = atan2(-r23, r33 + 0)
         s, c = sin(first), cos(first)
         middle = atan2(r13, c * r33 - s * r23)
         last = atan2(c * r21 + s * r31, c * r22 + s * r32)

@@ -8,6 +8,7 @@ invert the one they mirror.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def sine_cosine(angle: Scalar) -> tuple[Scalar, Scalar]:
     """
     if isinstance(angle, (int, float, np.integer, np.floating)) and math.isfinite(angle):
         quarter = round(angle / HALF_PI)
-        if angle == quarter * HALF_PI:
+        if abs(angle - quarter * HALF_PI) <= sys.float_info.epsilon * abs(angle):
             return ((0, 1), (1, 0), (0, -1), (-1, 0))[quarter % 4]
     return sin(angle), cos(angle)
 
@@ -169,7 +170,7 @@ def rpy_from_rotation(rotation: Array) -> Array:
     was found and the round trip stays accurate at and near the lock.
     """
     r = rotation
-    yaw = atan2(r[1, 0], r[0, 0])
+    yaw = atan2(r[1, 0], r[0, 0] + 0)  # adding 0 removes a negative zero, of which atan2 would make a half turn
     s, c = sin(yaw), cos(yaw)
     pitch = atan2(-r[2, 0], c * r[0, 0] + s * r[1, 0])
     roll = atan2(s * r[0, 2] - c * r[1, 2], c * r[1, 1] - s * r[0, 1])

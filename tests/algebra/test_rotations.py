@@ -1,0 +1,176 @@
+"""Rotation matrices: every map is undone by its inverse, at half turns, tiny turns and gimbal lock too."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import sympy
+from algebra_cases import EPS, angles, arrays, axes, close, rodrigues, rotations, vectors
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dalembert.algebra.rotations import (
+    axis_angle_from_rotation,
+    cayley_from_rotation,
+    is_rotation,
+    rotation_angle,
+    rotation_from_axis_angle,
+    rotation_from_cayley,
+    rotation_from_rpy,
+    rotation_x,
+    rotation_y,
+    rotation_z,
+    rpy_from_rotation,
+    sine_cosine,
+)
+from dalembert.algebra.vectors import dual
+from dalembert.errors import ArgumentError, SingularityError
+
+ELEMENTARY = [rotation_x, rotation_y, rotation_z]
+
+
+@given(angles)
+def test_elementary_rotations(angle):
+    for k, rotation in enumerate(ELEMENTARY):
+        assert close(rotation(angle), rodrigues(np.eye(3)[k], angle))
+        assert close(rotation(angle), rotation_from_axis_angle(np.eye(3)[k], angle))
+
+
+@pytest.mark.parametrize("quarters", range(-12, 13))
+def test_quarter_turns_are_exact(quarters):
+    s, c = sine_cosine(quarters * math.pi / 2)
+    assert (s, c) == ((0, 1, 0, -1)[quarters % 4], (1, 0, -1, 0)[quarters % 4])
+    assert sine_cosine(math.radians(90 * quarters)) == (s, c)
+    for rotation in ELEMENTARY:
+        assert set(np.ravel(rotation(quarters * math.pi / 2))) <= {-1.0, 0.0, 1.0}
+
+
+@given(angles)
+def test_sine_and_cosine_differ_from_the_library_by_rounding_of_the_angle_only(angle):
+    s, c = sine_cosine(angle)
+    assert abs(s - math.sin(angle)) <= 2 * EPS * abs(angle)
+    assert abs(c - math.cos(angle)) <= 2 * EPS * abs(angle)
+
+
+@pytest.mark.parametrize("angle", [math.nan, math.inf])
+def test_no_angle_no_number(angle):
+    assert np.isnan(rotation_x(angle)[1, 1])
+
+
+@given(axes, angles)
+def test_axis_angle_gives_rotations_in_all_their_forms(u, angle):
+    r = rotation_from_axis_angle(u, angle)
+    assert is_rotation(r, 64 * EPS)
+    assert close(r, rodrigues(u, angle))  # (3.3.41)
+    assert close(r.T, rotation_from_axis_angle(u, -angle))  # (3.3.42)
+    assert close(r @ u, u)
+
+
+@given(axes, angles, angles)
+def test_turns_about_one_axis_add(u, a, b):
+    assert close(rotation_from_axis_angle(u, a) @ rotation_from_axis_angle(u, b), rotation_from_axis_angle(u, a + b))
+
+
+@given(rotations)
+def test_axis_and_angle_reproduce_any_rotation(r):
+    axis, angle = axis_angle_from_rotation(r)
+    assert 0 <= angle <= math.pi
+    assert close(np.linalg.norm(axis), 1)
+    assert close(rotation_from_axis_angle(axis, angle), r)
+
+
+@given(axes, st.floats(1e-12, math.pi))
+def test_axis_and_angle_are_recovered_to_full_precision(u, angle):
+    axis, found = axis_angle_from_rotation(rodrigues(u, angle))
+    assert abs(found - angle) <= 64 * EPS
+    if angle < math.pi - 1e-9:
+        # Entries of size sin(angle) carry the axis; rounding of the entries of size one does not touch them.
+        assert np.max(np.abs(axis - u)) <= 64 * EPS / min(angle, math.pi - angle, 1)
+
+
+def test_the_identity_turns_by_nothing_about_x():
+    axis, angle = axis_angle_from_rotation(np.eye(3))
+    assert angle == 0
+    assert axis.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 0], [0, 0, 2], [1, 1, 0], [math.nan, 0, 0]])
+def test_an_axis_that_is_no_unit_vector_is_refused(axis):
+    with pytest.raises(ArgumentError, match="length"):
+        rotation_from_axis_angle(axis, 1.0)
+
+
+@given(axes, angles, st.floats(0.1, 10))
+def test_rotation_angle_about_a_known_axis_of_any_length(u, angle, length):
+    found = rotation_angle(rodrigues(u, angle), length * u)
+    assert -math.pi <= found <= math.pi
+    assert close(math.sin(found - angle), 0)
+    assert close(math.cos(found - angle), 1)
+
+
+@given(arrays(3))
+def test_cayley_form(n):
+    r = rotation_from_cayley(n)
+    one, skew = np.eye(3), dual(n)
+    assert is_rotation(r, 64 * EPS)
+    assert close(r @ (one - skew), one + skew, 1 + np.linalg.norm(n))  # section 8.2
+    # tan(angle/2) magnifies relative errors by up to 1 + n.n.
+    assert close(cayley_from_rotation(r), n, (1 + n @ n) ** 1.5)
+
+
+@given(rotations)
+def test_cayley_form_exists_but_for_half_turns(r):
+    assume(1 + np.trace(r) > 1e-3)
+    assert close(rotation_from_cayley(cayley_from_rotation(r)), r, 1 / (1 + np.trace(r)))
+
+
+@given(axes)
+def test_cayley_form_names_its_singularity(u):
+    with pytest.raises(SingularityError, match="180 degrees"):
+        cayley_from_rotation(rodrigues(u, math.pi))
+
+
+@given(angles, angles, angles)
+def test_roll_pitch_yaw_is_a_product_of_turns_about_fixed_axes(roll, pitch, yaw):
+    r = rotation_from_rpy(roll, pitch, yaw)
+    assert close(r, rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll))
+    roll2, pitch2, yaw2 = rpy_from_rotation(r)
+    assert abs(pitch2) <= math.pi / 2
+    assert close(rotation_from_rpy(roll2, pitch2, yaw2), r)
+
+
+@given(st.floats(-3, 3), st.floats(-1.5, 1.5), st.floats(-3, 3))
+def test_roll_pitch_yaw_is_recovered_away_from_the_lock(roll, pitch, yaw):
+    found = rpy_from_rotation(rotation_from_rpy(roll, pitch, yaw))
+    assert close(found, [roll, pitch, yaw], 4 / math.cos(pitch))
+
+
+@given(angles, angles, st.sampled_from([1, -1]))
+def test_at_the_lock_yaw_is_zero_and_the_rotation_still_returns(roll, yaw, sign):
+    r = rotation_from_rpy(roll, sign * math.pi / 2, yaw)
+    found = rpy_from_rotation(r)
+    assert found[2] == 0
+    assert close(rotation_from_rpy(*found), r)
+
+
+@given(rotations, vectors)
+def test_is_rotation(r, v):
+    assert is_rotation(r)
+    assert not is_rotation(-r)  # a reflection
+    assert not is_rotation(r * 1.001)
+    assert not is_rotation(r + np.outer(v, v)) or np.linalg.norm(v) < 1e-4
+    assert not is_rotation(np.full((3, 3), math.nan))
+    assert not is_rotation(np.eye(2))
+
+
+def test_symbols_stay_exact():
+    q = sympy.Symbol("q")
+    for axis, rotation in zip(np.eye(3), ELEMENTARY):
+        assert rotation_from_axis_angle(axis, q).tolist() == rotation(q).tolist()
+    assert rotation_from_rpy(math.pi / 2, 0.0, q).tolist() == [
+        [sympy.cos(q), 0, sympy.sin(q)],
+        [sympy.sin(q), 0, -sympy.cos(q)],
+        [0, 1, 0],
+    ]
