@@ -1,4 +1,4 @@
-"""Shared by all tests: helpers in this folder are importable, and hypothesis never fails for being slow on a busy box."""
+"""Shared by all tests: helper modules of this folder are importable, and a busy machine fails no hypothesis test."""
 
 from hypothesis import HealthCheck, settings
 

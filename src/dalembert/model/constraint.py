@@ -54,7 +54,8 @@ class Constraint(Record):
             raise ModelError(
                 f"constraint {self.name!r}: unknown kind {self.kind!r}; choose one of {', '.join(CONSTRAINT_KINDS)}"
             )
-        check_scalar(self.value, f"constraint {self.name!r}, value")
+        for value in (self.value, *self.coefficients):
+            check_scalar(value, f"constraint {self.name!r}, value or coefficient")
 
 
 FORCE_KINDS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.model.record import Record, check_scalar, frozen_array
 
 
@@ -66,7 +66,7 @@ class Inertia(Record):
     def sphere(cls, mass: Scalar, radius: Scalar, center: Any = (0, 0, 0)) -> Inertia:
         """Solid homogeneous sphere."""
         i = 2 * mass * radius**2 / 5
-        return cls(mass, center, [[i, 0, 0], [0, i, 0], [0, 0, i]])
+        return cls(mass, center, scalar.asarray([[i, 0, 0], [0, i, 0], [0, 0, i]]))
 
     @classmethod
     def box(cls, mass: Scalar, size: Any, center: Any = (0, 0, 0)) -> Inertia:
@@ -75,14 +75,14 @@ class Inertia(Record):
         return cls(
             mass,
             center,
-            [[mass * (y + z) / 12, 0, 0], [0, mass * (x + z) / 12, 0], [0, 0, mass * (x + y) / 12]],
+            scalar.asarray([[mass * (y + z) / 12, 0, 0], [0, mass * (x + z) / 12, 0], [0, 0, mass * (x + y) / 12]]),
         )
 
     @classmethod
     def cylinder(cls, mass: Scalar, radius: Scalar, length: Scalar, center: Any = (0, 0, 0)) -> Inertia:
         """Solid homogeneous cylinder along body z."""
         across = mass * (3 * radius**2 + length**2) / 12
-        return cls(mass, center, [[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]])
+        return cls(mass, center, scalar.asarray([[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]]))
 
     @classmethod
     def point(cls, mass: Scalar, center: Any = (0, 0, 0)) -> Inertia:
@@ -103,7 +103,7 @@ class Inertia(Record):
 
     @property
     def parameters(self) -> Array:
-        """``[m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz]``, moments about the origin: dynamics is linear in these."""
+        """``[m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz]`` about the origin: dynamics is linear in these."""
         i = self.tensor_about_origin
         return scalar.asarray([self.mass, *self.first_moment, i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]])
 
@@ -119,7 +119,8 @@ class Inertia(Record):
             rotation: maps this frame's components to the parent's.
             translation: origin of this frame in the parent.
         """
-        return Inertia(self.mass, translation + rotation @ self.center, rotation @ self.tensor @ rotation.T)
+        turned = product(product(rotation, self.tensor), rotation.T)
+        return Inertia(self.mass, translation + product(rotation, self.center), turned)
 
     def __add__(self, other: Inertia) -> Inertia:
         """Both bodies welded together; both must be expressed in the same frame."""

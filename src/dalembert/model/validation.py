@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.algebra.rotations import is_rotation
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
-from dalembert.model.joint import Joint
+from dalembert.model.joint import SIZES, Joint
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -64,17 +65,18 @@ def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[
 
 def _names(mechanism: Mechanism) -> list[str]:
     problems = []
-    frames = [*mechanism.bodies, *mechanism.frames]
-    for what, items in (
-        ("body or frame", frames),
-        ("joint", mechanism.joints),
-        ("constraint", mechanism.constraints),
-        ("force", mechanism.forces),
-    ):
+    frames: list[Any] = [*mechanism.bodies, *mechanism.frames]
+    kinds: dict[str, Any] = {
+        "body or frame": frames,
+        "joint": mechanism.joints,
+        "constraint": mechanism.constraints,
+        "force": mechanism.forces,
+    }
+    for what, items in kinds.items():
         for item in items:
             if not isinstance(item.name, str) or not item.name or not item.name.isprintable():
                 problems.append(f"{what} {item.name!r}: a name must be a printable, non-empty string")
-        counts = Counter(item.name for item in items)
+        counts = Counter(item.name for item in items if isinstance(item.name, str))
         problems += [
             f"{what} name {name!r} is used {k} times; names must be unique" for name, k in counts.items() if k > 1
         ]
@@ -121,12 +123,15 @@ def _references(mechanism: Mechanism) -> list[str]:
     for frame in mechanism.frames:
         if frame.body != WORLD and frame.body not in {body.name for body in mechanism.bodies}:
             problems.append(f"frame {frame.name!r}: body {frame.body!r} does not exist")
-    for item in (*mechanism.constraints, *mechanism.forces):
+    links: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
+    for item in links:
         on_joints = item.kind in ("coupling", "joint-spring")
         what = type(item).__name__.lower()
         for end in (item.a, item.b):
-            if on_joints and end not in joints and end not in ("", WORLD):
+            if on_joints and end not in joints and (end == item.a or end not in ("", WORLD)):
                 problems.append(f"{what} {item.name!r}: joint {end!r} does not exist")
+            if on_joints and end in joints and SIZES[joints[end].kind][1] != 1:
+                problems.append(f"{what} {item.name!r}: joint {end!r} must have one degree of freedom")
             if not on_joints and end not in places:
                 problems.append(f"{what} {item.name!r}: body or frame {end!r} does not exist")
     for joint in mechanism.joints:
@@ -175,6 +180,16 @@ def _numbers(mechanism: Mechanism) -> list[str]:
             problems.append(f"joint {joint.name!r}: limits {low} .. {high} are not an interval")
         if joint.mimic:
             check(f"joint {joint.name!r}: mimic", [joint.mimic.multiplier, joint.mimic.offset])
+    for frame in mechanism.frames:
+        check(f"frame {frame.name!r}: placement", frame.placement.homogeneous())
+    for constraint in mechanism.constraints:
+        where = f"constraint {constraint.name!r}"
+        check(f"{where}: placement", [constraint.placement_a.homogeneous(), constraint.placement_b.homogeneous()])
+        check(f"{where}: value or coefficients", [constraint.value, *constraint.coefficients])
+    for force in mechanism.forces:
+        where = f"force {force.name!r}"
+        check(f"{where}: placement", [force.placement_a.homogeneous(), force.placement_b.homogeneous()])
+        check(f"{where}: stiffness, damping or rest", [force.stiffness, force.damping, force.rest])
     return problems
 
 
@@ -197,10 +212,13 @@ def _axes(mechanism: Mechanism) -> list[str]:
             sine = np.linalg.norm(np.cross(joint.axis, joint.axis2))
             if not problems and sine < 1e-6:
                 problems.append(f"joint {joint.name!r}: the two axes of the universal joint are parallel")
-    for joint in mechanism.joints:
-        R = joint.placement.rotation
-        if R.dtype != object and (np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0):
-            problems.append(f"joint {joint.name!r}: the rotation of its placement is not a rotation matrix")
+    placed: list[tuple[str, Any]] = [(f"joint {joint.name!r}", joint.placement) for joint in mechanism.joints]
+    placed += [(f"frame {frame.name!r}", frame.placement) for frame in mechanism.frames]
+    placed += [(f"constraint {c.name!r}", end) for c in mechanism.constraints for end in (c.placement_a, c.placement_b)]
+    for where, placement in placed:
+        R = placement.rotation
+        if R.dtype != object and not is_rotation(R):
+            problems.append(f"{where}: the rotation of its placement is not a rotation matrix")
     return problems
 
 

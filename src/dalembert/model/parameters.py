@@ -1,0 +1,264 @@
+"""The numbers of a mechanism by name: list them, turn some into symbols, put numbers back.
+
+A parameter is addressed by the name of its owner and what it is: ``link7.mass``, ``link7.com.x``, ``link7.inertia.xy``
+(about the centre of mass), ``joint3.damping``, ``joint3.placement.z``, ``joint3.placement.roll`` (URDF angles),
+``tool.placement.x``, ``spring.stiffness``, ``gravity.z``. If two owners of different kinds share a name and an
+attribute, the address says which is meant: ``joint:tool.placement.x``, ``frame:tool.placement.x``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.rotations import HALF_PI, rotation_from_rpy, rpy_from_rotation
+from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ArgumentError
+from dalembert.model.joint import SIZES
+from dalembert.model.mechanism import Mechanism
+from dalembert.model.record import Record
+
+COLLECTIONS = {"body": "bodies", "joint": "joints", "frame": "frames", "constraint": "constraints", "force": "forces"}
+AXES = ("x", "y", "z")
+ANGLES = ("roll", "pitch", "yaw")
+MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+
+Path = tuple[Any, ...]
+"""Where a parameter lies in its owner: attribute names, then an index into an array."""
+
+
+def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
+    """Every addressable parameter with its value, in the order of the mechanism; SI units.
+
+    The angles of a placement are listed only while its rotation is numeric.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    return {address: _read(_owner(mechanism, *place[:2]), place[2]) for address, place in _addresses(mechanism).items()}
+
+
+def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
+    """Turn chosen numbers into symbols (or any expressions, or other numbers).
+
+    Args:
+        mechanism: the mechanism.
+        symbols: by address (see :func:`parameters`), a SymPy symbol or expression, a number, or a name, for which a
+            symbol of the mechanism with that name, or else a new one, is taken.
+    """
+    addresses = _addresses(mechanism)
+    changes: dict[tuple[str, str], dict[Path, Scalar]] = {}
+    for address, value in symbols.items():
+        if address not in addresses:
+            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{_hint(address, addresses)}")
+        kind, name, path = addresses[address]
+        changes.setdefault((kind, name), {})[path] = _symbol(mechanism, value) if isinstance(value, str) else value
+    fields: dict[str, Any] = {}
+    for kind, collection in COLLECTIONS.items():
+        items = getattr(mechanism, collection)
+        if any(owner == kind for owner, _ in changes):
+            fields[collection] = [_written(item, changes.get((kind, item.name), {})) for item in items]
+    gravity = changes.get(("gravity", ""))
+    return _written(mechanism, gravity).replace(**fields) if gravity else mechanism.replace(**fields)
+
+
+def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
+    """Put numbers, or other expressions, in the place of symbols.
+
+    When no symbol is left, every number of the result is a float: exact constants such as pi/3 too.
+
+    Args:
+        mechanism: the mechanism.
+        values: by symbol, or name of a symbol, its value.
+    """
+    import sympy
+
+    by_name: dict[str, list[Any]] = {}
+    for symbol in mechanism.symbols:
+        by_name.setdefault(symbol.name, []).append(symbol)
+    mapping: dict[Any, Any] = {}
+    for key, value in values.items():
+        matches = by_name.get(key, []) if isinstance(key, str) else [s for s in mechanism.symbols if s == key]
+        if not matches:
+            raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{_hint(str(key), by_name)}")
+        mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
+    final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
+
+    def replaced(x: Scalar) -> Scalar:
+        if not scalar.is_sympy(x):
+            return x
+        touched = bool(x.free_symbols & mapping.keys())
+        result = x.subs(mapping, simultaneous=True) if touched else x
+        return float(result) if final or (touched and not result.free_symbols) else result
+
+    return _mapped(mechanism, replaced)
+
+
+# ----------------------------------------------------------------------------------------------------------- addresses
+
+
+def _addresses(mechanism: Mechanism) -> dict[str, tuple[str, str, Path]]:
+    """For every address the kind and name of the owner and the path inside it."""
+    found = [
+        (f"{name}.{attribute}" if name else attribute, kind, name, path)
+        for kind, name, attribute, path in _slots(mechanism)
+    ]
+    count = Counter(address for address, *_ in found)
+    return {
+        (address if count[address] == 1 else f"{kind}:{address}"): (kind, name, path)
+        for address, kind, name, path in found
+    }
+
+
+def _slots(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Path]]:
+    for k, axis in enumerate(AXES):
+        yield "gravity", "", f"gravity.{axis}", ("gravity", k)
+    for body in mechanism.bodies:
+        yield "body", body.name, "mass", ("inertia", "mass")
+        for k, axis in enumerate(AXES):
+            yield "body", body.name, f"com.{axis}", ("inertia", "center", k)
+        for entry, index in MOMENTS.items():
+            yield "body", body.name, f"inertia.{entry}", ("inertia", "tensor", index)
+    for joint in mechanism.joints:
+        yield from _placement_slots("joint", joint.name, joint.placement)
+        if SIZES[joint.kind][1]:
+            for attribute in ("damping", "friction", "armature"):
+                yield "joint", joint.name, attribute, (attribute,)
+        if joint.kind == "helical":
+            yield "joint", joint.name, "pitch", ("pitch",)
+        if joint.mimic:
+            yield "joint", joint.name, "mimic.multiplier", ("mimic", "multiplier")
+            yield "joint", joint.name, "mimic.offset", ("mimic", "offset")
+    for frame in mechanism.frames:
+        yield from _placement_slots("frame", frame.name, frame.placement)
+    for constraint in mechanism.constraints:
+        if constraint.kind == "distance":
+            yield "constraint", constraint.name, "value", ("value",)
+        for k in range(len(constraint.coefficients)):
+            yield "constraint", constraint.name, f"coefficient.{k}", ("coefficients", k)
+    for force in mechanism.forces:
+        for attribute in ("stiffness", "damping", "rest"):
+            yield "force", force.name, attribute, (attribute,)
+
+
+def _placement_slots(kind: str, name: str, placement: Transform) -> Iterator[tuple[str, str, str, Path]]:
+    for k, axis in enumerate(AXES):
+        yield kind, name, f"placement.{axis}", ("placement", "translation", k)
+    if placement.rotation.dtype != object:
+        for angle in ANGLES:
+            yield kind, name, f"placement.{angle}", ("placement", angle)
+
+
+def _hint(wrong: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.5)
+    if near:
+        return f"; did you mean {', '.join(map(repr, near))}?"
+    return f"; it has {', '.join(names[:8]) or 'none'}{', ...' if len(names) > 8 else ''}"
+
+
+def _symbol(mechanism: Mechanism, name: str) -> Any:
+    import sympy
+
+    if not name.isidentifier():
+        raise ArgumentError(f"{name!r} is not a name for a symbol; pass a SymPy expression instead of its text")
+    return next((symbol for symbol in mechanism.symbols if symbol.name == name), sympy.Symbol(name))
+
+
+# ---------------------------------------------------------------------------------------------------- reading, writing
+
+
+def _owner(mechanism: Mechanism, kind: str, name: str) -> Any:
+    if kind == "gravity":
+        return mechanism
+    return next(item for item in getattr(mechanism, COLLECTIONS[kind]) if item.name == name)
+
+
+def _read(item: Any, path: Path) -> Scalar:
+    for step in path:
+        if step in ANGLES:
+            item = rpy_from_rotation(item.rotation)[ANGLES.index(step)]
+        else:
+            item = getattr(item, step) if isinstance(step, str) else item[step]
+    return item.item() if isinstance(item, np.generic) else item
+
+
+def _written(item: Any, changes: Mapping[Path, Scalar]) -> Any:
+    """A copy of a record, array, tuple or placement with the entries at the given paths changed."""
+    if not changes:
+        return item
+    if isinstance(item, Transform):
+        return _placed(item, changes)
+    if isinstance(item, Record):
+        inner: dict[str, dict[Path, Scalar]] = {}
+        for (step, *rest), value in changes.items():
+            inner.setdefault(step, {})[tuple(rest)] = value
+        return item.replace(
+            **{
+                step: next(iter(below.values())) if () in below else _written(getattr(item, step), below)
+                for step, below in inner.items()
+            }
+        )
+    if isinstance(item, tuple):
+        return tuple(changes.get((k,), x) for k, x in enumerate(item))
+    entries = np.array(item, dtype=object)
+    for (index,), value in changes.items():
+        entries[index] = value
+        if isinstance(index, tuple):
+            entries[index[::-1]] = value  # an inertia tensor stays symmetric
+    return entries
+
+
+def _placed(placement: Transform, changes: Mapping[Path, Scalar]) -> Transform:
+    shifts: dict[Path, Scalar] = {path[1:]: x for path, x in changes.items() if path[0] == "translation"}
+    translation = _written(placement.translation, shifts)
+    rotation = placement.rotation
+    if any(path[0] in ANGLES for path in changes):
+        angles = [changes.get((angle,), old) for angle, old in zip(ANGLES, rpy_from_rotation(rotation).tolist())]
+        rotation = rotation_from_rpy(*angles)
+    return Transform(_numeric(rotation), _numeric(translation))
+
+
+def _numeric(entries: Any) -> Any:
+    """An array of objects that are all numbers as floats."""
+    return entries.astype(float) if all(scalar.is_number(x) for x in entries.flat) else entries
+
+
+def _mapped(item: Any, function: Callable[[Scalar], Scalar]) -> Any:
+    """A copy of a nested record with a function applied to every scalar in it."""
+    if isinstance(item, Transform):
+        return Transform(_mapped(item.rotation, function), _mapped(item.translation, function))
+    if isinstance(item, Record):
+        fields = [field.name for field in dataclasses.fields(item)]  # type: ignore[arg-type]
+        return item.replace(**{name: _mapped(getattr(item, name), function) for name in fields})
+    if isinstance(item, tuple):
+        return tuple(_mapped(x, function) for x in item)
+    if isinstance(item, np.ndarray):
+        if item.dtype != object:
+            return item
+        entries = np.empty(item.shape, dtype=object)
+        for index, x in np.ndenumerate(item):
+            entries[index] = function(x)
+        return _numeric(entries)
+    return function(item)
+
+
+def _exact_quarter_turn(value: Any, sympy: Any) -> Any:
+    """A number as SymPy sees it; the floats nearest to multiples of pi/2 become those multiples.
+
+    So the zeros of a right angle come out as zeros, as they do in a mechanism built from numbers; anywhere else the
+    multiple is the same float again.
+    """
+    if isinstance(value, (float, np.floating)) and value != 0 and math.isfinite(value):
+        quarters = round(value / HALF_PI)
+        if value == quarters * HALF_PI:
+            return quarters * sympy.pi / 2
+    return sympy.sympify(value)
