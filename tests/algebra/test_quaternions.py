@@ -51,9 +51,7 @@ def test_products_and_their_matrices(a, b):
 @given(quadruples, quadruples, quadruples)
 def test_the_star_product_is_associative_and_commutes_with_the_cross_product(a, b, c):
     scale = size(a, b, c)
-    assert close(
-        quaternion_star(quaternion_star(a, b), c), quaternion_star(a, quaternion_star(b, c)), scale
-    )
+    assert close(quaternion_star(quaternion_star(a, b), c), quaternion_star(a, quaternion_star(b, c)), scale)
     assert close(star_matrix(a) @ cross_matrix(b), cross_matrix(b) @ star_matrix(a), size(a, b))
 
 

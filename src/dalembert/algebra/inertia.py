@@ -30,13 +30,13 @@ def symmetric_matrix(xx: Scalar, yy: Scalar, zz: Scalar, xy: Scalar, xz: Scalar,
 
 
 def pseudo_inertia(inertia: Array) -> Array:
-    """``J = 1/2 tr(I) 1 - I``. (4.3.6)"""
+    """Pseudo-inertia ``J = 1/2 tr(I) 1 - I`` of an ``inertia`` tensor. (4.3.6)"""
     xx, yy, zz, xy, xz, yz = _upper(inertia)
     return symmetric_matrix((yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2, -xy, -xz, -yz)
 
 
 def inertia_from_pseudo(pseudo: Array) -> Array:
-    """``I = tr(J) 1 - J``. (4.3.7)"""
+    """Inertia tensor ``I = tr(J) 1 - J`` of a ``pseudo`` inertia. (4.3.7)"""
     xx, yy, zz, xy, xz, yz = _upper(pseudo)
     return symmetric_matrix(yy + zz, xx + zz, xx + yy, -xy, -xz, -yz)
 

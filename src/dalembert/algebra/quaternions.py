@@ -90,7 +90,7 @@ def quaternion_normalise(eta: Vector) -> Array:
 
 
 def rotation_from_quaternion(eta: Vector) -> Array:
-    """Rotation matrix of a unit quaternion, body to inertial components.
+    """Rotation matrix of a unit quaternion ``eta``, body to inertial components.
 
     ``Q = (eta_0^2 - eta_v.eta_v) 1 + 2 eta_v eta_v^T + 2 eta_0 eta_v~``. The diagonal uses the unit length,
     ``Q11 = 1 - 2 (y^2 + z^2)``, which is cheaper; it is an identity on unit quaternions only, so normalise

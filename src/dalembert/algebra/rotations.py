@@ -28,26 +28,27 @@ def sine_cosine(angle: Scalar) -> tuple[Scalar, Scalar]:
     0, 1, and the zeros of a mechanism's geometry stay zeros.
     """
     if isinstance(angle, (int, float, np.integer, np.floating)) and math.isfinite(angle):
-        quarter = round(angle / HALF_PI)
-        if abs(angle - quarter * HALF_PI) <= sys.float_info.epsilon * abs(angle):
+        value = float(angle)
+        quarter = round(value / HALF_PI)
+        if abs(value - quarter * HALF_PI) <= sys.float_info.epsilon * abs(value):
             return ((0, 1), (1, 0), (0, -1), (-1, 0))[quarter % 4]
     return sin(angle), cos(angle)
 
 
 def rotation_x(angle: Scalar) -> Array:
-    """Rotation about the x axis."""
+    """Rotation by ``angle`` about the x axis."""
     s, c = sine_cosine(angle)
     return asarray([[1, 0, 0], [0, c, -s], [0, s, c]])
 
 
 def rotation_y(angle: Scalar) -> Array:
-    """Rotation about the y axis."""
+    """Rotation by ``angle`` about the y axis."""
     s, c = sine_cosine(angle)
     return asarray([[c, 0, s], [0, 1, 0], [-s, 0, c]])
 
 
 def rotation_z(angle: Scalar) -> Array:
-    """Rotation about the z axis."""
+    """Rotation by ``angle`` about the z axis."""
     s, c = sine_cosine(angle)
     return asarray([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 

@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, SingularityError
 
 
 def scalar_invariants(t: Array) -> tuple[Scalar, Scalar, Scalar]:
-    """Trace, sum of principal minors, and determinant of a tensor. (3.3.18)-(3.3.20)"""
+    """Trace, sum of principal minors, and determinant of a tensor ``t``. (3.3.18)-(3.3.20)"""
     (t11, t12, t13), (t21, t22, t23), (t31, t32, t33) = t.tolist()
     minor1, minor2, minor3 = t22 * t33 - t23 * t32, t11 * t33 - t13 * t31, t11 * t22 - t12 * t21
     determinant = t11 * minor1 + t12 * (t23 * t31 - t21 * t33) + t13 * (t21 * t32 - t22 * t31)
@@ -23,17 +23,17 @@ def scalar_invariants(t: Array) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def symmetric_part(t: Array) -> Array:
-    """``(T + T^T)/2``. (3.3.8)"""
+    """``(t + t^T)/2``. (3.3.8)"""
     return (t + t.T) / 2
 
 
 def skew_part(t: Array) -> Array:
-    """``(T - T^T)/2``, whose dual vector is ``vect(T)``. (3.3.8)"""
+    """``(t - t^T)/2``, whose dual vector is ``vect(t)``. (3.3.8)"""
     return (t - t.T) / 2
 
 
 def cartesian_decomposition(t: Array) -> tuple[Array, Array]:
-    """The symmetric and the skew part of a tensor; they sum to it and are orthogonal. (3.3.7)"""
+    """The symmetric and the skew part of a tensor ``t``; they sum to it and are orthogonal. (3.3.7)"""
     return symmetric_part(t), skew_part(t)
 
 
@@ -49,12 +49,15 @@ def planar_projection(e: Vector) -> Array:
 
 
 class SpectralDecomposition(NamedTuple):
-    """A symmetric tensor as ``sum lambda_k P_k`` over projections on its principal axes. (3.3.17)"""
+    """A symmetric tensor as ``sum lambda_k P_k`` over projections on its principal axes. (3.3.17)
+
+    Args:
+        eigenvalues: in ascending order.
+        eigenvectors: unit vectors, one per column, in the order of the eigenvalues; a right-handed basis.
+    """
 
     eigenvalues: Array
-    """In ascending order."""
     eigenvectors: Array
-    """Unit vectors, one per column, in the order of the eigenvalues; a right-handed basis."""
 
     @property
     def projections(self) -> tuple[Array, Array, Array]:

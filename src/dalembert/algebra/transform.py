@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, product
+from dalembert.algebra.scalar import Array, Scalar, asarray, exact, product
 from dalembert.algebra.vectors import Vector, components
 from dalembert.errors import ArgumentError
 
@@ -30,6 +30,8 @@ class Transform:
 
     rotation: Array
     translation: Array
+
+    __array_ufunc__ = None  # NumPy shall not take a Transform for a scalar: ``array @ transform`` is a TypeError
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
@@ -125,7 +127,7 @@ class Transform:
         if not isinstance(other, Transform):
             return NotImplemented
         rotation = product(self.rotation, other.rotation)
-        return Transform(rotation, product(self.rotation, other.translation) + self.translation)
+        return Transform(rotation, self.apply(other.translation))
 
     def inverse(self) -> Transform:
         """The pose of a in b, ``X_ba``."""
@@ -137,7 +139,7 @@ class Transform:
         Args:
             point: coordinates in b.
         """
-        return self.rotate(point) + self.translation
+        return _sum(self.rotate(point), self.translation)
 
     def rotate(self, vector: Vector) -> Array:
         """Components in a of a free vector (velocity, force, axis) given in b: rotated only.
@@ -170,6 +172,11 @@ class Transform:
 
     def _entries(self) -> tuple[Any, ...]:
         return (*self.rotation.flat, *self.translation.flat)
+
+
+def _sum(a: Array, b: Array) -> Array:
+    """``a + b``, where numbers meet symbols exactly."""
+    return exact(a) + exact(b) if a.dtype == object or b.dtype == object else a + b
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -87,7 +87,7 @@ def undual(s: Array) -> Array:
 
 
 def vect(t: Array) -> Array:
-    """Vector invariant of any tensor: the dual vector of its skew part. (3.3.27)"""
+    """Vector invariant of any tensor ``t``: the dual vector of its skew part. (3.3.27)"""
     return asarray([(t[2, 1] - t[1, 2]) / 2, (t[0, 2] - t[2, 0]) / 2, (t[1, 0] - t[0, 1]) / 2])
 
 
@@ -98,7 +98,7 @@ def dyad(u: Vector, v: Vector) -> Array:
 
 
 def trace(t: Array) -> Scalar:
-    """Sum of the diagonal of a square matrix of any size."""
+    """Sum of the diagonal of a square matrix ``t`` of any size."""
     total = t[0, 0]
     for k in range(1, t.shape[0]):
         total = total + t[k, k]
@@ -106,10 +106,10 @@ def trace(t: Array) -> Scalar:
 
 
 def double_dot(t: Array, s: Array) -> Scalar:
-    """Inner product ``T : S = tr(T S)`` of two square matrices, without forming their product. (3.2.34)"""
+    """Inner product ``t : s = tr(t s)`` of two square matrices, without forming their product. (3.2.34)"""
     return np.add.reduce(np.ravel(t * s.T))
 
 
 def norm_frobenius(t: Array) -> Scalar:
-    """Frobenius norm ``sqrt(T : T^T)``; analytic, like :func:`norm`. (3.2.35)"""
+    """Frobenius norm ``sqrt(t : t^T)``; analytic, like :func:`norm`. (3.2.35)"""
     return sqrt(double_dot(t, t.T))

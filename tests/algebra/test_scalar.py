@@ -1,0 +1,115 @@
+"""Elementary functions and small-array helpers answer alike for every kind of scalar."""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+import sympy
+from algebra_cases import arrays, close, count, derivative, size
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import asarray, atan2, exact, product, select, stack
+
+FUNCTIONS = ["sin", "cos", "tan", "sqrt", "exp", "log"]
+x = sympy.Symbol("x")
+
+
+class Foreign:
+    """A scalar of an unknown kind, which answers by its own methods."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: (name, *arguments)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(value=st.floats(0.01, 20))
+def test_elementary_functions_ask_the_right_library(name, value):
+    function = getattr(scalar, name)
+    assert function(value) == function(np.float64(value)) == getattr(math, name)(value)
+    assert function(complex(value, 1)) == getattr(cmath, name)(complex(value, 1))
+    assert close(function(complex(value, 0)), function(value), max(1, abs(function(value))))
+    assert function(x) == getattr(sympy, name)(x)
+    assert function(Foreign()) == (name,)
+
+
+def test_out_of_domain_is_not_a_number_and_too_large_is_infinite():
+    assert math.isnan(scalar.sqrt(-1.0))
+    assert math.isnan(scalar.log(-1.0))
+    assert math.isnan(scalar.sin(math.inf))
+    assert scalar.exp(1e4) == math.inf
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10))
+def test_atan2_is_an_angle_with_the_right_derivative(b, a):
+    assert atan2(b, a) == math.atan2(b, a)
+    squared = a * a + b * b
+    if squared > 1e-3:
+        assert close(derivative(lambda t: atan2(t, complex(a)), b), a / squared, 1 / math.sqrt(squared))
+        assert close(derivative(lambda t: atan2(complex(b), t), a), -b / squared, 1 / math.sqrt(squared))
+
+
+def test_atan2_and_select_pass_symbols_and_foreign_scalars_on():
+    assert atan2(x, 1) == sympy.atan2(x, 1)
+    assert atan2(1, x) == sympy.atan2(1, x)
+    assert select(True, 1, 2) == 1
+    assert select(np.False_, 1, 2) == 2
+    assert select(x < 0, 1, 2).subs(x, -1) == 1
+    assert select(x < 0, 1, 2).subs(x, 1) == 2
+    assert select(Foreign(), 1, 2) == ("select", 1, 2)
+
+
+def test_absolute_is_analytic():
+    assert scalar.absolute(-2.5) == 2.5
+    assert scalar.absolute(complex(-2, 1e-20)) == complex(2, -1e-20)
+    assert scalar.absolute(x) == sympy.Abs(x)
+
+
+def test_kinds_are_told_apart():
+    assert all(scalar.is_number(n) for n in (1, 1.0, 1j, np.float64(1), np.int64(1)))
+    assert not scalar.is_number(x)
+    assert scalar.is_sympy(x)
+    assert scalar.is_symbolic(np.array([1, x]))
+    assert not scalar.is_symbolic(np.ones(3))
+    assert scalar.is_zero(0)
+    assert scalar.is_zero(0.0)
+    assert scalar.is_zero(sympy.Integer(0))
+    assert not scalar.is_zero(x)
+    assert not scalar.is_zero(1e-300)
+
+
+def test_arrays_have_the_simplest_fitting_dtype():
+    assert asarray([1, 2]).dtype == np.float64
+    assert asarray([1, 2j]).dtype == np.complex128
+    assert asarray(np.ones(2, np.float32)).dtype == np.float64
+    mixed = stack([np.array([1, 2]), [x, 0]])
+    assert mixed.dtype == object
+    assert mixed.tolist() == [[1, 2], [x, 0]]
+    with pytest.raises(TypeError):
+        asarray(np.array(["a"]))
+
+
+def test_exact_turns_integral_floats_into_integers_and_nothing_else():
+    entries = exact([1.0, -0.0, 0.5, x, 1j, math.nan, math.inf, 3]).tolist()
+    assert entries[:5] == [1, 0, 0.5, x, 1j]
+    assert [type(e) for e in entries[:3]] == [int, int, float]
+    assert math.isnan(entries[5])
+    assert entries[6] == math.inf
+    assert entries[7] == 3
+
+
+@given(arrays(3, 4), arrays(4, 2), arrays(4))
+def test_product_of_objects_is_the_product_of_numbers(a, b, v):
+    assert close(product(a.astype(object), b).astype(float), a @ b, size(a, b))
+    assert close(product(a, v.astype(object)).astype(float), a @ v, size(a, v))
+    assert np.array_equal(product(a, b), a @ b)
+
+
+def test_product_with_zeros_and_ones_is_free_and_exact():
+    r = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
+    assert product(r, np.array([x, 1, 0.5], dtype=object)).tolist() == [x, -0.5, 1]
+    assert count(lambda v: product(np.eye(3), v), np.ones(3)) == {}
