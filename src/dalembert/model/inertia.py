@@ -14,9 +14,19 @@ from dalembert.model.record import Record, check_scalar, frozen_array
 
 def _parallel(mass: Scalar, r: Array) -> Array:
     """m (r.r 1 - r r^T), the parallel-axes term (4.3.9)."""
-    x, y, z = r
+    x, y, z = r.tolist() if scalar.is_number(mass) else scalar.exact(r)
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return mass * scalar.stack([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]])
+    return _times(mass, scalar.stack([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]]))
+
+
+def _times(mass: Scalar, a: Array) -> Array:
+    """``mass * a``; the integers of a numeric array stay exact beside a symbolic mass."""
+    return mass * (a if scalar.is_number(mass) else scalar.exact(a))
+
+
+def _sum(a: Array, b: Array) -> Array:
+    """``a + b``; the integers of a numeric array stay exact beside symbols."""
+    return a + b if a.dtype != object and b.dtype != object else scalar.exact(a) + scalar.exact(b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +104,12 @@ class Inertia(Record):
     @property
     def first_moment(self) -> Array:
         """Mass times centre of mass, kg m."""
-        return self.mass * self.center
+        return _times(self.mass, self.center)
 
     @property
     def tensor_about_origin(self) -> Array:
         """Inertia tensor about the frame origin, kg m^2."""
-        return self.tensor + _parallel(self.mass, self.center)
+        return _sum(self.tensor, _parallel(self.mass, self.center))
 
     @property
     def parameters(self) -> Array:
@@ -120,7 +130,8 @@ class Inertia(Record):
             translation: origin of this frame in the parent.
         """
         turned = product(product(rotation, self.tensor), rotation.T)
-        return Inertia(self.mass, translation + product(rotation, self.center), turned)
+        mirrored = [[turned[min(i, j), max(i, j)] for j in range(3)] for i in range(3)]  # symmetric to the last bit
+        return Inertia(self.mass, _sum(product(rotation, self.center), scalar.asarray(translation)), mirrored)
 
     def __add__(self, other: Inertia) -> Inertia:
         """Both bodies welded together; both must be expressed in the same frame."""
