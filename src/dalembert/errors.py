@@ -10,6 +10,10 @@
     ├── CompilerError (RuntimeError)     code generation or compilation failed
     └── MissingExtraError (ImportError)  an optional dependency is needed; says which and how to get it
 
+and one warning,
+
+    ModelWarning (UserWarning)           a file was read, but something in it is doubtful or was assumed
+
 A message says what is wrong, where, why it matters and how to mend it.
 """
 
@@ -95,3 +99,7 @@ class MissingExtraError(DalembertError, ImportError):
 
     def __reduce__(self):
         return type(self), (self.package, self.extra, self.purpose)
+
+
+class ModelWarning(UserWarning):
+    """A mechanism was read or written, but something in it is doubtful, was assumed or had to be left out."""
