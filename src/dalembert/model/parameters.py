@@ -170,7 +170,7 @@ def _symbol(mechanism: Mechanism, name: str) -> Any:
 
     if not name.isidentifier():
         raise ArgumentError(f"{name!r} is not a name for a symbol; pass a SymPy expression instead of its text")
-    return next((symbol for symbol in mechanism.symbols if symbol.name == name), sympy.Symbol(name))
+    return next((symbol for symbol in mechanism.symbols if symbol.name == name), sympy.Symbol(name, real=True))
 
 
 # ---------------------------------------------------------------------------------------------------- reading, writing
