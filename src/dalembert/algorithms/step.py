@@ -30,38 +30,62 @@ class Step:
         self.link = link
         self.s = link.translation(q)
         """From the parent's origin to the link's origin, in the parent's axes."""
-        factors: list[PlaneTurn | Matrix] = [*_constant(link.placement.rotation)]
+        self._pre = _constant(link.placement.rotation)
         if link.kind == "spherical":
-            factors.append(Matrix(rotation_from_quaternion(link.position(q))))
+            self._pre.append(Matrix(rotation_from_quaternion(link.position(q))))
         elif link.rotates:
-            angle = link.position(q)[0]
-            factors.append(_about_coordinate_axis(link.axis, angle) or Matrix(rotation_about(link.axis, angle)))
-        if link.post is not None:
-            factors += _constant(link.post)
-        self._factors = factors
+            self._pre.append(_turn(link, q))
+        self._post = _constant(link.post) if link.post is not None else []
 
-    def inward(self, u: Array) -> Array:
-        """A u: from the link's axes to the parent's."""
-        for factor in reversed(self._factors):
-            u = factor.apply(u)
-        return u
+    # The joint frame lies between the two: moved by the joint, but not yet turned by `post` into the link's axes.
 
-    def outward(self, u: Array) -> Array:
-        """A^T u: from the parent's axes to the link's."""
-        for factor in self._factors:
+    def to_joint(self, u: Array) -> Array:
+        """From the parent's axes to the moved joint frame."""
+        for factor in self._pre:
             u = factor.apply_transposed(u)
         return u
 
-    def inward_symmetric(self, E: Array) -> Array:
-        """A E A^T for a symmetric tensor; only the upper triangle of E is read."""
-        for factor in reversed(self._factors):
+    def to_link(self, u: Array) -> Array:
+        """From the moved joint frame to the link's axes."""
+        for factor in self._post:
+            u = factor.apply_transposed(u)
+        return u
+
+    def from_link(self, u: Array) -> Array:
+        """From the link's axes to the moved joint frame."""
+        for factor in reversed(self._post):
+            u = factor.apply(u)
+        return u
+
+    def from_joint(self, u: Array) -> Array:
+        """From the moved joint frame to the parent's axes."""
+        for factor in reversed(self._pre):
+            u = factor.apply(u)
+        return u
+
+    def from_link_symmetric(self, E: Array) -> Array:
+        """A symmetric tensor from the link's axes to the moved joint frame; only the upper triangle is read."""
+        for factor in reversed(self._post):
             E = factor.similar(E)
         return E
 
-    def inward_tensor(self, T: Array) -> Array:
-        """A T A^T for any tensor."""
-        half = scalar.stack([self.inward(row) for row in T])  # rows: (A T^T...)^T, i.e. T A^T
-        return scalar.stack([self.inward(column) for column in half.T]).T
+    def from_joint_symmetric(self, E: Array) -> Array:
+        """A symmetric tensor from the moved joint frame to the parent's axes; only the upper triangle is read."""
+        for factor in reversed(self._pre):
+            E = factor.similar(E)
+        return E
+
+    def inward(self, u: Array) -> Array:
+        """A u: from the link's axes to the parent's."""
+        return self.from_joint(self.from_link(u))
+
+    def outward(self, u: Array) -> Array:
+        """A^T u: from the parent's axes to the link's."""
+        return self.to_link(self.to_joint(u))
+
+    def inward_symmetric(self, E: Array) -> Array:
+        """A E A^T for a symmetric tensor; only the upper triangle of E is read."""
+        return self.from_joint_symmetric(self.from_link_symmetric(E))
 
 
 def steps(tree: Tree, q: Sequence[Scalar]) -> list[Step]:
@@ -129,19 +153,33 @@ def _upper(E: Array, i: int, j: int) -> Scalar:
 
 
 def _constant(R: Array) -> list[PlaneTurn | Matrix]:
-    """The cheapest factors of a constant rotation: none, a permutation, one plane turn, or a matrix."""
+    """The cheapest factors of a constant rotation: none, one or two plane turns, or a matrix."""
     if R.dtype != object and np.array_equal(R, np.eye(3)):
         return []
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         if all(scalar.is_zero(x) for x in (R[k, i], R[k, j], R[i, k], R[j, k])) and R[k, k] == 1:
             return [] if R[i, i] == 1 else [PlaneTurn(k, R[i, i], R[j, i])]
+    if scalar.is_zero(R[2, 0]) and not any(scalar.is_zero(R[i, j]) for i, j in ((0, 0), (1, 0), (2, 1), (2, 2))):
+        return [PlaneTurn(2, R[0, 0], R[1, 0]), PlaneTurn(0, R[2, 2], R[2, 1])]  # Rz(gamma) Rx(alpha)
     return [Matrix(R)]
 
 
-def _about_coordinate_axis(axis: Array, angle: Scalar) -> PlaneTurn | None:
+def _turn(link: Link, q: Sequence[Scalar]) -> PlaneTurn | Matrix:
+    """The joint's own rotation."""
     for k in range(3):
-        if all(scalar.is_zero(axis[m]) for m in range(3) if m != k) and scalar.is_number(axis[k]):
-            sine = scalar.sin(angle)
-            return PlaneTurn(k, scalar.cos(angle), sine if axis[k] > 0 else -sine)
-    return None
+        if all(scalar.is_zero(link.axis[m]) for m in range(3) if m != k) and scalar.is_number(link.axis[k]):
+            cosine, sine = _cosine_sine(link, q)
+            return PlaneTurn(k, cosine, sine if link.axis[k] > 0 else -sine)
+    return Matrix(rotation_about(link.axis, link.position(q)[0]))
+
+
+def _cosine_sine(link: Link, q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+    """Of the joint angle; an offset of a quarter turn costs nothing."""
+    quarters = link.offset / (np.pi / 2) if isinstance(link.offset, float) else 0.5
+    if quarters != round(quarters):
+        angle = link.position(q)[0]
+        return scalar.cos(angle), scalar.sin(angle)
+    angle = q[link.q] if link.gain == 1 else link.gain * q[link.q]
+    c, s = scalar.cos(angle), scalar.sin(angle)
+    return ((c, s), (-s, c), (-c, -s), (s, -c))[round(quarters) % 4]

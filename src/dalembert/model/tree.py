@@ -105,23 +105,33 @@ class Link:
         return 3 if self.kind == "spherical" else 1
 
     @cached_property
-    def Zw(self) -> Array:
-        """Rotation columns of the joint in the link's own axes, 3 x nv."""
+    def axes_w(self) -> Array:
+        """Rotation columns of the joint in the axes of the moved joint frame, 3 x nv."""
         if self.kind == "spherical":
             return scalar.identity(3)
-        return self.own_axis[:, None] if self.kind in ("revolute", "helical") else scalar.zeros(3, 1)
+        return self.axis[:, None] if self.kind in ("revolute", "helical") else scalar.zeros(3, 1)
+
+    @cached_property
+    def axes_v(self) -> Array:
+        """Translation columns of the joint in the axes of the moved joint frame, 3 x nv."""
+        if self.kind == "prismatic":
+            return self.axis[:, None]
+        return (self.pitch * self.axis)[:, None] if self.kind == "helical" else scalar.zeros(3, self.nv)
+
+    @cached_property
+    def Zw(self) -> Array:
+        """Rotation columns of the joint in the link's own axes, 3 x nv."""
+        return self.axes_w if self.post is None else product(self.post.T, self.axes_w)
 
     @cached_property
     def Zv(self) -> Array:
         """Translation columns of the joint in the link's own axes, 3 x nv."""
-        if self.kind == "prismatic":
-            return self.own_axis[:, None]
-        return (self.pitch * self.own_axis)[:, None] if self.kind == "helical" else scalar.zeros(3, self.nv)
+        return self.axes_v if self.post is None else product(self.post.T, self.axes_v)
 
-    @cached_property
+    @property
     def own_axis(self) -> Array:
         """The joint axis in the link's own axes."""
-        return self.axis if self.post is None else self.post.T @ self.axis
+        return self.axis if self.post is None else product(self.post.T, self.axis)
 
     @property
     def rotates(self) -> bool:

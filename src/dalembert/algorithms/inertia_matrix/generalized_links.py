@@ -17,24 +17,27 @@ from dalembert.model.tree import Tree, gather_matrix
 
 
 def generalized_moments(tree: Tree, step: list[Step]) -> tuple[list[Scalar], list[Array], list[Array]]:
-    """Mass, first moment U_i (6.3.29a) and inertia tensor E_i (6.3.29c) of each link with all beyond it, about o_i."""
+    """Mass, first moment U_i (6.3.29a) and inertia tensor E_i (6.3.29c) of each link with all beyond it.
+
+    About the link's origin, in the axes of the moved joint frame.
+    """
     mass, U, K = augmented_moments(tree, step)
     E = [inertia_from_pseudo(k) for k in K]
     for i in reversed(range(len(tree.links))):
+        U[i], E[i] = step[i].from_link(U[i]), step[i].from_link_symmetric(E[i])
         p = tree.links[i].parent
         if p >= 0:
-            moved = step[i].inward(U[i])
+            moved = step[i].from_joint(U[i])
             U[p] = U[p] + moved
-            E[p] = E[p] + step[i].inward_symmetric(E[i]) - cross_moments(step[i].s, moved)
+            E[p] = E[p] + step[i].from_joint_symmetric(E[i]) - cross_moments(step[i].s, moved)
     return mass, U, E
 
 
 def cross_moments(s: Array, U: Array) -> Array:
     """s~ U~ + U~ s~ = U s^T + s U^T - 2 (s.U) 1, symmetric: 9 multiplications, 6 additions."""
-    x, y, z = (s[k] * U[k] for k in range(3))
+    x, y, z = (-2 * s[k] * U[k] for k in range(3))  # -2 s is off-line where s is constant
     xy, xz, yz = (s[i] * U[j] + s[j] * U[i] for i, j in ((0, 1), (0, 2), (1, 2)))
-    a, b, c = y + z, x + z, x + y
-    return scalar.asarray([[-(a + a), xy, xz], [xy, -(b + b), yz], [xz, yz, -(c + c)]])
+    return scalar.asarray([[y + z, xy, xz], [xy, x + z, yz], [xz, yz, x + y]])
 
 
 def generalized_links(tree: Tree, q: Array) -> Array:
@@ -45,21 +48,24 @@ def generalized_links(tree: Tree, q: Array) -> Array:
     for i, link in enumerate(tree.links):
         columns = []
         for k in range(link.nv):
-            zw, zv = link.Zw[:, k], link.Zv[:, k]
+            zw, zv = link.axes_w[:, k], link.axes_v[:, k]
             f = cross(zw, U[i]) + mass[i] * zv  # (6.3.29d)
             eta = product(E[i], zw) + cross(U[i], zv)  # (6.3.29e), corrected
             columns.append((eta, f))
         j = i
         while True:
             row = tree.links[j]
-            entries = [[dot(row.Zw[:, r], eta) + dot(row.Zv[:, r], f) for eta, f in columns] for r in range(row.nv)]
+            entries = [
+                [dot(row.axes_w[:, r], eta) + dot(row.axes_v[:, r], f) for eta, f in columns] for r in range(row.nv)
+            ]
             if i == j:  # symmetric: take the upper triangle for both
                 entries = [[entries[min(r, c)][max(r, c)] for c in range(link.nv)] for r in range(link.nv)]
             blocks[j, i] = scalar.asarray(entries)  # (6.3.30c)
             blocks[i, j] = blocks[j, i].T
             if row.parent < 0:
                 break
-            moved = [(step[j].inward(eta), step[j].inward(f)) for eta, f in columns]
-            columns = [(eta + cross(step[j].s, f), f) for eta, f in moved]  # (6.3.30a,b)
+            moved = [(step[j].from_joint(eta), step[j].from_joint(f)) for eta, f in columns]
+            s, settle = step[j].s, step[row.parent].from_link
+            columns = [(settle(eta + cross(s, f)), settle(f)) for eta, f in moved]  # (6.3.30a,b)
             j = row.parent
     return gather_matrix(tree, blocks)

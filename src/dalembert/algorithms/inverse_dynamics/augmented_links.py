@@ -38,17 +38,17 @@ def augmented_links(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = Non
     w, wd, Om, sdd, zeta = [], [], [], [], []
     at_rest = scalar.zeros(3)
     for i, link in enumerate(tree.links):
-        p, out = link.parent, step[i].outward
+        p, out, settle = link.parent, step[i].to_joint, step[i].to_link
         w_p, wd_p, sdd_p = (w[p], wd[p], sdd[p]) if p >= 0 else (at_rest, at_rest, -tree.gravity)
         rate, acceleration = tree.speed(link, v), tree.speed(link, a)
-        turn, slide = product(link.Zw, rate), product(link.Zv, rate)
+        turn, slide = product(link.axes_w, rate), product(link.axes_v, rate)  # in the moved joint frame
         wi = out(w_p)
-        w.append(wi + turn)  # (5.3.45a)
-        wd.append(out(wd_p) + cross(wi, turn) + product(link.Zw, acceleration))  # (b)
+        w.append(settle(wi + turn))  # (5.3.45a)
+        wd.append(settle(out(wd_p) + cross(wi, turn) + product(link.axes_w, acceleration)))  # (b)
         Om.append(angular_acceleration_tensor(w[i], wd[i]))  # (c)
-        zeta.append(2 * cross(wi, slide) + product(link.Zv, acceleration))  # (d)
+        zeta.append(2 * cross(wi, slide) + product(link.axes_v, acceleration))  # (d), in the moved joint frame
         moved = sdd_p + product(Om[p], step[i].s) if p >= 0 else sdd_p
-        sdd.append(out(moved) + zeta[i])  # (e)
+        sdd.append(settle(out(moved) + zeta[i]))  # (e)
     Udd: list[Array] = [at_rest] * len(tree.links)
     eta: list[Array] = [at_rest] * len(tree.links)
     force: list[Array] = [at_rest] * len(tree.links)  # external, of the link and all beyond it
@@ -61,13 +61,15 @@ def augmented_links(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = Non
             force[i] = loads[i][0]  # type: ignore[index]
             eta[i] = eta[i] - loads[i][1]  # type: ignore[index]
         for c in children[i]:
-            B = step[c].inward(Udd[c] + mass[c] * zeta[c] if tree.links[c].translates else Udd[c])
+            outer = step[c].from_link(Udd[c])
+            B = step[c].from_joint(outer + mass[c] * zeta[c] if tree.links[c].translates else outer)
             Udd[i] = Udd[i] + B  # (5.3.46a)
             if loads:
                 pulled = step[c].inward(force[c])
                 force[i], B = force[i] + pulled, B - pulled
             eta[i] = eta[i] + cross(step[c].s, B) + step[c].inward(eta[c])  # (b)
-        tau[i] = product(link.Zw.T, eta[i])
+        tau[i] = product(link.axes_w.T, step[i].from_link(eta[i]))
         if link.translates:
-            tau[i] = tau[i] + product(link.Zv.T, mass[i] * sdd[i] + Udd[i] - force[i])  # (c)
+            pull = mass[i] * sdd[i] + Udd[i] - force[i]
+            tau[i] = tau[i] + product(link.axes_v.T, step[i].from_link(pull))  # (c)
     return gather(tree, tau)
