@@ -153,8 +153,8 @@ def _placement_slots(kind: str, name: str, placement: Transform) -> Iterator[tup
     for k, axis in enumerate(AXES):
         yield kind, name, f"placement.{axis}", ("placement", "translation", k)
     if placement.rotation.dtype != object:
-        for angle in ANGLES:
-            yield kind, name, f"placement.{angle}", ("placement", angle)
+        for k, angle in enumerate(ANGLES):
+            yield kind, name, f"placement.{angle}", ("placement", "rpy", k)
 
 
 def _hint(wrong: str, known: Iterable[str]) -> str:
@@ -184,8 +184,8 @@ def _owner(mechanism: Mechanism, kind: str, name: str) -> Any:
 
 def _read(item: Any, path: Path) -> Scalar:
     for step in path:
-        if step in ANGLES:
-            item = rpy_from_rotation(item.rotation)[ANGLES.index(step)]
+        if step == "rpy":
+            item = rpy_from_rotation(item.rotation)
         else:
             item = getattr(item, step) if isinstance(step, str) else item[step]
     return item.item() if isinstance(item, np.generic) else item
@@ -218,12 +218,10 @@ def _written(item: Any, changes: Mapping[Path, Scalar]) -> Any:
 
 
 def _placed(placement: Transform, changes: Mapping[Path, Scalar]) -> Transform:
-    shifts: dict[Path, Scalar] = {path[1:]: x for path, x in changes.items() if path[0] == "translation"}
-    translation = _written(placement.translation, shifts)
-    rotation = placement.rotation
-    if any(path[0] in ANGLES for path in changes):
-        angles = [changes.get((angle,), old) for angle, old in zip(ANGLES, rpy_from_rotation(rotation).tolist())]
-        rotation = rotation_from_rpy(*angles)
+    shifts, turns = ({path[1:]: x for path, x in changes.items() if path[0] == part} for part in ("translation", "rpy"))
+    translation, rotation = _written(placement.translation, shifts), placement.rotation
+    if turns:
+        rotation = rotation_from_rpy(*_written(rpy_from_rotation(rotation), turns))
     return Transform(_numeric(rotation), _numeric(translation))
 
 
