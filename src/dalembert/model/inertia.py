@@ -131,7 +131,8 @@ class Inertia(Record):
         """
         turned = product(product(rotation, self.tensor), rotation.T)
         mirrored = [[turned[min(i, j), max(i, j)] for j in range(3)] for i in range(3)]  # symmetric to the last bit
-        return Inertia(self.mass, _sum(product(rotation, self.center), scalar.asarray(translation)), mirrored)
+        center = _sum(product(rotation, self.center), scalar.asarray(translation))
+        return Inertia(self.mass, center, scalar.asarray(mirrored))
 
     def __add__(self, other: Inertia) -> Inertia:
         """Both bodies welded together; both must be expressed in the same frame."""

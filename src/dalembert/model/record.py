@@ -19,9 +19,11 @@ def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
         raise ModelError(f"{what}: expected {_shape_words(shape)}, got {value!r}") from error
     if array.shape != shape:
         raise ModelError(f"{what}: expected {_shape_words(shape)}, got an array of shape {array.shape}")
+    if array.dtype == complex:
+        raise ModelError(f"{what}: expected real numbers, got {value!r}")
     if array.dtype == object:
-        for x in array.flat:
-            check_scalar(x, what)
+        for index, x in np.ndenumerate(array):
+            array[index] = check_scalar(x, what)
         if all(scalar.is_number(x) for x in array.flat):
             array = array.astype(float)
     array.setflags(write=False)
