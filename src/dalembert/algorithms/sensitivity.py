@@ -12,7 +12,7 @@ on joint i (lower halves). A joint of several degrees needs one care: along dq i
 
 L_i = sum of m p~ pd~ over all mass beyond i splits into a symmetric and a skew part,
 
-    L = N + 1/2 c~ ,    N = -1/2 dE/dt (relative to o_i, link axes),    c = sum of m p x pd ,
+    2 L = N + c~ ,    N = -dE/dt (E relative to o_i),    c = sum of m p x pd ,
 
 so that carrying it across a joint costs a symmetric tensor and a vector (12 M 9 A a plane turn) instead of a full
 tensor (24 M 12 A).
@@ -53,15 +53,19 @@ class Sensitivity:
 
 @dataclass(eq=False)
 class _Motion:
-    """Outward quantities of every link, in its own axes."""
+    """Outward quantities of every link; *joint* means in the axes of its moved joint frame."""
 
     w: list[Array]
     Om: list[Array]
-    w_parent: list[Array]  # angular velocity of the parent, in the link's axes
-    Om_parent: list[Array | None]  # its angular acceleration tensor, in the parent's axes
+    w_parent: list[Array]  # angular velocity of the parent, joint
+    wd_parent: list[Array]  # its derivative, joint
+    w_joint: list[Array]  # own angular velocity, joint
+    wd_joint: list[Array]
     sdd: list[Array]
-    zeta: list[Array]
+    sdd_joint: list[Array]
+    zeta: list[Array]  # joint
     sd: list[Array]  # rate of the vector from the parent's origin, parent's axes
+    twice_sd: list[Array]
 
 
 def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Sensitivity:
@@ -74,67 +78,67 @@ def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
     D: dict[tuple[int, int], Array] = {}
     V: dict[tuple[int, int], Array] = {}
     P: dict[tuple[int, int], Array] = {}
-    axis_rates = [_axis_rates(tree, i, step, motion) for i in range(len(tree.links))]
+    axis_rates = [_axis_rates(tree, i, motion) for i in range(len(tree.links))]
     for i, link in enumerate(tree.links):
         columns = []
         for k in range(link.nv):
-            zw, zv = link.Zw[:, k], link.Zv[:, k]
+            zw, zv = link.axes_w[:, k], link.axes_v[:, k]
             zdw, zdw_both, zddw, zdv, zddv = axis_rates[i][k]
             eta_D = product(E[i], zw) + cross(U[i], zv)
             f_D = cross(zw, U[i]) + mass[i] * zv
-            half = cross(c[i], zw) / 2
-            N_z = product(N[i], zw)
-            lam = N_z - half - cross(Ud[i], zv)  # L^T z
-            eta_V = product(E[i], zdw_both) - 2 * (N_z + half) + 2 * cross(U[i], zdv)
-            f_V = cross(zdw_both, U[i]) + 2 * (cross(zw, Ud[i]) + mass[i] * zdv)
-            lift = cross(motion.sdd[i], zw)
-            eta_P = product(E[i], zddw) - 2 * _L(N[i], c[i], zdw) + cross(U[i], lift + zddv)
+            spin, N_z = cross(c[i], zw), product(N[i], zw)
+            lam = N_z - spin - 2 * cross(Ud[i], zv)  # 2 L^T z
+            eta_V = product(E[i], zdw_both) - (N_z + spin) + cross(U[i], zdv + zdv)
+            drift = cross(zw, Ud[i]) + mass[i] * zdv
+            f_V = cross(zdw_both, U[i]) + (drift + drift)
+            lift = cross(motion.sdd_joint[i], zw)
+            eta_P = product(E[i], zddw) - product(N[i], zdw) - cross(c[i], zdw) + cross(U[i], lift + zddv)
             f_P = cross(zddw, U[i]) + 2 * cross(zdw, Ud[i]) + mass[i] * (lift + zddv)
             columns.append([eta_D, f_D, lam, eta_V, f_V, eta_P, f_P])
         D[i, i], V[i, i], P[i, i] = (_rows(link, columns, at) for at in (0, 3, 5))
         _carry_inwards(tree, i, columns, step, motion, axis_rates, f[i], eta[i], (D, V, P))
-    tau = [product(link.Zw.T, eta[i]) + product(link.Zv.T, f[i]) for i, link in enumerate(tree.links)]
+    tau = [product(link.axes_w.T, eta[i]) + product(link.axes_v.T, f[i]) for i, link in enumerate(tree.links)]
     return Sensitivity(gather(tree, tau), *(gather_matrix(tree, blocks) for blocks in (D, V, P)))
-
-
-def _L(N: Array, c: Array, x: Array) -> Array:
-    return product(N, x) + cross(c, x) / 2
 
 
 def _rows(row, columns: list[list[Array]], at: int) -> Array:
     """Project wrenches (moment at index ``at``, force next to it) on the joint axes of ``row``."""
     return scalar.asarray(
-        [[dot(row.Zw[:, r], c[at]) + dot(row.Zv[:, r], c[at + 1]) for c in columns] for r in range(row.nv)]
+        [[dot(row.axes_w[:, r], c[at]) + dot(row.axes_v[:, r], c[at + 1]) for c in columns] for r in range(row.nv)]
     )
 
 
 def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _Motion:
     """Forward recursion (5.3.45a-e), with the rates of the joint vectors."""
-    m = _Motion([], [], [], [], [], [], [])
+    m = _Motion([], [], [], [], [], [], [], [], [], [], [])
     wd: list[Array] = []
     at_rest = scalar.zeros(3)
     for i, link in enumerate(tree.links):
-        p, out = link.parent, step[i].outward
+        p, out, settle = link.parent, step[i].to_joint, step[i].to_link
         w_p, wd_p, sdd_p = (m.w[p], wd[p], m.sdd[p]) if p >= 0 else (at_rest, at_rest, -tree.gravity)
         rate, acceleration = tree.speed(link, v), tree.speed(link, a)
-        turn, slide = product(link.Zw, rate), product(link.Zv, rate)
+        turn, slide = product(link.axes_w, rate), product(link.axes_v, rate)
         wi = out(w_p)
         m.w_parent.append(wi)
-        m.Om_parent.append(m.Om[p] if p >= 0 else None)
-        m.w.append(wi + turn)
-        wd.append(out(wd_p) + cross(wi, turn) + product(link.Zw, acceleration))
+        m.wd_parent.append(out(wd_p))
+        m.w_joint.append(wi + turn)
+        m.wd_joint.append(m.wd_parent[i] + cross(wi, turn) + product(link.axes_w, acceleration))
+        m.w.append(settle(m.w_joint[i]))
+        wd.append(settle(m.wd_joint[i]))
         m.Om.append(angular_acceleration_tensor(m.w[i], wd[i]))
-        m.zeta.append(2 * cross(wi, slide) + product(link.Zv, acceleration))
-        m.sdd.append(out(sdd_p + product(m.Om[p], step[i].s) if p >= 0 else sdd_p) + m.zeta[i])
+        m.zeta.append(2 * cross(wi, slide) + product(link.axes_v, acceleration))
+        m.sdd_joint.append(out(sdd_p + product(m.Om[p], step[i].s) if p >= 0 else sdd_p) + m.zeta[i])
+        m.sdd.append(settle(m.sdd_joint[i]))
         moved = cross(w_p, step[i].s)
-        m.sd.append(moved + step[i].inward(slide) if link.translates else moved)
+        m.sd.append(moved + step[i].from_joint(slide) if link.translates else moved)
+        m.twice_sd.append(m.sd[i] + m.sd[i])
     return m
 
 
 def _wrenches(
     tree: Tree, step: list[Step], m: _Motion, mass: list[Scalar], u: list[Array], K: list[Array], loads: Loads
 ) -> tuple[list[Array], list[Array]]:
-    """Backward recursion (5.3.46): force and moment at each joint."""
+    """Backward recursion (5.3.46): force and moment at each joint, in the axes of its moved joint frame."""
     count = len(tree.links)
     Udd = [product(m.Om[i], u[i]) for i in range(count)]
     eta = [torque_from_tensor(m.Om[i], K[i]) + cross(u[i], m.sdd[i]) for i in range(count)]
@@ -146,20 +150,21 @@ def _wrenches(
         p = tree.links[i].parent
         if p < 0:
             continue
-        B = step[i].inward(Udd[i] + mass[i] * m.zeta[i] if tree.links[i].translates else Udd[i])
+        outer = step[i].from_link(Udd[i])
+        B = step[i].from_joint(outer + mass[i] * m.zeta[i] if tree.links[i].translates else outer)
         Udd[p] = Udd[p] + B
         if loads:
             pulled = step[i].inward(external[i])
             external[p], B = external[p] + pulled, B - pulled
         eta[p] = eta[p] + cross(step[i].s, B) + step[i].inward(eta[i])
-    f = [mass[i] * m.sdd[i] + Udd[i] - external[i] for i in range(count)]
-    return f, eta
+    f = [step[i].from_link(mass[i] * m.sdd[i] + Udd[i] - external[i]) for i in range(count)]
+    return f, [step[i].from_link(eta[i]) for i in range(count)]
 
 
 def _generalized(
     tree: Tree, step: list[Step], m: _Motion, mass: list[Scalar], u: list[Array], K: list[Array]
 ) -> tuple[list[Array], list[Array], list[Array], list[Array], list[Array]]:
-    """Algorithm 7.2: U, E, their rates' ingredients Ud, N and c of each link with all beyond it (7.3.14)."""
+    """Algorithm 7.2: U, E, Ud and the parts N, c of 2 L of each link with all beyond it (7.3.14), in joint frames."""
     count = len(tree.links)
     U = list(u)
     E = [inertia_from_pseudo(k) for k in K]
@@ -168,50 +173,56 @@ def _generalized(
         w = m.w[i]
         Ud.append(cross(w, u[i]))
         spin = scalar.stack([cross(w, K[i][:, k]) for k in range(3)]).T  # w~ Kh
-        N.append((spin + spin.T) / 2)
+        N.append(spin + spin.T)
         c.append(scalar.asarray([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]]))
     for i in reversed(range(count)):
         link = tree.links[i]
         p = link.parent
+        for vectors in (U, Ud, c):
+            vectors[i] = step[i].from_link(vectors[i])
+        for tensors in (E, N):
+            tensors[i] = step[i].from_link_symmetric(tensors[i])
         if p < 0:
             continue
-        s, sd, into = step[i].s, m.sd[i], step[i].inward
+        s, sd, into, into_symmetric = step[i].s, m.sd[i], step[i].from_joint, step[i].from_joint_symmetric
         U_i, Ud_i = into(U[i]), into(Ud[i])
         U[p] = U[p] + U_i
-        E[p] = E[p] + step[i].inward_symmetric(E[i]) - cross_moments(s, U_i)
+        E[p] = E[p] + into_symmetric(E[i]) - cross_moments(s, U_i)
         Ud[p] = Ud[p] + Ud_i
         # s~ Ud~ + U~ sd~ split: 1/2 (s~ Ud~ + Ud~ s~ + U~ sd~ + sd~ U~) and 1/2 (s x Ud + U x sd)~
-        N[p] = N[p] + step[i].inward_symmetric(N[i]) + (cross_moments(s, Ud_i) + cross_moments(sd, U_i)) / 2
+        N[p] = N[p] + into_symmetric(N[i]) + (cross_moments(s, Ud_i) + cross_moments(sd, U_i, m.twice_sd[i]))
         c[p] = c[p] + into(c[i]) + cross(s, Ud_i) + cross(U_i, sd)
         if link.translates and not scalar.is_zero(mass[i]):  # the augmented point mass slides along with the joint
             slide = sd - cross(m.w[p], s)
             Ud[p] = Ud[p] + mass[i] * slide
-            N[p] = N[p] + mass[i] * cross_moments(s, slide) / 2
+            N[p] = N[p] + mass[i] * cross_moments(s, slide)
             c[p] = c[p] + mass[i] * cross(s, slide)
     return U, E, Ud, N, c
 
 
-def _axis_rates(tree: Tree, i: int, step: list[Step], m: _Motion) -> list[tuple[Array, ...]]:
-    """For each column: zd, zd(parent) + zd(child), zdd of the rotation axis, zd and zdd of the translation axis."""
+def _axis_rates(tree: Tree, i: int, m: _Motion) -> list[tuple[Array, ...]]:
+    """For each column: zd, zd(parent) + zd(child), zdd of the rotation axis, zd and zdd of the translation axis.
+
+    Along dq the axes are fixed in the parent; its angular acceleration tensor applied to an axis z is
+    wd_p x z + w_p x (w_p x z), and for a joint of one axis the link's own serves as well.
+    """
     link = tree.links[i]
+    none = scalar.zeros(3)
+    w, w_p = m.w_joint[i], m.w_parent[i]
     rates = []
     for k in range(link.nv):
-        zw, zv = link.Zw[:, k], link.Zv[:, k]
-        Om = m.Om_parent[i]
-
-        def second(z: Array, Om: Array | None = Om) -> Array:
-            return scalar.zeros(3) if Om is None else step[i].outward(product(Om, step[i].inward(z)))
-
+        zw, zv = link.axes_w[:, k], link.axes_v[:, k]
         if link.kind == "spherical":
-            zdw = cross(m.w_parent[i], zw)
-            zdw_both, zddw = zdw + cross(m.w[i], zw), second(zw)
-        elif link.rotates:  # one axis, fixed in parent and child alike: use the child's own Om
-            zdw = cross(m.w[i], zw)
-            zdw_both, zddw = 2 * zdw, product(m.Om[i], zw)
+            zdw = cross(w_p, zw)
+            zdw_both = zdw + cross(w, zw)
+            zddw = cross(m.wd_parent[i], zw) + cross(w_p, zdw)
+        elif link.rotates:
+            zdw = cross(w, zw)
+            zdw_both, zddw = zdw + zdw, cross(m.wd_joint[i], zw) + cross(w, zdw)
         else:
-            zdw = zdw_both = zddw = scalar.zeros(3)
-        zdv = cross(m.w_parent[i], zv) if link.translates else scalar.zeros(3)
-        zddv = product(m.Om[i], zv) if link.translates else scalar.zeros(3)
+            zdw = zdw_both = zddw = none
+        zdv = cross(w, zv) if link.translates else none
+        zddv = cross(m.wd_joint[i], zv) + cross(w, zdv) if link.translates else none
         rates.append((zdw, zdw_both, zddw, zdv, zddv))
     return rates
 
@@ -225,23 +236,24 @@ def _carry_inwards(tree, i, columns, step, m, axis_rates, f_i, eta_i, blocks) ->
         for k, column in enumerate(columns):
             eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = column
             if j == i:  # the frame of link i itself moves with dq
-                zw = link.Zw[:, k]
+                zw = link.axes_w[:, k]
                 eta_P, f_P = eta_P + cross(zw, eta_i), f_P + cross(zw, f_i)
                 if link.translates:
-                    eta_P = eta_P + cross(link.Zv[:, k], f_i)
+                    eta_P = eta_P + cross(link.axes_v[:, k], f_i)
             eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = (
-                step[j].inward(x) for x in (eta_D, f_D, lam, eta_V, f_V, eta_P, f_P)
+                step[j].from_joint(x) for x in (eta_D, f_D, lam, eta_V, f_V, eta_P, f_P)
             )
             s = step[j].s
-            columns[k] = [
+            at_parent = [
                 eta_D + cross(s, f_D),
                 f_D,
-                lam - cross(m.sd[j], f_D),
+                lam - cross(m.twice_sd[j], f_D),
                 eta_V + cross(s, f_V),
                 f_V,
                 eta_P + cross(s, f_P),
                 f_P,
             ]
+            columns[k] = [step[tree.links[j].parent].from_link(x) for x in at_parent]
         j = tree.links[j].parent
         inner = tree.links[j]
         D[j, i], V[j, i], P[j, i] = (_rows(inner, columns, at) for at in (0, 3, 5))
@@ -251,10 +263,10 @@ def _carry_inwards(tree, i, columns, step, m, axis_rates, f_i, eta_i, blocks) ->
         for eta_D, f_D, lam, *_ in columns:
             row_V, row_P = [], []
             for k in range(inner.nv):
-                zw = inner.Zw[:, k]
+                zw = inner.axes_w[:, k]
                 zdw, zdw_both, zddw, zdv, zddv = axis_rates[j][k]
-                row_V.append(dot(eta_D, zdw_both) - 2 * dot(lam, zw) + 2 * dot(f_D, zdv))
-                row_P.append(dot(eta_D, zddw) - 2 * dot(lam, zdw) + dot(f_D, cross(m.sdd[j], zw) + zddv))
+                row_V.append(dot(eta_D, zdw_both) - dot(lam, zw) + dot(f_D, zdv + zdv))
+                row_P.append(dot(eta_D, zddw) - dot(lam, zdw) + dot(f_D, cross(m.sdd_joint[j], zw) + zddv))
             lower_V.append(row_V)
             lower_P.append(row_P)
         V[i, j], P[i, j] = scalar.asarray(lower_V), scalar.asarray(lower_P)

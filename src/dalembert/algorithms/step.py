@@ -37,6 +37,11 @@ class Step:
             self._pre.append(_turn(link, q))
         self._post = _constant(link.post) if link.post is not None else []
 
+    @property
+    def turns(self) -> int:
+        """How many plane turns a vector takes across the joint; a matrix counts as two, quarter turns as none."""
+        return sum(factor.turns for factor in (*self._pre, *self._post))
+
     # The joint frame lies between the two: moved by the joint, but not yet turned by `post` into the link's axes.
 
     def to_joint(self, u: Array) -> Array:
@@ -96,6 +101,10 @@ def steps(tree: Tree, q: Sequence[Scalar]) -> list[Step]:
 class PlaneTurn:
     """Rotation by an angle of given cosine and sine about coordinate axis ``k``."""
 
+    @property
+    def turns(self) -> int:
+        return 0 if scalar.is_zero(self.c) or scalar.is_zero(self.s) else 1
+
     def __init__(self, k: int, c: Scalar, s: Scalar):
         self.k, self.i, self.j = k, (k + 1) % 3, (k + 2) % 3
         self.c, self.s = c, s
@@ -130,6 +139,8 @@ class PlaneTurn:
 
 class Matrix:
     """Rotation by any matrix."""
+
+    turns = 2
 
     def __init__(self, R: Array):
         self.R = R

@@ -9,6 +9,7 @@ from dalembert.algorithms.inertia_matrix.column_method import column_method
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inertia_matrix.operator_factors import operator_factors
 from dalembert.algorithms.inertia_matrix.orthogonal_complement import orthogonal_complement
+from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.selection import choose
@@ -23,13 +24,14 @@ INERTIA_MATRIX = {
     "column-method": column_method,
     "walker-orin": walker_orin,
     "generalized-links": generalized_links,
+    "two-sided": two_sided,
     "orthogonal-complement": orthogonal_complement,
     "operator-factors": _operator_product,
 }
 """Name -> algorithm, each a function of (tree, q)."""
 
 
-def mass_matrix(mechanism: Mechanism, q: Any, *, algorithm: str = "generalized-links") -> Array:
+def mass_matrix(mechanism: Mechanism, q: Any, *, algorithm: str = "two-sided") -> Array:
     """Joint-space inertia matrix for one configuration, over any scalar. Armature is not part of it.
 
     Args:

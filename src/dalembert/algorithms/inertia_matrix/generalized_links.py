@@ -33,9 +33,16 @@ def generalized_moments(tree: Tree, step: list[Step]) -> tuple[list[Scalar], lis
     return mass, U, E
 
 
-def cross_moments(s: Array, U: Array) -> Array:
-    """s~ U~ + U~ s~ = U s^T + s U^T - 2 (s.U) 1, symmetric: 9 multiplications, 6 additions."""
-    x, y, z = (-2 * s[k] * U[k] for k in range(3))  # -2 s is off-line where s is constant
+def cross_moments(s: Array, U: Array, twice_s: Array | None = None) -> Array:
+    """s~ U~ + U~ s~ = U s^T + s U^T - 2 (s.U) 1, symmetric: 9 multiplications, 6 additions.
+
+    Args:
+        s: a vector; twice it is formed off-line where it is constant.
+        U: another vector.
+        twice_s: 2 s, where the caller has it.
+    """
+    twice = 2 * s if twice_s is None else twice_s
+    x, y, z = (-twice[k] * U[k] for k in range(3))
     xy, xz, yz = (s[i] * U[j] + s[j] * U[i] for i, j in ((0, 1), (0, 2), (1, 2)))
     return scalar.asarray([[y + z, xy, xz], [xy, x + z, yz], [xz, yz, x + y]])
 
