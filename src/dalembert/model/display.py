@@ -1,0 +1,296 @@
+"""A mechanism as text: what ``print(mechanism)`` shows."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.rotations import rpy_from_rotation
+from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.transform import Transform
+from dalembert.model.body import WORLD, Frame
+from dalembert.model.constraint import CONSTRAINT_KINDS
+from dalembert.model.inertia import Inertia
+from dalembert.model.joint import Joint
+from dalembert.model.mechanism import Mechanism
+
+WIDTH = 120
+"""Columns a table may take."""
+
+NARROWEST = 6
+"""Columns that are too wide for the page are not shortened beyond this."""
+
+
+def table(mechanism: Mechanism) -> str:
+    """The tree of bodies and joints, their inertias, frames, constraints and forces, conventions and assumptions.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    blocks = [
+        _headline(mechanism),
+        _tree(mechanism),
+        _drives(mechanism),
+        _inertias(mechanism),
+        _frames(mechanism.frames),
+        _constraints(mechanism),
+        _forces(mechanism),
+        _paragraphs("Conventions", _conventions(mechanism)),
+        _paragraphs("Assumed", mechanism.notes),
+        _paragraphs("Doubtful", [p for p in mechanism.problems() if not any(p in note for note in mechanism.notes)]),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def tree_lines(mechanism: Mechanism) -> list[str]:
+    """One line per body, from the ground outwards, indented by its distance from the ground.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    return [WORLD, *(indent + joint.child for joint, indent in _indented(mechanism))]
+
+
+def as_html(mechanism: Mechanism) -> str:
+    """The same table for a notebook.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    return f"<pre>{html.escape(table(mechanism))}</pre>"
+
+
+# -------------------------------------------------------------------------------------------------------------- blocks
+
+
+def _headline(mechanism: Mechanism) -> list[str]:
+    counts = f"{len(mechanism.bodies)} bodies, nq = {mechanism.nq}, nv = {mechanism.nv}"
+    lines = [
+        f"{_printable(mechanism.name)}: {counts}, mass {text(mechanism.mass)} kg, "
+        f"gravity ({texts(mechanism.gravity)}) m/s^2"
+    ]
+    if mechanism.symbols:
+        lines += _wrapped("symbols: " + ", ".join(symbol.name for symbol in mechanism.symbols))
+    return lines
+
+
+def _tree(mechanism: Mechanism) -> list[str]:
+    rows = [[WORLD, "", "", "", "", "", ""]]
+    for joint, indent in _indented(mechanism):
+        q, v = (
+            ("mimic", "") if joint.mimic else map(_span, (mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)))
+        )
+        rows.append([indent + joint.child, joint.name, joint.kind, _axis(joint), q, v, _range(joint)])
+    if mechanism.nq == mechanism.nv:
+        for row in rows:
+            row[5] = ""  # the same as in q
+    return _columns(["body", "joint", "kind", "axis", "q", "v", "range"], rows)
+
+
+def _drives(mechanism: Mechanism) -> list[str]:
+    """Everything else a joint carries."""
+    rows = []
+    for joint in mechanism.joints:
+        most = (joint.limits.velocity, joint.limits.effort)
+        cells = [_mimic(joint) if joint.mimic else ""]
+        cells += ["" if scalar.is_zero(x) else text(x) for x in (joint.damping, joint.friction, joint.armature)]
+        cells += [text(x) if math.isfinite(x) else "" for x in most]
+        if any(cells):
+            rows.append([joint.name, *cells])
+    titles = ["joint", "position", "damping", "friction", "armature", "max speed", "max effort"]
+    return _columns(titles, rows) if rows else []
+
+
+def _inertias(mechanism: Mechanism) -> list[str]:
+    heavy = [body for body in mechanism.bodies if not body.inertia.is_zero]
+    rows = [[body.name, text(body.inertia.mass), texts(body.inertia.center), _moments(body.inertia)] for body in heavy]
+    lines = _columns(["body", "mass (kg)", "centre of mass (m)", "principal moments (kg m^2)"], rows) if rows else []
+    light = [body.name for body in mechanism.bodies if body.inertia.is_zero]
+    return lines + (_wrapped("without mass: " + ", ".join(light)) if light else [])
+
+
+def _frames(frames: Sequence[Frame]) -> list[str]:
+    rows = [[frame.name, frame.body, *_placement(frame.placement)] for frame in frames]
+    return _columns(["frame", "on body", "position (m)", "roll pitch yaw (rad)"], rows) if rows else []
+
+
+def _constraints(mechanism: Mechanism) -> list[str]:
+    rows = []
+    for item in mechanism.constraints:
+        extra = [f"distance {text(item.value)}"] if item.kind == "distance" else []
+        extra += [f"coefficients {texts(item.coefficients)}"] if item.coefficients else []
+        rows.append([item.name, item.kind, item.a, item.b, "; ".join([CONSTRAINT_KINDS[item.kind], *extra])])
+    return _columns(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
+
+
+def _forces(mechanism: Mechanism) -> list[str]:
+    rows = [
+        [item.name, item.kind, item.a, item.b, text(item.stiffness), text(item.damping), text(item.rest)]
+        for item in mechanism.forces
+    ]
+    return _columns(["force", "kind", "a", "b", "stiffness", "damping", "rest"], rows) if rows else []
+
+
+def _conventions(mechanism: Mechanism) -> list[str]:
+    kinds = {joint.kind for joint in mechanism.joints}
+    lines = [
+        "SI units, radians. A body's frame is its joint's frame after the motion; axes are in the joint frame. Centres "
+        "of mass are in body axes, moments about the centre of mass.",
+        "Limits, damping, friction and armature are data: no result contains them unless asked for by name.",
+    ]
+    if "free" in kinds:
+        lines.append(
+            "free: q = [x y z, quaternion x y z w], v = [velocity of the origin in the axes of the joint frame at zero "
+            "(the world's, unless the joint is placed turned); angular velocity in body axes]."
+        )
+    if "spherical" in kinds:
+        lines.append("spherical: q = quaternion x y z w, v = angular velocity in body axes.")
+    return lines
+
+
+def _paragraphs(title: str, sentences: Iterable[str]) -> list[str]:
+    lines = [line for sentence in sentences for line in _wrapped(_printable(sentence), "  - ", "    ")]
+    return [f"{title}:", *lines] if lines else []
+
+
+# --------------------------------------------------------------------------------------------------------------- cells
+
+
+def text(x: Scalar) -> str:
+    """A number with four digits, or a symbol as it is written."""
+    return f"{x:.4g}" if scalar.is_number(x) else str(x)
+
+
+def texts(entries: Iterable[Scalar]) -> str:
+    """Several numbers or symbols, with commas between."""
+    return ", ".join(text(0 if scalar.is_zero(x) else x) for x in entries)
+
+
+def _indented(mechanism: Mechanism) -> list[tuple[Joint, str]]:
+    """Joints with the indentation of their child; a number in front instead where the tree is too deep for that."""
+    depth = {WORLD: 0}
+    for joint in mechanism.joints:
+        depth[joint.child] = depth[joint.parent] + 1
+    deepest = max(depth.values())
+    step = "  " if deepest <= 12 else " "
+    return [
+        (joint, step * depth[joint.child] if deepest <= 24 else f"{depth[joint.child]:>3} ")
+        for joint in mechanism.joints
+    ]
+
+
+def _axis(joint: Joint) -> str:
+    if joint.kind in ("fixed", "spherical", "free"):
+        return ""
+    shown = _direction(joint.axis)
+    if joint.kind == "universal":
+        shown += f" then {_direction(joint.axis2)}"
+    return f"{shown}, pitch {text(joint.pitch)}" if joint.kind == "helical" else shown
+
+
+def _direction(axis: Any) -> str:
+    for k, name in enumerate("xyz"):
+        others = [axis[i] for i in range(3) if i != k]
+        if all(scalar.is_zero(x) for x in others) and scalar.is_number(axis[k]) and abs(axis[k]) == 1:
+            return name if axis[k] > 0 else f"-{name}"
+    return f"({texts(axis)})"
+
+
+def _span(part: slice) -> str:
+    count = part.stop - part.start
+    return "" if not count else str(part.start) if count == 1 else f"{part.start}..{part.stop - 1}"
+
+
+def _mimic(joint: Joint) -> str:
+    follow = joint.mimic
+    assert follow is not None
+    gain = {1: "", -1: "-"}.get(follow.multiplier, f"{text(follow.multiplier)} ")
+    offset = "" if scalar.is_zero(follow.offset) else f" + {text(follow.offset)}"
+    return f"= {gain}{follow.joint}{offset}".replace("+ -", "- ")
+
+
+def _range(joint: Joint) -> str:
+    low, high = joint.limits.lower, joint.limits.upper
+    return f"{text(low)} .. {text(high)}" if math.isfinite(low) or math.isfinite(high) else ""
+
+
+def _moments(inertia: Inertia) -> str:
+    tensor = inertia.tensor
+    if tensor.dtype != object:
+        return texts(np.linalg.eigvalsh((tensor + tensor.T) / 2))
+    diagonal = texts(tensor.diagonal())
+    products = [tensor[0, 1], tensor[0, 2], tensor[1, 2]]
+    return (
+        diagonal
+        if all(scalar.is_zero(x) for x in products)
+        else f"xx, yy, zz: {diagonal}; xy, xz, yz: {texts(products)}"
+    )
+
+
+def _placement(placement: Transform) -> tuple[str, str]:
+    turned = placement.rotation
+    return texts(placement.translation), "symbolic" if turned.dtype == object else texts(rpy_from_rotation(turned))
+
+
+# -------------------------------------------------------------------------------------------------------------- layout
+
+
+def _columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Aligned columns without the empty ones; the widest are shortened until a line fits the page."""
+    used = [k for k in range(len(titles)) if any(row[k] for row in rows)]
+    cells = [[_printable(row[k]) for k in used] for row in ([*titles], *rows)]
+    widths = [max(_width(row[k]) for row in cells) for k in range(len(used))]
+    while sum(widths) + 2 * (len(widths) - 1) > WIDTH and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    lines = ["  ".join(_padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in cells]
+    return [lines[0], "-" * min(WIDTH, sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
+
+
+def _padded(cell: str, width: int) -> str:
+    shown = shortened(cell, width)
+    return shown + " " * (width - _width(shown))
+
+
+def shortened(cell: str, width: int) -> str:
+    """A text that fits into ``width`` columns: its middle gives way to a dot-dot-dot, its leading blanks stay.
+
+    Args:
+        cell: the text.
+        width: columns at hand.
+    """
+    if _width(cell) <= width:
+        return cell
+    word = cell.lstrip(" ")
+    indent = " " * min(len(cell) - len(word), max(0, width - NARROWEST))
+    room = width - len(indent) - 1
+    tail = word[len(word) - room // 2 :] if room > 1 else ""
+    head = word[: room - len(tail)]
+    while head and _width(head) + _width(tail) > room:
+        head, tail = head[:-1], tail[1:]
+    return f"{indent}{head}…{tail}"
+
+
+def _width(cell: str) -> int:
+    """Columns a terminal uses: wide East Asian characters take two, combining marks none."""
+    if cell.isascii():
+        return len(cell)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
+
+
+def _printable(cell: str) -> str:
+    return (
+        cell
+        if cell.isprintable()
+        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cell)
+    )
+
+
+def _wrapped(sentence: str, first: str = "", rest: str = "  ") -> list[str]:
+    return textwrap.wrap(sentence, WIDTH, initial_indent=first, subsequent_indent=rest)

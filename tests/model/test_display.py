@@ -1,0 +1,148 @@
+"""What print(mechanism) shows: everything that matters, aligned, within the page, whatever the names look like."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.algebra.transform import Transform
+from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic
+from dalembert.model.display import WIDTH, as_html, shortened, table, tree_lines
+from random_mechanisms import mechanisms
+
+BALL = Inertia.sphere(2.0, 0.5, (0.1, 0, 0))
+
+
+def crane(**changes) -> Mechanism:
+    fields = {
+        "name": "crane",
+        "bodies": (Body("base", BALL), Body("boom", BALL), Body("hook", BALL), Body("eye")),
+        "joints": (
+            Joint("root", "free", WORLD, "base"),
+            Joint("luff", "revolute", "base", "boom", axis=[0, -1, 0], limits=Limits(-0.5, 1.25), damping=0.125),
+            Joint("hoist", "prismatic", "boom", "hook", axis=[0.6, 0, 0.8], mimic=Mimic("luff", -2, 0.25)),
+            Joint("weld", "fixed", "hook", "eye"),
+        ),
+        "frames": (Frame("tip", "boom", Transform.from_rpy_xyz([0.5, 0, 0], [1, 2, 3])),),
+        "constraints": (Constraint("rope", "distance", "hook", "base", value=7.5),),
+        "forces": (Force("buffer", "joint-spring", "luff", stiffness=1234.5),),
+        "notes": ("the hook was assumed to be round",),
+    }
+    return Mechanism(**(fields | changes))
+
+
+def line_with(text: str, *words: str) -> str:
+    lines = [line for line in text.splitlines() if all(word in line for word in words)]
+    assert lines, f"no line with {words} in\n{text}"
+    return lines[0]
+
+
+def test_everything_is_there():
+    text = str(crane())
+    assert text.splitlines()[0] == "crane: 4 bodies, nq = 8, nv = 7, mass 6 kg, gravity (0, 0, -9.81) m/s^2"
+    assert line_with(text, "root", "free").split() == ["base", "root", "free", "0..6", "0..5"]
+    luff = ["boom", "luff", "revolute", "-y", "7", "6", "-0.5", "..", "1.25"]
+    assert line_with(text, "luff", "revolute").split() == luff
+    assert line_with(text, "hoist", "prismatic").split() == [
+        "hook",
+        "hoist",
+        "prismatic",
+        "(0.6,",
+        "0,",
+        "0.8)",
+        "mimic",
+    ]
+    assert "= -2 luff + 0.25" in line_with(text, "hoist", "=")
+    assert line_with(text, "luff", "0.125").split() == ["luff", "0.125"]
+    assert line_with(text, "boom", "0.1, 0, 0").split() == ["boom", "2", "0.1,", "0,", "0"] + ["0.2,", "0.2,", "0.2"]
+    assert "without mass: eye" in text
+    assert line_with(text, "tip", "1, 2, 3").endswith("0.5, 0, 0")
+    assert "distance 7.5" in line_with(text, "rope")
+    assert "1234" in line_with(text, "buffer") or "1235" in line_with(text, "buffer")
+    assert "quaternion x y z w" in text and "SI units" in text
+    assert "the hook was assumed to be round" in text
+
+
+def test_doubts_are_shown_once():
+    impossible = Inertia(1, [0, 0, 0], np.diag([1, 1, 5]))
+    kept = crane(bodies=(Body("base", impossible), *crane().bodies[1:]), strict=False)
+    assert table(kept).count("triangle inequality") == 1
+    (doubt,) = kept.problems()
+    assert table(kept.replace(notes=(f"kept: {doubt}",))).count("triangle inequality") == 1
+
+
+def test_symbols_are_shown_as_text():
+    m, l = sympy.symbols("m l")
+    tensor = np.array([[m * l**2, 0, 0], [0, m, m / 7], [0, m / 7, m]], dtype=object)
+    model = Mechanism(
+        "pendulum",
+        (Body("bob", Inertia(m, [0, 0, -l], tensor)),),
+        (Joint("hinge", "universal", WORLD, "bob"),),
+        frames=(Frame("f", "bob", Transform([[1, 0, 0], [0, 1, 0], [0, 0, m / m]], [l, 0, 0])),),
+    )
+    text = str(model)
+    assert "symbols: l, m" in text and "mass m kg" in text
+    assert "0, 0, -l" in text and "l**2*m" in text and "xy, xz, yz: 0, 0, m/7" in text
+    assert "z then x" in text
+
+
+def test_the_empty_mechanism_has_a_table():
+    assert "0 bodies" in str(Mechanism("void", (), ()))
+
+
+@given(mechanisms(1, 8, mimic=0.3, drives=True))
+def test_tables_of_random_mechanisms_fit_the_page_and_name_everything(mechanism):
+    text = table(mechanism)
+    assert all(len(line) <= WIDTH and line == line.rstrip() for line in text.splitlines())
+    for item in (*mechanism.bodies, *mechanism.joints, *mechanism.frames):
+        assert item.name in text
+    depth = {WORLD: 0}
+    for joint, line in zip(mechanism.joints, tree_lines(mechanism)[1:]):
+        depth[joint.child] = depth[joint.parent] + 1
+        assert line == "  " * depth[joint.child] + joint.child
+
+
+def chain(n: int, name: str = "b") -> Mechanism:
+    bodies = [Body(f"{name}{k}", BALL) for k in range(n)]
+    joints = [Joint(f"j{k}", "revolute", f"{name}{k - 1}" if k else WORLD, f"{name}{k}") for k in range(n)]
+    return Mechanism("chain", bodies, joints)
+
+
+def test_deep_trees_and_long_names_still_fit():
+    for n in (5, 15, 40):
+        for name in ("b", "a_name_that_is_much_longer_than_anybody_would_like_it_to_be_" * 2):
+            text = table(chain(n, name))
+            assert all(len(line) <= WIDTH for line in text.splitlines()), text
+    assert tree_lines(chain(40))[40] == " 40 b39"
+
+
+printable_names = st.text(min_size=1, max_size=60).filter(lambda s: s.isprintable() and s != WORLD)
+
+
+@given(st.lists(printable_names, min_size=2, max_size=4, unique=True), st.text(max_size=20))
+def test_any_printable_name_and_any_title_keeps_one_line_per_body(names, title):
+    first, *others = names
+    bodies = [Body(name, BALL) for name in names]
+    joints = [Joint("root", "free", WORLD, first), *(Joint(name, "revolute", first, name) for name in others)]
+    text = str(Mechanism(title, bodies, joints, notes=(title,)))
+    block = text.split("\n\n")[1].split("\n")
+    assert len(block) == 3 + len(names)
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_html_escapes_names():
+    hostile = "<script>alert('1')</script> & \"co\""
+    shown = as_html(Mechanism(hostile, (), ()))
+    assert shown.startswith("<pre>") and "<script>" not in shown and "&lt;script&gt;" in shown
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=50), st.integers(6, 60))
+def test_shortened_fits_and_keeps_both_ends(text, width):
+    short = shortened(text, width)
+    assert len(short) <= width
+    if len(text) <= width:
+        assert short == text
+    elif text.strip():
+        assert "…" in short and short.strip()[0] == text.strip(" ")[0] and text.endswith(short[-1])
