@@ -1,0 +1,163 @@
+"""Arithmetic in text: ``"pi/2"``, ``"m3*l3"``, ``"-0.5*sin(pi/6)"``. Read by a small parser, never by ``eval``.
+
+Grammar: numbers, names, ``pi``, ``+ - * / **``, parentheses and the functions sin, cos, tan, sqrt, exp. The same parser
+computes with floats (:func:`evaluate`) or exactly with SymPy (:func:`evaluate_exact`), where every other name is a real
+symbol. Text, nesting, exponents and the size of exact numbers are limited, so that no input can keep it busy for long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from dalembert.formats.arithmetic import Exact, Floats, fail
+
+FUNCTIONS = ("sin", "cos", "tan", "sqrt", "exp")
+RESERVED = {"pi", *FUNCTIONS, "nan", "inf"}
+MAX_LENGTH = 1000
+MAX_NESTING = 50
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/()]))"
+)
+
+
+def names(text: str) -> set[str]:
+    """The names in an expression that are neither functions nor ``pi``: its symbols.
+
+    Args:
+        text: the expression.
+    """
+    return {word for kind, word in _tokens(text) if kind == "name" and word not in RESERVED}
+
+
+def evaluate(text: str, values: Mapping[str, float] | None = None) -> float:
+    """The number an expression stands for.
+
+    Args:
+        text: the expression.
+        values: the numbers that names stand for.
+    """
+    return _Parser(text, Floats(text, values or {})).parse()
+
+
+def evaluate_exact(text: str) -> Any:
+    """The exact value of an expression: an int, a SymPy expression, or a float if it was written with a decimal point.
+
+    Args:
+        text: the expression; its names become SymPy symbols that are known to be real.
+    """
+    exact = Exact(text)
+    value = exact.result(_Parser(text, exact).parse())
+    decimal = any(kind == "number" and not word.isdigit() for kind, word in _tokens(text))
+    return float(value) if decimal and getattr(value, "is_Rational", False) else value
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    if len(text) > MAX_LENGTH:
+        fail(text, f"is longer than {MAX_LENGTH} characters")
+    found, position, end = [], 0, len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            rest = text[position:].lstrip()
+            hint = "; powers are written **" if rest.startswith("^") else ""
+            fail(text, f"contains {rest[0]!r}, which has no meaning here{hint}")
+        kind = str(match.lastgroup)
+        found.append((kind, match[kind]))
+        position = match.end()
+    return found
+
+
+class Arithmetic(Protocol):
+    """What the parser computes with."""
+
+    def number(self, word: str) -> Any: ...
+    def name(self, word: str) -> Any: ...
+    def call(self, function: str, x: Any) -> Any: ...
+    def combine(self, sign: str, x: Any, y: Any) -> Any: ...
+
+
+class _Parser:
+    """Recursive descent: sum -> product -> signed -> power -> atom."""
+
+    def __init__(self, text: str, arithmetic: Arithmetic):
+        self.text, self.arithmetic = text, arithmetic
+        self.tokens = _tokens(text)
+        self.at = 0
+        self.depth = 0
+
+    def parse(self) -> Any:
+        value = self.sum()
+        if self.at < len(self.tokens):
+            fail(self.text, f"has an unexpected {self.tokens[self.at][1]!r}")
+        return value
+
+    def accept(self, *signs: str) -> str:
+        kind, word = self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+        if kind == "sign" and word in signs:
+            self.at += 1
+            return word
+        return ""
+
+    def enter(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            fail(self.text, f"is nested more than {MAX_NESTING} deep")
+
+    def sum(self) -> Any:
+        value = self.product()
+        while sign := self.accept("+", "-"):
+            value = self.arithmetic.combine(sign, value, self.product())
+        return value
+
+    def product(self) -> Any:
+        value = self.signed()
+        while sign := self.accept("*", "/"):
+            value = self.arithmetic.combine(sign, value, self.signed())
+        return value
+
+    def signed(self) -> Any:
+        negative = False
+        while sign := self.accept("-", "+"):
+            negative ^= sign == "-"
+        value = self.power()
+        return self.arithmetic.combine("*", self.arithmetic.number("-1"), value) if negative else value
+
+    def power(self) -> Any:
+        value = self.atom()
+        if self.accept("**"):
+            self.enter()
+            value = self.arithmetic.combine("**", value, self.signed())  # from right to left, as in mathematics
+            self.depth -= 1
+        return value
+
+    def atom(self) -> Any:
+        if self.at == len(self.tokens):
+            fail(self.text, "ends too early" if self.tokens else "is empty")
+        kind, word = self.tokens[self.at]
+        self.at += 1
+        if kind == "number":
+            return self.arithmetic.number(word)
+        if kind == "name" and word in FUNCTIONS:
+            if not self.accept("("):
+                fail(self.text, f"uses the function {word} without an argument in parentheses")
+            return self.arithmetic.call(word, self.closed())
+        if kind == "name":
+            if self.accept("("):
+                fail(self.text, f"calls {word!r}; the functions are {', '.join(FUNCTIONS)}")
+            if word in ("nan", "inf"):
+                fail(self.text, f"contains {word}, which is not a number to compute with")
+            return self.arithmetic.name(word)
+        if word != "(":
+            fail(self.text, f"has an unexpected {word!r}")
+        return self.closed()
+
+    def closed(self) -> Any:
+        self.enter()
+        value = self.sum()
+        if not self.accept(")"):
+            fail(self.text, "lacks a closing parenthesis")
+        self.depth -= 1
+        return value

@@ -1,0 +1,97 @@
+"""One door for every format: a path, a text, or the name of a known robot."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import ArgumentError, FormatError
+from dalembert.formats import catalogue
+from dalembert.formats.suggest import hint
+from dalembert.model.mechanism import Mechanism
+
+SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml")
+
+
+def load(source: str | Path | Mechanism, **options: Any) -> Mechanism:
+    """A mechanism from a file, a text, or the name of a robot.
+
+    A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element tells URDF from
+    MJCF. Text that starts with ``<`` is read in the same way. Any other string is looked up among the robots that come
+    with dalembert, then in the packages ``example-robot-data`` and ``robot_descriptions`` if they are installed; see
+    :func:`robots`. A mechanism is returned as it is.
+
+    Args:
+        source: path, text, name or mechanism.
+        options: passed on to the reader: ``base`` and ``strict`` for :func:`~dalembert.formats.read_urdf`,
+            ``parameters`` and ``strict`` for :func:`~dalembert.formats.read_toml`, ``strict`` for
+            :func:`~dalembert.formats.read_mjcf`.
+    """
+    if isinstance(source, Mechanism):
+        if options:
+            raise ArgumentError(
+                f"{source!r} is a mechanism already; the options {sorted(options)} have no effect on it"
+            )
+        return source
+    if not isinstance(source, (str, Path)):
+        raise ArgumentError(
+            f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}"
+        )
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+        return _read_xml(source, options)
+    if isinstance(source, Path) or source.lower().endswith(SUFFIXES):
+        return _read_path(Path(source), options)
+    return _read_path(_find(source), options)
+
+
+def robots() -> tuple[str, ...]:
+    """Names of all robots that :func:`load` finds on this machine."""
+    examples = catalogue.example_robot_data()
+    short = {path for name, path in examples.items() if "/" not in name}
+    listed = {name for name, path in examples.items() if "/" not in name or path not in short}
+    return tuple(sorted({*catalogue.packaged(), *listed, *catalogue.robot_descriptions()}))
+
+
+def _find(name: str) -> Path:
+    for table in (catalogue.packaged, catalogue.example_robot_data):
+        if name in (known := table()):
+            return known[name]
+    if name in catalogue.robot_descriptions():
+        return catalogue.robot_descriptions_path(name)
+    raise ArgumentError(
+        f"there is no robot {name!r} here, and no file ending in {', '.join(SUFFIXES)} of that name"
+        f"{hint(name, robots())}"
+    )
+
+
+def _read_path(path: Path, options: dict[str, Any]) -> Mechanism:
+    match path.suffix.lower():
+        case ".urdf":
+            from dalembert.formats.urdf import read_urdf
+
+            return _call(read_urdf, path, options)
+        case ".toml":
+            from dalembert.formats.toml import read_toml
+
+            return _call(read_toml, path, options)
+        case ".xml" | ".mjcf":
+            return _read_xml(path, options)
+    raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}", path)
+
+
+def _read_xml(source: str | Path, options: dict[str, Any]) -> Mechanism:
+    from dalembert.formats.mjcf import read_mjcf
+    from dalembert.formats.urdf import read_urdf
+    from dalembert.formats.xml import read_xml
+
+    return _call(read_mjcf if read_xml(source).tag.startswith("mujoco") else read_urdf, source, options)
+
+
+def _call(reader: Callable[..., Mechanism], source: str | Path, options: dict[str, Any]) -> Mechanism:
+    known = list(inspect.signature(reader).parameters)[1:]
+    for option in options:
+        if option not in known:
+            raise ArgumentError(f"{reader.__name__} has no option {option!r}{hint(option, known)}")
+    return reader(source, **options)

@@ -1,0 +1,164 @@
+"""What hangs on an MJCF model beside its bodies and joints: equality constraints, springs, shapes; and what is left."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.quaternions import rotation_from_quaternion
+from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
+from dalembert.model.body import Shape
+from dalembert.model.constraint import Constraint, Force
+
+Notes = list[str]
+
+
+def pose(position: Array, quaternion: Array) -> Transform:
+    """A pose from MuJoCo's position and quaternion (scalar first).
+
+    Args:
+        position: origin.
+        quaternion: w, x, y, z; normalised here.
+    """
+    w, x, y, z = (float(c) for c in quaternion)
+    size = math.hypot(w, x, y, z)
+    rotation = rotation_from_quaternion(np.array([x, y, z, w]) / size) if size else np.eye(3)
+    return Transform(rotation, np.array(position))
+
+
+def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -> tuple[tuple[Constraint, ...], Notes]:
+    """Equality constraints of type connect, weld and joint; and notes on those that were not taken over.
+
+    Args:
+        mujoco: the package.
+        model: the compiled model.
+        bodies: names of the bodies by index.
+        joints: names of the joints by index.
+    """
+    kinds = mujoco.mjtEq
+    found, notes, used = [], [], set()
+    for k in range(model.neq):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, k) or f"equality{k}"
+        while name in used:
+            name += "_"
+        used.add(name)
+        kind, one, two, data = model.eq_type[k], model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
+        if not model.eq_active0[k]:
+            notes.append(f"equality constraint {name!r} is not active and was left out")
+        elif kind == kinds.mjEQ_JOINT:
+            found.append(_coupling(name, model, joints, one, two, data[:5]))
+        elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
+            found.append(_closure(name, mujoco, model, bodies, k))
+        else:
+            notes.append(f"equality constraint {name!r} of type {kinds(kind).name[5:].lower()} was left out")
+    return tuple(found), notes
+
+
+def _closure(name: str, mujoco: Any, model: Any, bodies: list[str], k: int) -> Constraint:
+    kind = "spherical" if model.eq_type[k] == mujoco.mjtEq.mjEQ_CONNECT else "weld"
+    one, two, data = model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
+    if model.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE:
+        at = [pose(model.site_pos[site], model.site_quat[site]) for site in (one, two)]
+        ends = [bodies[model.site_bodyid[site]] for site in (one, two)]
+    else:
+        ends = [bodies[one], bodies[two]]
+        if kind == "spherical":
+            at = [Transform.from_translation(np.array(data[:3])), Transform.from_translation(np.array(data[3:6]))]
+        else:  # a point of each body, and the orientation of the second in the first
+            at = [pose(data[3:6], data[6:10]), Transform.from_translation(np.array(data[:3]))]
+    return Constraint(name, kind, ends[0], ends[1], at[0], at[1])
+
+
+def _coupling(name: str, model: Any, joints: list[str], one: int, two: int, polynomial: Any) -> Constraint:
+    """y - y0 = c0 + c1 (x - x0) + ..., rewritten as a polynomial of x; y belongs to the first joint."""
+    reference = float(model.qpos0[model.jnt_qposadr[one]])
+    if two < 0:
+        return Constraint(name, "coupling", joints[one], "", coefficients=(float(polynomial[0]) + reference,))
+    shift = float(model.qpos0[model.jnt_qposadr[two]])
+    series = np.polynomial.Polynomial([float(c) for c in polynomial])
+    in_x = series(np.polynomial.Polynomial([-shift, 1.0])) + reference
+    return Constraint(
+        name, "coupling", joints[two], joints[one], coefficients=tuple(float(c) for c in in_x.trim().coef)
+    )
+
+
+def springs(model: Any, joints: list[str]) -> tuple[tuple[Force, ...], Notes]:
+    """Springs of hinges and slides as force elements; and notes on springs of other joints.
+
+    Args:
+        model: the compiled model.
+        joints: names of the joints by index.
+    """
+    found, notes = [], []
+    for k in range(model.njnt):
+        stiffness = float(model.jnt_stiffness[k])
+        if stiffness and model.jnt_type[k] >= 2:
+            rest = float(model.qpos_spring[model.jnt_qposadr[k]])
+            found.append(Force(f"{joints[k]}_spring", "joint-spring", joints[k], "", stiffness=stiffness, rest=rest))
+        elif stiffness:
+            notes.append(f"the spring of joint {joints[k]!r} was left out: it has more than one degree of freedom")
+    return tuple(found), notes
+
+
+def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes]:
+    """The geoms of a body for pictures; and a note if some cannot be drawn.
+
+    Args:
+        mujoco: the package.
+        model: the compiled model.
+        body: index of the body.
+    """
+    kinds = mujoco.mjtGeom
+    found, missing = [], 0
+    for k in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
+        x, y, z = (float(s) for s in model.geom_size[k])
+        size: tuple[float, ...]
+        match model.geom_type[k]:
+            case kinds.mjGEOM_BOX:
+                kind, size = "box", (2 * x, 2 * y, 2 * z)
+            case kinds.mjGEOM_SPHERE:
+                kind, size = "sphere", (x,)
+            case kinds.mjGEOM_CYLINDER:
+                kind, size = "cylinder", (x, 2 * y)
+            case kinds.mjGEOM_CAPSULE:
+                kind, size = "capsule", (x, 2 * y)
+            case _:
+                missing += 1
+                continue
+        r, g, b, opacity = (float(c) for c in model.geom_rgba[k])
+        found.append(Shape(kind, size, pose(model.geom_pos[k], model.geom_quat[k]), colour=(r, g, b, opacity)))
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or f"body{body}"
+    return tuple(found), [f"{missing} geoms of body {name!r} (meshes, planes, ...) are not drawn"] if missing else []
+
+
+def leftovers(mujoco: Any, model: Any) -> Notes:
+    """One note that lists everything of the model that was not taken over.
+
+    Args:
+        mujoco: the package.
+        model: the compiled model.
+    """
+    collide = int(np.sum((np.asarray(model.geom_contype) != 0) | (np.asarray(model.geom_conaffinity) != 0)))
+    fluid = bool(model.opt.density or model.opt.viscosity or np.any(model.opt.wind))
+    counts = {
+        "geoms that can touch": collide, "actuators": model.nu, "tendons": model.ntendon, "sensors": model.nsensor,
+        "flexible bodies": model.nflex, "skins": model.nskin, "keyframes": model.nkey, "cameras": model.ncam,
+        "plugins": model.nplugin, "mocap bodies (fixed here)": model.nmocap,
+        "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),
+        "joints with nonlinear springs or dampers": _nonlinear(model),
+    }  # fmt: skip
+    listed = [f"{count} {what}" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
+    return [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []
+
+
+def _nonlinear(model: Any) -> int:
+    """Joints with polynomial terms beyond the linear one; older versions of MuJoCo have none."""
+    count = 0
+    for name in ("jnt_stiffnesspoly", "dof_dampingpoly"):
+        table = getattr(model, name, None)
+        if table is not None:
+            count += int(np.count_nonzero(np.any(np.atleast_2d(table) != 0, axis=-1)))
+    return count

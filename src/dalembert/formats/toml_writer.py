@@ -1,0 +1,206 @@
+"""Writer for the TOML description; see :mod:`dalembert.formats.toml` for the format."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.rotations import rpy_from_rotation
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ArgumentError, FormatError, UnsupportedError
+from dalembert.formats.expression import evaluate_exact
+from dalembert.formats.suggest import hint
+from dalembert.model.body import Body, Frame, Shape
+from dalembert.model.constraint import Constraint, Force
+from dalembert.model.joint import Joint, Limits
+from dalembert.model.mechanism import Mechanism
+
+Pairs = list[tuple[str, str]]
+"""Keys and values, both as TOML."""
+
+
+def write_toml(
+    mechanism: Mechanism, path: str | Path | None = None, parameters: Mapping[str, float] | None = None
+) -> str:
+    """Write a mechanism as TOML and return the text.
+
+    :func:`~dalembert.formats.read_toml` reads the same mechanism back. Symbols become real symbols, whatever else
+    was assumed of them.
+
+    Args:
+        mechanism: any mechanism; expressions may use ``+ - * / **``, sin, cos, tan, sqrt, exp and pi.
+        path: the file to write; nothing is written if it is None.
+        parameters: default values of all symbols, written as the ``[parameters]`` table.
+    """
+    top: Pairs = [("name", _text(mechanism.name)), ("gravity", _vector(mechanism.gravity, "gravity"))]
+    if mechanism.notes:
+        top.append(("notes", "[\n" + "".join(f"    {_text(note)},\n" for note in mechanism.notes) + "]"))
+    if not mechanism.strict:
+        top.append(("strict", "false"))
+    blocks = [_lines(top)]
+    if parameters is not None:
+        blocks.append("[parameters]\n" + _lines(_parameters(mechanism, parameters)))
+    blocks += (f"[[body]]\n{_lines(_body(body))}" for body in mechanism.bodies)
+    blocks += (f"[[joint]]\n{_lines(_joint(joint))}" for joint in mechanism.joints)
+    blocks += (f"[[frame]]\n{_lines(_frame(frame))}" for frame in mechanism.frames)
+    blocks += (f"[[constraint]]\n{_lines(_between(item))}" for item in mechanism.constraints)
+    blocks += (f"[[force]]\n{_lines(_between(item))}" for item in mechanism.forces)
+    text = "\n".join(blocks)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _lines(pairs: Pairs) -> str:
+    return "".join(f"{key} = {value}\n" for key, value in pairs)
+
+
+def _inline(pairs: Pairs) -> str:
+    return "{ " + ", ".join(f"{key} = {value}" for key, value in pairs) + " }"
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
+    names = {symbol.name for symbol in mechanism.symbols}
+    for name in sorted(names - set(parameters)):
+        raise ArgumentError(f"the symbol {name!r} of {mechanism.name!r} has no value among the parameters")
+    for name in sorted(set(parameters) - names):
+        raise ArgumentError(f"{mechanism.name!r} has no symbol {name!r}{hint(name, names)}")
+    return [(name, _scalar(float(value), f"parameter {name}")) for name, value in parameters.items()]
+
+
+# --------------------------------------------------------------------------------------------------------- numbers
+
+
+def _scalar(x: Any, where: str) -> str:
+    if not scalar.is_sympy(x):
+        if isinstance(x, (int, np.integer)):
+            return str(int(x))
+        if math.isinf(x):
+            return "inf" if x > 0 else "-inf"
+        return repr(float(x))
+    import sympy
+
+    # Floats keep all their digits as fractions of powers of ten
+    exact = x.xreplace({f: sympy.Rational(repr(float(f))) for f in x.atoms(sympy.Float)})
+    text = str(exact)
+    try:
+        same = str(evaluate_exact(text)) == text
+    except FormatError as error:
+        raise UnsupportedError(f"{where}: this expression cannot be written: {error.message}") from error
+    if not same:
+        raise UnsupportedError(f"{where}: the expression {text!r:.100} would not be read back as it is")
+    return _text(text)
+
+
+def _vector(values: Iterable[Any], where: str) -> str:
+    return "[" + ", ".join(_scalar(x, where) for x in values) + "]"
+
+
+def _matrix(rows: Any, where: str) -> str:
+    return "[" + ", ".join(_vector(row, where) for row in rows) + "]"
+
+
+def _zero(values: Any) -> bool:
+    return all(scalar.is_zero(x) for x in np.asarray(values, dtype=object).flat)
+
+
+def _pose(placement: Transform, where: str) -> Pairs:
+    """``xyz`` and ``rpy``, or ``rotation`` where roll, pitch and yaw would not give every bit back."""
+    pairs: Pairs = []
+    if not _zero(placement.translation):
+        pairs.append(("xyz", _vector(placement.translation, where)))
+    rotation = placement.rotation
+    if rotation.dtype != object:
+        angles = rpy_from_rotation(rotation)
+        if np.array_equal(rotation, np.eye(3)):
+            return pairs
+        if np.array_equal(Transform.from_rpy_xyz(angles, np.zeros(3)).rotation, rotation):
+            return [*pairs, ("rpy", _vector(angles, where))]
+    return [*pairs, ("rotation", _matrix(rotation, where))]
+
+
+# ------------------------------------------------------------------------------------------------------------- parts
+
+
+def _body(body: Body) -> Pairs:
+    where = f"body {body.name!r}"
+    pairs: Pairs = [("name", _text(body.name))]
+    inertia = body.inertia
+    if not scalar.is_zero(inertia.mass):
+        pairs.append(("mass", _scalar(inertia.mass, where)))
+    if not _zero(inertia.center):
+        pairs.append(("center", _vector(inertia.center, where)))
+    t = inertia.tensor
+    if not _zero(t):
+        six = [t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[0, 2], t[1, 2]]
+        symmetric = all(t[i, j] == t[j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
+        pairs.append(
+            ("inertia", _vector(six[:3] if _zero(six[3:]) else six, where) if symmetric else _matrix(t, where))
+        )
+    if body.shapes:
+        shapes = "".join(f"    {_inline(_shape(shape, where))},\n" for shape in body.shapes)
+        pairs.append(("shapes", f"[\n{shapes}]"))
+    return pairs
+
+
+def _shape(shape: Shape, where: str) -> Pairs:
+    pairs: Pairs = [("kind", _text(shape.kind))]
+    if shape.size:
+        pairs.append(("size", _vector(shape.size, where)))
+    if shape.mesh:
+        pairs.append(("mesh", _text(shape.mesh)))
+    return [*pairs, *_pose(shape.placement, where), ("colour", _vector(shape.colour, where))]
+
+
+def _joint(joint: Joint) -> Pairs:
+    where = f"joint {joint.name!r}"
+    pairs: Pairs = [(key, _text(getattr(joint, key))) for key in ("name", "kind", "parent", "child")]
+    pairs += _pose(joint.placement, where)
+    default = Joint("", "fixed", "", "")
+    for key in ("axis", "axis2"):
+        axis = getattr(joint, key)
+        if axis.dtype == object or not np.array_equal(axis, getattr(default, key)):
+            pairs.append((key, _vector(axis, where)))
+    if joint.limits != Limits():
+        bounds = [(f.name, getattr(joint.limits, f.name)) for f in fields(Limits)]
+        pairs.append(
+            ("limits", _inline([(key, _scalar(x, where)) for key, x in bounds if x != getattr(Limits(), key)]))
+        )
+    for key in ("pitch", "damping", "friction", "armature"):
+        if not scalar.is_zero(getattr(joint, key)):
+            pairs.append((key, _scalar(getattr(joint, key), where)))
+    if joint.mimic:
+        ratio = [(key, _scalar(getattr(joint.mimic, key), where)) for key in ("multiplier", "offset")]
+        pairs.append(("mimic", _inline([("joint", _text(joint.mimic.joint)), *ratio])))
+    return pairs
+
+
+def _frame(frame: Frame) -> Pairs:
+    where = f"frame {frame.name!r}"
+    return [("name", _text(frame.name)), ("body", _text(frame.body)), *_pose(frame.placement, where)]
+
+
+def _between(item: Constraint | Force) -> Pairs:
+    where = f"{type(item).__name__.lower()} {item.name!r}"
+    pairs: Pairs = [(key, _text(getattr(item, key))) for key in ("name", "kind", "a", "b")]
+    for key in ("placement_a", "placement_b"):
+        pose = _pose(getattr(item, key), where)
+        if pose:
+            pairs.append((key, _inline(pose)))
+    for key in ("value", "stiffness", "damping", "rest"):
+        if not scalar.is_zero(getattr(item, key, 0)):
+            pairs.append((key, _scalar(getattr(item, key), where)))
+    if getattr(item, "coefficients", ()):
+        pairs.append(("coefficients", _vector(item.coefficients, where)))  # type: ignore[union-attr]
+    return pairs

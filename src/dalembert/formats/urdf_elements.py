@@ -1,0 +1,286 @@
+"""The small elements of URDF - numbers, origins, inertials, limits, shapes - as parts of the model.
+
+Every function takes an XML element and raises a FormatError with its file and line if a number is missing, cannot be
+read, is not finite, or is negative where that makes no sense.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
+from dalembert.formats.arithmetic import LARGEST
+from dalembert.formats.xml import Element
+from dalembert.model.body import Shape
+from dalembert.model.inertia import Inertia
+from dalembert.model.joint import Limits
+
+UNLIMITED = 1e30
+"""Limits from here on mean that there is none; URDF has no other way to say so for a revolute joint."""
+
+SNAP = 1e-11
+"""Angles this close to a multiple of a right angle are that multiple: 1.57079632679 has eleven decimals."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INFINITY = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
+
+
+@dataclass
+class Findings:
+    """What a reader noticed on the way; becomes the notes of the mechanism.
+
+    Args:
+        snapped: number of angles read as the multiple of a right angle they were close to.
+        rescaled: axes that were not unit vectors, as sentences.
+        massless: links without an inertial element, with their lines.
+        loose: mimic joints whose leader does not exist, as sentences.
+        skipped: elements that say nothing about the dynamics, by tag.
+        assumed: anything else worth a note.
+    """
+
+    snapped: int = 0
+    rescaled: list[str] = field(default_factory=list)
+    massless: list[str] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    assumed: list[str] = field(default_factory=list)
+
+    def skip_others(self, element: Element, known: set[str]) -> None:
+        """Count the children of an element that are not read."""
+        self.skipped.update(child.tag for child in element.children if child.tag not in known)
+
+    def sentences(self) -> list[str]:
+        """One note per kind of finding."""
+        notes = [*self.assumed, *self.loose]
+        if self.massless:
+            notes.append(f"no <inertial>, so no mass and no inertia: {', '.join(self.massless)}")
+        if self.rescaled:
+            notes.append(f"axes divided by their length: {', '.join(self.rescaled)}")
+        if self.snapped:
+            notes.append(f"{self.snapped} angles within {SNAP:g} rad of a multiple of pi/2 are read as that multiple")
+        if self.skipped:
+            tags = ", ".join(f"{tag} ({count})" for tag, count in sorted(self.skipped.items()))
+            notes.append(f"elements that say nothing about the dynamics were skipped: {tags}")
+        return notes
+
+
+def number(
+    element: Element, name: str, default: float | None = None, *, least: float = -math.inf, infinite: bool = False
+) -> float:
+    """A numeric attribute.
+
+    Args:
+        element: the element that carries it.
+        name: of the attribute.
+        default: what a missing attribute means; None if it must be there.
+        least: smallest allowed value.
+        infinite: accept infinity, and read anything from ``UNLIMITED`` on as infinity.
+    """
+    if default is not None and name not in element.attributes:
+        return default
+    return _number(element, name, element.attribute(name).strip(), least, infinite)
+
+
+def _number(element: Element, name: str, text: str, least: float = -math.inf, infinite: bool = False) -> float:
+    where = f"<{element.tag}>: {name}"
+    if _NUMBER.fullmatch(text):
+        value = float(text)
+    elif infinite and (match := _INFINITY.fullmatch(text)):
+        value = -math.inf if match[1] == "-" else math.inf
+    elif "${" in text:
+        raise element.error(f"{where}={text!r} is a xacro expression; run the file through xacro first")
+    else:
+        raise element.error(f"{where}={text!r} is not a finite number")
+    if infinite and abs(value) >= UNLIMITED:
+        value = math.copysign(math.inf, value)
+    elif abs(value) > LARGEST:
+        raise element.error(f"{where}={text!r} is absurdly large")
+    if value < least:
+        wanted = "it must not be negative" if least == 0 else f"it must be at least {least:g}"
+        raise element.error(f"{where}={text!r}: {wanted}")
+    return value
+
+
+def numbers(element: Element, name: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+    """An attribute that holds several numbers, separated by blanks.
+
+    Args:
+        element: the element that carries it.
+        name: of the attribute.
+        count: how many numbers it must hold.
+        default: what a missing attribute means; None if it must be there.
+    """
+    if default is not None and name not in element.attributes:
+        return default
+    words = element.attribute(name).split()
+    if len(words) != count:
+        raise element.error(f"<{element.tag}>: {name}={' '.join(words)!r} holds {len(words)} values, not {count}")
+    return tuple(_number(element, name, word) for word in words)
+
+
+def origin(parent: Element, findings: Findings) -> Transform:
+    """The pose in the ``<origin>`` of an element; identity if it has none.
+
+    Args:
+        parent: the element that may hold an origin.
+        findings: counts the angles that were snapped to right angles.
+    """
+    element = parent.one("origin")
+    if element is None:
+        return Transform.identity()
+    xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0))
+    if "quat_xyzw" in element.attributes:
+        raise element.error("<origin>: quat_xyzw is not supported; give the rotation as rpy")
+    angles = [snap(angle, findings) for angle in numbers(element, "rpy", 3, (0.0, 0.0, 0.0))]
+    return Transform.from_rpy_xyz(np.array(angles), np.array(xyz))
+
+
+def snap(angle: float, findings: Findings) -> float:
+    """The multiple of pi/2 that is meant by an angle written with eleven decimals; other angles as they are."""
+    quarters = round(angle / (math.pi / 2)) if abs(angle) < 100 else 0
+    nearest = quarters * (math.pi / 2)
+    if angle != nearest and abs(angle - nearest) <= SNAP:
+        findings.snapped += 1
+        return nearest
+    return angle
+
+
+def axis(joint: Element, findings: Findings) -> Array:
+    """The unit vector of a joint's ``<axis>``; x if it has none.
+
+    Args:
+        joint: the joint element.
+        findings: remembers axes that were not unit vectors.
+    """
+    element = joint.one("axis")
+    if element is None:
+        return np.array([1.0, 0.0, 0.0])
+    name = joint.attributes["name"]
+    vector = np.array(numbers(element, "xyz", 3, (1.0, 0.0, 0.0)))
+    largest = float(np.max(np.abs(vector)))
+    if largest < 1e-9:
+        raise element.error(f"joint {name!r}: the axis {vector.tolist()} has length zero and gives no direction")
+    length = largest * float(np.linalg.norm(vector / largest))
+    if length == 1:
+        return vector
+    if abs(length - 1) > 1e-9:
+        findings.rescaled.append(f"{name!r} (length {length:.7g})")
+    return vector / length
+
+
+def inertia(link: Element, findings: Findings) -> Inertia:
+    """Mass distribution in link axes from the ``<inertial>`` of a link; zero if it has none.
+
+    Args:
+        link: the link element.
+        findings: remembers links without an inertial.
+    """
+    element = link.one("inertial")
+    if element is None:
+        findings.massless.append(f"{link.attributes['name']!r} (line {link.line})")
+        return Inertia()
+    mass = number(element.need("mass"), "value", least=0)
+    tensor = element.need("inertia")
+    xx, yy, zz, xy, xz, yz = (number(tensor, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    about_center = Inertia(mass, np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    pose = origin(element, findings)
+    if np.array_equal(pose.rotation, np.eye(3)):
+        return about_center.replace(center=pose.translation)
+    return about_center.moved(pose.rotation, pose.translation)
+
+
+def limits(joint: Element, findings: Findings) -> Limits:
+    """Range of a one-degree joint.
+
+    Args:
+        joint: the joint element; ``lower`` and ``upper`` of a revolute or prismatic one default to zero, as URDF says.
+        findings: remembers joints whose limits are missing.
+    """
+    element, kind, name = joint.one("limit"), joint.attributes["type"], joint.attributes["name"]
+    if element is None:
+        if kind != "continuous":
+            findings.assumed.append(f"joint {name!r} (line {joint.line}) has no <limit>: its range is not limited")
+        return Limits()
+    effort, velocity = (number(element, key, math.inf, least=0, infinite=True) for key in ("effort", "velocity"))
+    if kind == "continuous":
+        return Limits(velocity=velocity, effort=effort)
+    lower, upper = (number(element, key, 0.0, infinite=True) for key in ("lower", "upper"))
+    if lower > upper:
+        raise element.error(f"joint {name!r}: the lower limit {lower:g} is above the upper limit {upper:g}")
+    return Limits(lower, upper, velocity, effort)
+
+
+Colour = tuple[float, float, float, float]
+
+
+def colours(robot: Element, findings: Findings) -> dict[str, Colour]:
+    """Colours of the named materials of a robot.
+
+    Args:
+        robot: the root element.
+        findings: remembers colours out of range.
+    """
+    found: dict[str, Colour] = {}
+    for material in robot.all("material"):
+        colour = _colour(material, findings)
+        if colour and material.attributes.get("name"):
+            found[material.attributes["name"]] = colour
+    return found
+
+
+def _colour(material: Element, findings: Findings) -> Colour | None:
+    element = material.one("color")
+    if element is None:
+        return None
+    rgba = numbers(element, "rgba", 4)
+    clipped: Any = tuple(min(max(x, 0.0), 1.0) for x in rgba)
+    if clipped != rgba:
+        findings.assumed.append(f"colour {rgba} (line {element.line}) is not within 0..1 and was clipped")
+    return clipped
+
+
+def shapes(link: Element, named: dict[str, Colour], findings: Findings) -> tuple[Shape, ...]:
+    """The visual geometry of a link.
+
+    Args:
+        link: the link element.
+        named: colours of the robot's materials.
+        findings: remembers geometry that is not known.
+    """
+    found = []
+    for visual in link.all("visual"):
+        placement = origin(visual, findings)
+        material = visual.one("material")
+        colour = None
+        if material is not None:
+            colour = _colour(material, findings) or named.get(material.attributes.get("name", ""))
+        for element in visual.need("geometry").children:
+            shape = _shape(element)
+            if shape is None:
+                findings.skipped[f"visual {element.tag}"] += 1
+                continue
+            found.append(shape.replace(placement=placement, **({"colour": colour} if colour else {})))
+    return tuple(found)
+
+
+def _shape(element: Element) -> Shape | None:
+    match element.tag:
+        case "box":
+            size = numbers(element, "size", 3)
+            if min(size) < 0:
+                raise element.error(f"<box>: size {size} must not be negative")
+            return Shape("box", size)
+        case "sphere":
+            return Shape("sphere", (number(element, "radius", least=0),))
+        case "cylinder" | "capsule":
+            return Shape(element.tag, (number(element, "radius", least=0), number(element, "length", least=0)))
+        case "mesh":
+            return Shape("mesh", numbers(element, "scale", 3, (1.0, 1.0, 1.0)), mesh=element.attribute("filename"))
+    return None

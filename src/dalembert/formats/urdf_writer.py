@@ -1,0 +1,157 @@
+"""Writer for URDF, for numeric mechanisms of the kinds of joint that URDF knows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.rotations import rpy_from_rotation
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ModelWarning, UnsupportedError
+from dalembert.formats.urdf import KINDS, ONE_DEGREE
+from dalembert.formats.urdf_elements import UNLIMITED, Findings, snap
+from dalembert.model.body import WORLD, Body, Shape
+from dalembert.model.joint import Joint
+from dalembert.model.mechanism import Mechanism
+
+TYPES = {kind: written for written, kind in KINDS.items()}
+"""Kinds of the model and the URDF types for them."""
+
+
+def write_urdf(mechanism: Mechanism, path: str | Path | None = None) -> str:
+    """Write a mechanism as URDF and return the text.
+
+    The ground becomes a link ``world``, frames become massless links, so that :func:`~dalembert.formats.read_urdf`
+    gives back the same bodies and joints. Gravity and armature have no place in URDF; a warning says so if they matter.
+
+    Args:
+        mechanism: a mechanism of numbers, without constraints and forces, whose joints URDF knows.
+        path: the file to write; nothing is written if it is None.
+    """
+    _check(mechanism)
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quoted(mechanism.name)}>"]
+    lines.append(f'  <link name="{WORLD}"/>')
+    for body in mechanism.bodies:
+        lines += _link(body)
+    for joint in mechanism.joints:
+        lines += _joint(joint)
+    for frame in mechanism.frames:
+        joint = Joint(_free_name(f"{frame.name}_joint", mechanism), "fixed", frame.body, frame.name, frame.placement)
+        lines += [*_link(Body(frame.name)), *_joint(joint)]
+    text = "\n".join([*lines, "</robot>", ""])
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _check(mechanism: Mechanism) -> None:
+    if mechanism.symbols:
+        names = ", ".join(symbol.name for symbol in mechanism.symbols)
+        raise UnsupportedError(f"URDF holds numbers only, {mechanism.name!r} has the symbols {names}; give them values")
+    for what in ("constraints", "forces"):
+        items = getattr(mechanism, what)
+        if items:
+            names = ", ".join(repr(item.name) for item in items)
+            raise UnsupportedError(
+                f"URDF has no place for {what} ({names}); write TOML, or leave them out with replace({what}=())"
+            )
+    for joint in mechanism.joints:
+        if joint.kind not in TYPES:
+            raise UnsupportedError(
+                f"joint {joint.name!r} is {joint.kind}; URDF knows only {', '.join(TYPES)} joints; write TOML instead"
+            )
+    lost = [f"armature of joint {joint.name!r}" for joint in mechanism.joints if joint.armature != 0]
+    if not np.array_equal(mechanism.gravity, [0, 0, -9.81]):
+        lost.append(f"gravity {mechanism.gravity.tolist()}")
+    if lost:
+        warnings.warn(f"URDF has no place for this, it is left out: {', '.join(lost)}", ModelWarning, stacklevel=3)
+
+
+def _quoted(text: str) -> str:
+    """An attribute value; written here because the standard library's function brings a network library along."""
+    return '"' + text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") + '"'
+
+
+def _free_name(wish: str, mechanism: Mechanism) -> str:
+    taken = {joint.name for joint in mechanism.joints}
+    while wish in taken:
+        wish += "_"
+    return wish
+
+
+def _numbers(values: Iterable[Any]) -> str:
+    return '"' + " ".join(repr(float(x) + 0.0) for x in values) + '"'  # adding zero turns -0 into 0
+
+
+def _limit(value: float) -> float:
+    return math.copysign(UNLIMITED, value) if math.isinf(value) else value
+
+
+def _origin(placement: Transform) -> str:
+    rotation = placement.rotation.astype(float)
+    angles = [snap(float(angle), Findings()) for angle in rpy_from_rotation(rotation)]
+    return f"<origin xyz={_numbers(placement.translation)} rpy={_numbers(angles)}/>"
+
+
+def _link(body: Body) -> list[str]:
+    mass, center, tensor = body.inertia.mass, body.inertia.center, body.inertia.tensor.astype(float)
+    six = [tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    entries = zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), six)
+    return [
+        f"  <link name={_quoted(body.name)}>",
+        "    <inertial>",
+        f'      <origin xyz={_numbers(center)} rpy="0 0 0"/>',
+        f"      <mass value={_numbers([mass])}/>",
+        "      <inertia " + " ".join(f"{name}={_numbers([value])}" for name, value in entries) + "/>",
+        "    </inertial>",
+        *(line for shape in body.shapes for line in _visual(shape)),
+        "  </link>",
+    ]
+
+
+def _visual(shape: Shape) -> list[str]:
+    match shape.kind:
+        case "box":
+            geometry = f"<box size={_numbers(shape.size)}/>"
+        case "sphere":
+            geometry = f"<sphere radius={_numbers(shape.size)}/>"
+        case "mesh":
+            scale = f" scale={_numbers(shape.size)}" if shape.size else ""
+            geometry = f"<mesh filename={_quoted(shape.mesh)}{scale}/>"
+        case _:
+            radius, length = shape.size
+            geometry = f"<{shape.kind} radius={_numbers([radius])} length={_numbers([length])}/>"
+    return [
+        "    <visual>",
+        f"      {_origin(shape.placement)}",
+        f"      <geometry>{geometry}</geometry>",
+        f'      <material name=""><color rgba={_numbers(shape.colour)}/></material>',
+        "    </visual>",
+    ]
+
+
+def _joint(joint: Joint) -> list[str]:
+    lines = [
+        f'  <joint name={_quoted(joint.name)} type="{TYPES[joint.kind]}">',
+        f"    <parent link={_quoted(joint.parent)}/>",
+        f"    <child link={_quoted(joint.child)}/>",
+        f"    {_origin(joint.placement)}",
+    ]
+    if joint.kind in (*ONE_DEGREE, "planar"):
+        lines.append(f"    <axis xyz={_numbers(joint.axis)}/>")
+    if joint.kind in ONE_DEGREE:
+        limits = joint.limits
+        span = f" lower={_numbers([_limit(limits.lower)])} upper={_numbers([_limit(limits.upper)])}"
+        rates = f" effort={_numbers([_limit(limits.effort)])} velocity={_numbers([_limit(limits.velocity)])}"
+        lines.append(f"    <limit{span if joint.kind != 'continuous' else ''}{rates}/>")
+    if joint.damping != 0 or joint.friction != 0:
+        lines.append(f"    <dynamics damping={_numbers([joint.damping])} friction={_numbers([joint.friction])}/>")
+    if joint.mimic:
+        ratio = f"multiplier={_numbers([joint.mimic.multiplier])} offset={_numbers([joint.mimic.offset])}"
+        lines.append(f"    <mimic joint={_quoted(joint.mimic.joint)} {ratio}/>")
+    return [*lines, "  </joint>"]
