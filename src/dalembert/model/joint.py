@@ -156,7 +156,8 @@ class Elementary:
 def plane_axes(normal: Array) -> tuple[Array, Array]:
     """Two unit vectors that span the plane normal to ``normal``: (x, y) for z, (y, z) for x, (z, x) for y.
 
-    For any other normal, the x and y axes turned with z by the shortest rotation.
+    For any other normal, the x and y axes turned with z by the shortest rotation; for one that points down, the x and
+    minus y axes turned with minus z, because the shortest rotation is ill-conditioned there.
     """
     for k in range(3):
         others = (normal[(k + 1) % 3], normal[(k + 2) % 3])
@@ -164,8 +165,12 @@ def plane_axes(normal: Array) -> tuple[Array, Array]:
             e = np.eye(3)
             return e[(k + 1) % 3], e[(k + 2) % 3]
     x, y, z = normal
-    if scalar.is_number(z) and z <= -1 + 1e-9:
-        return np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    if scalar.is_number(z) and z < 0:
+        h = 1 / (1 - z)
+        return (
+            scalar.asarray([1 - h * x * x, -h * x * y, x]),
+            scalar.asarray([h * x * y, h * y * y - 1, -y]),
+        )
     h = 1 / (1 + z)
     return (
         scalar.asarray([1 - h * x * x, -h * x * y, -x]),

@@ -73,13 +73,17 @@ def content(value: Any) -> Any:
 
 
 class Record:
-    """Base of the model's dataclasses: equality, hash and ``replace`` that understand arrays."""
+    """Base of the model's dataclasses: equality, hash, pickling and ``replace`` that understand arrays."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and content(self) == content(other)
 
     def __hash__(self) -> int:
         return hash(content(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor, which makes arrays read-only again."""
+        return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))  # type: ignore[arg-type]
 
     def replace(self, **changes: Any) -> Any:
         """A copy with the given fields changed."""

@@ -28,9 +28,10 @@ ROUNDING = 1e-6
 
 def check_structure(mechanism: Mechanism) -> None:
     """Raise ValidationError with everything that makes the mechanism meaningless."""
-    errors = [*_names(mechanism), *_numbers(mechanism)]
-    if not errors:
-        errors = [*_structure(mechanism), *_references(mechanism), *_axes(mechanism)]
+    names, numbers = _names(mechanism), _numbers(mechanism)
+    tree = [] if names else [*_structure(mechanism), *_references(mechanism)]  # needs names that name one thing
+    axes = [] if numbers else _axes(mechanism)
+    errors = [*names, *tree, *numbers, *axes]
     if errors:
         raise ValidationError(f"mechanism {mechanism.name!r}", errors)
 
@@ -209,8 +210,9 @@ def _axes(mechanism: Mechanism) -> list[str]:
                     + ("it gives no direction" if length < 1e-9 else "divide it by its length")
                 )
         if joint.kind == "universal" and joint.axis.dtype != object and joint.axis2.dtype != object:
+            lengths = np.linalg.norm(joint.axis) * np.linalg.norm(joint.axis2)
             sine = np.linalg.norm(np.cross(joint.axis, joint.axis2))
-            if not problems and sine < 1e-6:
+            if sine < 1e-6 * lengths:
                 problems.append(f"joint {joint.name!r}: the two axes of the universal joint are parallel")
     placed: list[tuple[str, Any]] = [(f"joint {joint.name!r}", joint.placement) for joint in mechanism.joints]
     placed += [(f"frame {frame.name!r}", frame.placement) for frame in mechanism.frames]

@@ -1,0 +1,115 @@
+"""A mechanism is frozen data: it cannot be changed, equals what was built alike, and survives hashing and pickling."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.algorithms.kinematics import poses
+from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
+from dalembert.model.record import content
+from random_mechanisms import mechanisms, random_mechanism
+
+PARTS = [
+    Inertia.sphere(1, 2),
+    Body("b", Inertia.point(1), (Shape("box", (1, 2, 3)),)),
+    Shape("mesh", mesh="a.stl"),
+    Frame("f", "b"),
+    Limits(-1, 1),
+    Mimic("j", 2, 3),
+    Joint("j", "helical", WORLD, "b", pitch=0.1),
+    Constraint("c", "distance", "b", value=2),
+    Force("s", "spring", "b", stiffness=3),
+    random_mechanism(0, 3),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+def test_parts_are_frozen_equal_hashable_and_picklable(part):
+    twin = pickle.loads(pickle.dumps(part))
+    assert twin == part and hash(twin) == hash(part) and twin is not part
+    assert copy.deepcopy(part) == part == part.replace()
+    assert part != "something else"
+    for field in dataclasses.fields(part):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(part, field.name, None)
+
+
+@given(mechanisms(1, 4, drives=True, mimic=0.3))
+def test_no_array_of_a_mechanism_can_be_written_to(mechanism):
+    arrays = [mechanism.gravity]
+    for body in mechanism.bodies:
+        arrays += [body.inertia.center, body.inertia.tensor]
+    for joint in mechanism.joints:
+        arrays += [joint.axis, joint.axis2, joint.placement.rotation, joint.placement.translation]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    again = pickle.loads(pickle.dumps(mechanism))
+    assert again == mechanism and again.digest == mechanism.digest
+    with pytest.raises(ValueError, match="read-only"):
+        again.gravity[0] = 1
+
+
+def test_arrays_are_copied_so_that_the_caller_keeps_his():
+    mine = np.array([0.0, 0.0, 1.0])
+    joint = Joint("j", "revolute", WORLD, "b", axis=mine)
+    mine[0] = 5
+    assert joint.axis[0] == 0
+
+
+@given(mechanisms(1, 5, drives=True), st.data())
+def test_any_changed_number_changes_equality_and_digest(mechanism, data):
+    body = data.draw(st.sampled_from(mechanism.bodies))
+    heavier = body.replace(inertia=body.inertia + Inertia.point(1e-9, (0, 0, 0.1)))
+    changed = mechanism.replace(bodies=[heavier if b is body else b for b in mechanism.bodies])
+    assert changed != mechanism and changed.digest != mechanism.digest
+    assert len({mechanism, changed, mechanism.replace()}) == 2
+
+
+def test_notes_and_strictness_do_not_make_another_mechanism():
+    mechanism = random_mechanism(0, 2)
+    assert mechanism == mechanism.replace(notes=("seen",), strict=False)
+    assert mechanism.digest == mechanism.replace(notes=("seen",)).digest
+
+
+def test_symbolic_mechanisms_compare_hash_and_pickle():
+    def build(name):
+        m = sympy.Symbol(name)
+        return Mechanism("m", (Body("b", Inertia.sphere(m, 1)),), (Joint("j", "revolute", WORLD, "b"),))
+
+    assert build("m") == build("m") and hash(build("m")) == hash(build("m"))
+    assert build("m") != build("k")
+    assert pickle.loads(pickle.dumps(build("m"))) == build("m")
+    assert [s.name for s in build("m").symbols] == ["m"]
+
+
+def test_sympy_numbers_become_plain_ones():
+    tensor = sympy.Matrix([[1, 0, 0], [0, sympy.Float(2.5), 0], [0, 0, 3]]).tolist()
+    inertia = Inertia(sympy.Integer(2), [sympy.Float(0.5), 0, 0], tensor)
+    assert inertia.mass == 2 and type(inertia.mass) is int
+    assert inertia.center.dtype == inertia.tensor.dtype == np.float64
+    exact = Inertia(sympy.Rational(1, 3), [sympy.pi, 0, 0])
+    assert exact.mass == sympy.Rational(1, 3) and exact.center[0] is sympy.pi
+
+
+@pytest.mark.parametrize(
+    "name", ["über", "关节", "a b", "it's", 'say "so"', "a\\b", "{x}", "%s", "🤖", "x/y.z", "0", "b1/1"]
+)
+def test_names_may_be_anything_printable(name):
+    inertia = Inertia.sphere(1, 0.1)
+    joints = (Joint(name, "planar", WORLD, name), Joint("k", "revolute", name, "other", mimic=None))
+    mechanism = Mechanism(
+        name, (Body(name, inertia), Body("other", inertia)), joints, frames=(Frame(name + "'", name),)
+    )
+    assert mechanism.body(name).name == mechanism.joint(name).name == name
+    assert poses(mechanism, [1, 2, 0, 0])[name + "'"].translation.tolist() == [1, 2, 0]
+    assert name in str(mechanism) and repr(name) in repr(mechanism)
+    assert content(mechanism) == content(pickle.loads(pickle.dumps(mechanism)))
