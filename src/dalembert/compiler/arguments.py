@@ -1,0 +1,104 @@
+"""What a kernel is given: names to positions, shapes checked, errors that say what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .program import Port
+
+
+class Arguments:
+    """The arguments of one kernel.
+
+    Args:
+        name: of the kernel.
+        inputs: the input arrays.
+        outputs: the output arrays.
+    """
+
+    def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
+        self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
+        self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
+        self._positions = {port.name: k for k, port in enumerate(inputs)}
+
+    def positional(self, given: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """All inputs in order, those given by name taken out of the options.
+
+        Args:
+            given: inputs given by position.
+            options: everything given by name.
+        """
+        if len(given) > len(self.inputs):
+            raise ArgumentError(f"{self._call} takes {len(self.inputs)} inputs, got {len(given)}")
+        values: dict[int, Any] = dict(enumerate(given))
+        rest = {}
+        for name, value in options.items():
+            k = self._positions.get(name)
+            if k is None:
+                rest[name] = value
+            elif k in values:
+                raise ArgumentError(f"{self._call}: {name} is given twice, by position and by name")
+            else:
+                values[k] = value
+        missing = [port.name for k, port in enumerate(self.inputs) if k not in values]
+        if missing:
+            raise ArgumentError(f"{self._call} is missing {', '.join(missing)}")
+        return tuple(values[k] for k in range(len(self.inputs))), rest
+
+    def batch(self, arrays: Sequence[np.ndarray], out: Sequence[Any] = ()) -> tuple[int, ...]:
+        """The common batch shape; raises if an argument has the wrong shape or kind, or if they do not fit together.
+
+        Args:
+            arrays: the inputs.
+            out: an array to write to, or None, for each output.
+        """
+        shapes = {}
+        for port, array in zip(self.inputs, arrays):
+            shapes[port.name] = self._outer(port, port.name, array)
+            if array.dtype.kind not in "fiub":
+                raise ArgumentError(f"{self._call}: {port.name} has dtype {array.dtype}, expected real numbers")
+        written = []
+        for port, array in zip(self.outputs, out):
+            if array is None:
+                continue
+            if not isinstance(array, np.ndarray):
+                raise ArgumentError(f"{self._call}: out for {port.name} is a {type(array).__name__}, expected an array")
+            written.append(f"out for {port.name}")
+            shapes[written[-1]] = self._outer(port, written[-1], array)
+        try:
+            batch = np.broadcast_shapes(*shapes.values())
+        except ValueError:
+            found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ArgumentError(f"{self._call}: the batch shapes cannot be broadcast together: {found}") from None
+        for name in written:
+            if shapes[name] != batch:
+                raise ArgumentError(f"{self._call}: {name} has batch shape {shapes[name]}, expected {batch}")
+        return batch
+
+    def _outer(self, port: Port, name: str, array: np.ndarray) -> tuple[int, ...]:
+        rank = len(port.shape)
+        if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
+            wanted = f"(..., {', '.join(map(str, port.shape))})" if port.shape else "(...)"
+            raise ArgumentError(f"{self._call}: {name} has shape {array.shape}, expected {wanted}")
+        return array.shape[: array.ndim - rank]
+
+    def outputs_given(self, out: Any) -> tuple[Any, ...]:
+        """The argument ``out``, None or an array or one of them per output, as a tuple.
+
+        Args:
+            out: as given to the kernel.
+        """
+        count = len(self.outputs)
+        given = out if isinstance(out, tuple) else (out,) if count == 1 else (None,) * count if out is None else (out,)
+        if len(given) != count:
+            names = ", ".join(port.name for port in self.outputs)
+            raise ArgumentError(f"{self._call}: out must be a tuple of {count} arrays ({names}), got {len(given)}")
+        return given
+
+    @property
+    def _call(self) -> str:
+        return f"{self.name}({', '.join(port.name for port in self.inputs)})"

@@ -1,0 +1,84 @@
+"""From a program to machine code in memory: by the cache if it is there, else by the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from .cache import default_cache, digest, source_digest
+from .llvm import runtime
+from .llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
+from .llvm.module import module_text
+from .llvm.target import Lanes, Target
+from .llvm.thunk import SYMBOLS, thunks_text
+from .program import Program
+
+_lock = threading.RLock()  # LLVM is asked by one thread at a time
+_runtimes: dict[tuple[Lanes, Target], Loaded] = {}
+
+
+def load_program(
+    program: Callable[[], Program], dtype: np.dtype | type | str, target: Target, key: str | None = None
+) -> Loaded:
+    """Machine code of a program, ready to be called; its function is ``loop``.
+
+    Args:
+        program: gives the program; called only if the cache cannot answer.
+        dtype: float64 or float32.
+        target: the processor.
+        key: a name for the program that changes whenever it would, as long as dalembert's source stays the same; the
+            program's own digest by default.
+    """
+    if key is None:
+        made = program()
+        identity = "program", made.digest, _version(Path(__file__).parent)
+    else:
+        identity = "key", key, _version(Path(__file__).parent.parent)
+    lanes = target.lanes(dtype)
+    entry = digest(*identity, target, lanes, OPTIMIZATION)
+    with _lock:
+        _load_runtime(lanes, target)
+        return _load(entry, target, lambda: module_text(program(), dtype, target))
+
+
+def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:
+    store = default_cache()
+    code = store.get(entry)
+    if code is None:
+        code = object_code(text(), target)
+        store.put(entry, code)
+    return Loaded(code, target)
+
+
+def _load_runtime(lanes: Lanes, target: Target) -> None:
+    """Load what all kernels of one register type share, once."""
+    if (lanes, target) in _runtimes:
+        return
+    text = runtime.link(runtime.runtime_text(lanes, target), lanes, target)
+    loaded = _load(digest("runtime", text, target, _version(None)), target, lambda: text)
+    for name in runtime.names(lanes, target):
+        define_symbol(name, loaded.address(name))
+    _runtimes[lanes, target] = loaded
+
+
+@cache
+def _version(folder: Path | None) -> tuple[str, ...]:
+    """What machine code depends on besides the program."""
+    import llvmlite
+
+    return (llvmlite.__version__,) if folder is None else (llvmlite.__version__, source_digest(folder))
+
+
+@cache
+def load_thunks() -> Loaded:
+    """The machine code of the Python functions of `llvm.thunk`."""
+    text, target = thunks_text(), Target.host()
+    with _lock:
+        for name in SYMBOLS:
+            define_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+        return _load(digest("thunks", text, target, _version(None)), target, lambda: text)
