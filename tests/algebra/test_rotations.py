@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy
 from algebra_cases import EPS, angles, arrays, axes, close, rodrigues, rotations, vectors
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra.rotations import (
@@ -122,8 +122,8 @@ def test_cayley_form(n):
 
 @given(rotations)
 def test_cayley_form_exists_but_for_half_turns(r):
-    assume(1 + np.trace(r) > 1e-3)
-    assert close(rotation_from_cayley(cayley_from_rotation(r)), r, 1 / (1 + np.trace(r)))
+    if 1 + np.trace(r) > 1e-3:
+        assert close(rotation_from_cayley(cayley_from_rotation(r)), r, 1 / (1 + np.trace(r)))
 
 
 @given(axes)
