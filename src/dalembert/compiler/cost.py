@@ -17,7 +17,7 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations of a program. Changes of sign and absolute values are free.
+    """Operations of a program. Changes of sign and absolute values are free; doubling is an addition.
 
     Args:
         multiplications: products.
@@ -29,6 +29,8 @@ class Cost:
         sincos_pairs: arguments of which both sine and cosine are needed; both are counted above as well.
         other_functions: tan, exp, log, atan2.
         comparisons: comparisons, minima, maxima, selections and logic.
+        fused: additions that can absorb a product used nowhere else, in one fused multiply-add; product and
+            addition are counted above as well.
         live: most values held at once between their computation and their last use; inputs and constants can
             be read again at any time and results are written at once, so these do not count.
     """
@@ -42,12 +44,13 @@ class Cost:
     sincos_pairs: int = 0
     other_functions: int = 0
     comparisons: int = 0
+    fused: int = 0
     live: int = 0
 
     @property
     def operations(self) -> int:
-        """All operations together, a sine and a cosine of one argument counted as two."""
-        return sum(getattr(self, f.name) for f in fields(self) if f.name not in ("sincos_pairs", "live"))
+        """All operations together; a sine and a cosine of one argument are two, a fused multiply-add is two."""
+        return sum(getattr(self, f.name) for f in fields(self) if f.name not in ("sincos_pairs", "fused", "live"))
 
     def __add__(self, other: Cost) -> Cost:
         """The cost of one after the other: counts add, the larger live set stays."""
@@ -58,24 +61,27 @@ class Cost:
 
     def __str__(self) -> str:
         parts = [f"{self.multiplications} multiplications", f"{self.additions} additions"]
-        parts += [
-            f"{getattr(self, f.name)} {f.name.replace('_', ' ')}"
-            for f in fields(self)[2:-1]
-            if getattr(self, f.name) and f.name != "sincos_pairs"
-        ]
-        if self.sincos_pairs:
-            parts.append(f"{self.sincos_pairs} pairs of sine and cosine")
+        if self.fused:
+            parts[1] += f" ({self.fused} fused)"
+        for f in fields(self)[2:]:
+            number = getattr(self, f.name)
+            if number and f.name not in ("sincos_pairs", "fused", "live"):
+                parts.append(f"{number} {f.name.replace('_', ' ')}")
+            elif number and f.name == "sincos_pairs":
+                parts[-1] += f" ({number} pairs)"
         return ", ".join(parts) + f"; {self.live} values live"
 
 
 def cost(program: Program) -> Cost:
     """Count the operations of a program."""
     count = Counter(node.op for node in program.nodes)
+    two = {k for k, node in enumerate(program.nodes) if node.op == "const" and node.value == 2}
+    doublings = sum(1 for node in program.nodes if node.op == "mul" and not two.isdisjoint(node.args))
     sines = {node.args for node in program.nodes if node.op == "sin"}
     cosines = {node.args for node in program.nodes if node.op == "cos"}
     return Cost(
-        multiplications=count["mul"],
-        additions=count["add"] + count["sub"],
+        multiplications=count["mul"] - doublings,
+        additions=count["add"] + count["sub"] + doublings,
         divisions=count["div"],
         square_roots=count["sqrt"],
         sines=count["sin"],
@@ -83,13 +89,45 @@ def cost(program: Program) -> Cost:
         sincos_pairs=len(sines & cosines),
         other_functions=count["tan"] + count["exp"] + count["log"] + count["atan2"],
         comparisons=sum(count[op] for op in ("lt", "le", "eq", "and", "or", "not", "min", "max", "select")),
+        fused=len(fused_products(program)),
         live=max_live(program.nodes),
     )
 
 
-def weight(program: Program) -> int:
-    """The price of a program in additions, by ``WEIGHTS``."""
-    return sum(WEIGHTS[node.op] for _, node in program.operations())
+def weight(program: Program, fused: bool = True) -> int:
+    """The price of a program in additions, by ``WEIGHTS``.
+
+    Args:
+        program: what to price.
+        fused: count a fused multiply-add as one operation.
+    """
+    price = sum(WEIGHTS[node.op] for _, node in program.operations())
+    return price - len(fused_products(program)) if fused else price
+
+
+def count_uses(program: Program) -> list[int]:
+    """For each node how often it is an operand or a result."""
+    uses = [0] * len(program.nodes)
+    for op, args, _ in program.nodes:
+        if op != "input":
+            for a in args:
+                uses[a] += 1
+    for row in program.results:
+        for k in row:
+            uses[k] += 1
+    return uses
+
+
+def fused_products(program: Program) -> dict[int, int]:
+    """Sums that can absorb a product that nothing else uses: {sum: product}, as node indices."""
+    uses = count_uses(program)
+    pairs = {}
+    for k, (op, args, _) in enumerate(program.nodes):
+        if op == "add" or op == "sub":
+            products = [a for a in args if uses[a] == 1 and program.nodes[a].op == "mul"]
+            if products:
+                pairs[k] = max(products)
+    return pairs
 
 
 def max_live(nodes: tuple[Node, ...]) -> int:

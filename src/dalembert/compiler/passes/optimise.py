@@ -1,0 +1,62 @@
+"""All passes in order, as long as they pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import ArgumentError
+from ..cost import weight
+from ..program import Program
+from .factor import factor
+from .rebuild import rebuild
+from .schedule import schedule
+from .share import share
+from .signs import absorb_signs
+from .strength import reduce_strength
+
+_ROUNDS = {1: 1, 2: 4}
+
+
+def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Program:
+    """A program that computes the same with less work.
+
+    The result is deterministic. It never has more operations, nor a higher price, than the program it was made
+    of.
+
+    Args:
+        program: what to optimise.
+        level: 0 removes dead and repeated operations and changes no value; 1 also regroups sums, products and
+            quotients, absorbs signs, and orders operations for few live values; 2 repeats this until nothing is
+            gained.
+        keep_labels: keep every value that has a label, for printing, even where it could be merged into its
+            user.
+    """
+    if level not in (0, 1, 2):
+        raise ArgumentError(f"level is {level!r}; must be 0, 1 or 2")
+    best = rebuild(program)
+    if level == 0:
+        return best
+    passes: tuple[Callable[[Program], Program], ...] = (
+        reduce_strength,
+        lambda p: factor(p, keep_labels),
+        lambda p: share(p, keep_labels),
+    )
+    price = _price(best)
+    for _ in range(_ROUNDS[level]):
+        before = best
+        for rewrite in passes:
+            new = rewrite(best)
+            if new is not best and _pays(new_price := _price(new), price):
+                best, price = new, new_price
+        if best is before:
+            break
+    return schedule(absorb_signs(best))
+
+
+def _price(program: Program) -> tuple[int, int]:
+    return weight(program), weight(program, fused=False)
+
+
+def _pays(new: tuple[int, int], old: tuple[int, int]) -> bool:
+    """Less of one and not more of the other."""
+    return new != old and new[0] <= old[0] and new[1] <= old[1]
