@@ -7,7 +7,7 @@ degrees), where multiplying by the assembled matrix would cost 9 and 6 and build
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -79,6 +79,14 @@ class Step:
         for factor in reversed(self._pre):
             E = factor.similar(E)
         return E
+
+    def from_link_tensor(self, T: Array) -> Array:
+        """Any tensor from the link's axes to the moved joint frame."""
+        return _similar(T, self.from_link) if self._post else T
+
+    def from_joint_tensor(self, T: Array) -> Array:
+        """Any tensor from the moved joint frame to the parent's axes."""
+        return _similar(T, self.from_joint) if self._pre else T
 
     def inward(self, u: Array) -> Array:
         """A u: from the link's axes to the parent's."""
@@ -157,6 +165,11 @@ class Matrix:
         half = product(R, full)
         upper = {(i, j): product(half[i : i + 1], R[j])[0] for i in range(3) for j in range(i, 3)}
         return scalar.asarray([[upper[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
+
+
+def _similar(T: Array, turn: Callable[[Array], Array]) -> Array:
+    half = scalar.stack([turn(row) for row in T])
+    return scalar.stack([turn(column) for column in half.T]).T
 
 
 def _upper(E: Array, i: int, j: int) -> Scalar:

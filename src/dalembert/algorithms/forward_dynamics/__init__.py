@@ -1,0 +1,41 @@
+"""Forward dynamics: the accelerations that given generalised forces produce. One algorithm per file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.algebra.scalar import Array
+from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
+from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
+from dalembert.algorithms.kinematics import checked
+from dalembert.algorithms.loads import loads_on_links
+from dalembert.algorithms.selection import choose
+from dalembert.model import Mechanism
+
+FORWARD_DYNAMICS = {"factor-and-solve": factor_and_solve, "articulated-body": articulated_body}
+"""Name -> algorithm, each a function of (tree, q, v, tau, loads, armature)."""
+
+
+def forward_dynamics(
+    mechanism: Mechanism,
+    q: Any,
+    v: Any,
+    tau: Any,
+    *,
+    wrenches: Mapping[str, Any] | None = None,
+    algorithm: str = "factor-and-solve",
+) -> Array:
+    """Accelerations for one state, over any scalar. Armature, damping and friction are not part of it.
+
+    Args:
+        mechanism: the mechanism; every joint must move something that has mass.
+        q: positions, nq.
+        v: velocities, nv.
+        tau: generalised forces, nv.
+        wrenches: frame name -> ``[force; moment]`` acting on it, frame axes, about the frame's origin.
+        algorithm: one of :data:`FORWARD_DYNAMICS`.
+    """
+    q, v, tau = checked(mechanism, q=q, v=v, tau=tau)
+    loads = loads_on_links(mechanism, wrenches)
+    return choose(algorithm, FORWARD_DYNAMICS)(mechanism.tree, q, v, tau, loads)

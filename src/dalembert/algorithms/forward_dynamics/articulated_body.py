@@ -1,0 +1,161 @@
+"""Articulated-body forward dynamics, O(n) (Featherstone 1983; described in words in THESIS 6.2).
+
+The wrench at joint i is an affine function of the spatial acceleration of link i,
+
+    (eta ; f) = [[I, H], [H^T, M]] (wd ; sdd) + (pn ; pf),
+
+whatever hangs beyond it. Blocks rather than 6 x 6 matrices, in the axes of the moved joint frame, so that the plane
+turns of :mod:`dalembert.algorithms.step` apply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, product
+from dalembert.algebra.vectors import cross, dual
+from dalembert.algorithms.loads import Loads
+from dalembert.algorithms.step import Step, steps
+from dalembert.algorithms.triangular import inverse
+from dalembert.errors import UnsupportedError
+from dalembert.model.tree import Link, Tree, gather
+
+
+@dataclass(eq=False)
+class _Articulated:
+    """Inertia blocks and bias wrench of a link with all that hangs beyond it."""
+
+    I: Array
+    H: Array
+    M: Array
+    pn: Array
+    pf: Array
+
+    def add(self, other: _Articulated) -> None:
+        self.I, self.H, self.M = self.I + other.I, self.H + other.H, self.M + other.M
+        self.pn, self.pf = self.pn + other.pn, self.pf + other.pf
+
+
+def articulated_body(
+    tree: Tree, q: Array, v: Array, tau: Array, loads: Loads = None, armature: Array | None = None
+) -> Array:
+    """Accelerations that the generalised forces ``tau`` produce.
+
+    Args:
+        tree: the links; without mimic joints.
+        q: positions.
+        v: velocities.
+        tau: generalised forces.
+        loads: external loads on the links.
+        armature: rotor inertia of every velocity, nv, or None.
+    """
+    if tree.coupled:
+        raise UnsupportedError(
+            "the articulated-body algorithm needs independent joints; this mechanism has mimic joints: "
+            "use algorithm='factor-and-solve'"
+        )
+    step = steps(tree, q)
+    w, drift, bodies = _outward(tree, step, v, loads)
+    count = len(tree.links)
+    reduced: list[tuple[Array, Array, Array]] = [(scalar.zeros(1),) * 3] * count  # U, 1/Dh, u of every joint
+    for i in reversed(range(count)):
+        link = tree.links[i]
+        body = _in_joint_frame(step[i], bodies[i])
+        Zw, Zv = link.axes_w, link.axes_v
+        Un, Uf = product(body.I, Zw) + product(body.H, Zv), product(body.H.T, Zw) + product(body.M, Zv)
+        Dh = product(Zw.T, Un) + product(Zv.T, Uf)
+        own = slice(link.v, link.v + link.nv)
+        if armature is not None:
+            Dh = Dh + scalar.asarray(
+                [[armature[link.v + r] if r == c else 0 for c in range(link.nv)] for r in range(link.nv)]
+            )
+        Di = inverse(Dh)
+        u = scalar.asarray(tau[own]) - product(Zw.T, body.pn) - product(Zv.T, body.pf)
+        reduced[i] = (np.concatenate([Un, Uf]), Di, u)
+        if link.parent < 0:
+            continue
+        Gn, Gf = product(Un, Di), product(Uf, Di)
+        free = _without_joint(link, body, Un, Uf, Gn, Gf, armature is None)
+        c_w, c_v = drift[i]
+        free.pn = body.pn + product(free.I, c_w) + product(free.H, c_v) + product(Gn, u)
+        free.pf = body.pf + product(free.H.T, c_w) + product(free.M, c_v) + product(Gf, u)
+        bodies[link.parent].add(_at_parent(step[i], free))
+    return _accelerations(tree, step, drift, reduced)
+
+
+def _outward(
+    tree: Tree, step: list[Step], v: Array, loads: Loads
+) -> tuple[list[Array], list[tuple[Array, Array]], list]:
+    """Angular velocities, velocity-dependent accelerations (joint frames) and each body's own inertia and bias."""
+    w: list[Array] = []
+    drift, bodies = [], []
+    at_rest = scalar.zeros(3)
+    for i, link in enumerate(tree.links):
+        p, s = link.parent, step[i].s
+        w_p = w[p] if p >= 0 else at_rest
+        rate = tree.speed(link, v)
+        turn, slide = product(link.axes_w, rate), product(link.axes_v, rate)
+        wi = step[i].to_joint(w_p)
+        w.append(step[i].to_link(wi + turn))
+        swing = step[i].to_joint(cross(w_p, cross(w_p, s)))
+        drift.append((cross(wi, turn), swing + 2 * cross(wi, slide)))
+        m, h, I = link.moments.mass, link.moments.first, link.moments.tensor
+        pn, pf = cross(w[i], product(I, w[i])), cross(w[i], cross(w[i], h))
+        if loads and loads[i] is not None:
+            force, moment = loads[i]  # type: ignore[misc]
+            pn, pf = pn - moment, pf - force
+        bodies.append(_Articulated(I, dual(h), m * scalar.identity(3), pn, pf))
+    return w, drift, bodies
+
+
+def _in_joint_frame(step: Step, b: _Articulated) -> _Articulated:
+    return _Articulated(
+        step.from_link_symmetric(b.I), step.from_link_tensor(b.H), step.from_link_symmetric(b.M),
+        step.from_link(b.pn), step.from_link(b.pf),
+    )  # fmt: skip
+
+
+def _without_joint(
+    link: Link, b: _Articulated, Un: Array, Uf: Array, Gn: Array, Gf: Array, exact: bool
+) -> _Articulated:
+    """The inertia that is left when the joint is free to move: IA - U Dh^-1 U^T."""
+    I, H, M = b.I - product(Gn, Un.T), b.H - product(Gn, Uf.T), b.M - product(Gf, Uf.T)
+    axis = [k for k in range(3) if link.kind == "revolute" and link.axis[k] in (1, -1)]
+    if axis and exact:  # a free axis transmits no moment about itself: those entries cancel exactly
+        k = axis[0]
+        I = scalar.asarray([[0 if k in (r, c) else I[r, c] for c in range(3)] for r in range(3)])
+        H = scalar.asarray([[0 if r == k else H[r, c] for c in range(3)] for r in range(3)])
+    return _Articulated(I, H, M, scalar.zeros(3), scalar.zeros(3))
+
+
+def _at_parent(step: Step, b: _Articulated) -> _Articulated:
+    """Turned into the parent's axes and referred to its origin."""
+    I, H, M = step.from_joint_symmetric(b.I), step.from_joint_tensor(b.H), step.from_joint_symmetric(b.M)
+    pn, pf = step.from_joint(b.pn), step.from_joint(b.pf)
+    s = dual(step.s)
+    Hs = product(H, s)
+    shifted = H + product(s, M)
+    return _Articulated(I - Hs + product(s, shifted.T), shifted, M, pn + cross(step.s, pf), pf)
+
+
+def _accelerations(tree: Tree, step: list[Step], drift: list, reduced: list) -> Array:
+    """Outward again: joint accelerations from the base to the tips."""
+    wd: list[Array] = []
+    sdd: list[Array] = []
+    own: list[Array] = []
+    at_rest = scalar.zeros(3)
+    for i, link in enumerate(tree.links):
+        p = link.parent
+        wd_p, sdd_p = (wd[p], sdd[p]) if p >= 0 else (at_rest, -tree.gravity)
+        c_w, c_v = drift[i]
+        wd_i = step[i].to_joint(wd_p) + c_w
+        sdd_i = step[i].to_joint(sdd_p + cross(wd_p, step[i].s)) + c_v
+        U, Di, u = reduced[i]
+        a = product(Di, u - product(U.T, np.concatenate([wd_i, sdd_i])))
+        own.append(a)
+        wd.append(step[i].to_link(wd_i + product(link.axes_w, a)))
+        sdd.append(step[i].to_link(sdd_i + product(link.axes_v, a)))
+    return gather(tree, own)

@@ -1,0 +1,40 @@
+"""Forward dynamics by factoring the inertia matrix (THESIS 6.2, steps (i)-(iv)).
+
+bias b = inverse dynamics with a = 0; D by the two-sided algorithm; L^T D L along the tree; a = D^-1 (tau - b).
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
+from dalembert.algorithms.inertia_matrix.two_sided import two_sided
+from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.loads import Loads
+from dalembert.algorithms.triangular import factor
+from dalembert.model.tree import Tree
+
+
+def factor_and_solve(
+    tree: Tree, q: Array, v: Array, tau: Array, loads: Loads = None, armature: Array | None = None
+) -> Array:
+    """Accelerations that the generalised forces ``tau`` produce.
+
+    Args:
+        tree: the links.
+        q: positions.
+        v: velocities.
+        tau: generalised forces.
+        loads: external loads on the links.
+        armature: rotor inertia of every velocity, nv, or None.
+    """
+    bias = augmented_links(tree, q, v, scalar.zeros(tree.nv), loads)
+    D = with_armature(two_sided(tree, q), armature)
+    return factor(D, tree.velocity_parents).solve(tau - bias)
+
+
+def with_armature(D: Array, armature: Array | None) -> Array:
+    """D with rotor inertias added to its diagonal."""
+    if armature is None:
+        return D
+    n = len(D)
+    return scalar.asarray([[D[r, c] + armature[r] if r == c else D[r, c] for c in range(n)] for r in range(n)])
