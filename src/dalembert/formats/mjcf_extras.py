@@ -45,7 +45,7 @@ def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -
         while name in used:
             name += "_"
         used.add(name)
-        kind, one, two, data = model.eq_type[k], model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
+        kind, one, two, data = kinds(model.eq_type[k]), model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
         if not model.eq_active0[k]:
             notes.append(f"equality constraint {name!r} is not active and was left out")
         elif kind == kinds.mjEQ_JOINT:
@@ -53,14 +53,14 @@ def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -
         elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
             found.append(_closure(name, mujoco, model, bodies, k))
         else:
-            notes.append(f"equality constraint {name!r} of type {kinds(kind).name[5:].lower()} was left out")
+            notes.append(f"equality constraint {name!r} of type {kind.name[5:].lower()} was left out")
     return tuple(found), notes
 
 
 def _closure(name: str, mujoco: Any, model: Any, bodies: list[str], k: int) -> Constraint:
-    kind = "spherical" if model.eq_type[k] == mujoco.mjtEq.mjEQ_CONNECT else "weld"
+    kind = "spherical" if mujoco.mjtEq(model.eq_type[k]) == mujoco.mjtEq.mjEQ_CONNECT else "weld"
     one, two, data = model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
-    if model.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE:
+    if mujoco.mjtObj(model.eq_objtype[k]) == mujoco.mjtObj.mjOBJ_SITE:
         at = [pose(model.site_pos[site], model.site_quat[site]) for site in (one, two)]
         ends = [bodies[model.site_bodyid[site]] for site in (one, two)]
     else:
@@ -116,7 +116,7 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
     for k in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
         x, y, z = (float(s) for s in model.geom_size[k])
         size: tuple[float, ...]
-        match model.geom_type[k]:
+        match kinds(model.geom_type[k]):
             case kinds.mjGEOM_BOX:
                 kind, size = "box", (2 * x, 2 * y, 2 * z)
             case kinds.mjGEOM_SPHERE:

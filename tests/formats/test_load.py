@@ -1,0 +1,91 @@
+"""One door for every format."""
+
+import sys
+
+import pytest
+
+from dalembert.errors import ArgumentError, FormatError
+from dalembert.formats import load, read_toml, read_urdf, robots
+from dalembert.formats.catalogue import PACKAGED, example_robot_data, packaged
+
+URDF = (PACKAGED / "demo_arm.urdf").read_text()
+BUNDLED = {
+    "stacker", "rp_arm", "puma560", "free_body", "rrr", "rpr", "double_pendulum", "cart_pole", "four_bar", "demo_arm",
+}  # fmt: skip
+
+
+def test_packaged_robots_are_found_by_name():
+    assert set(packaged()) == BUNDLED
+    assert set(robots()) >= BUNDLED
+    assert load("puma560").nv == 6
+
+
+def test_paths_are_read_by_suffix(tmp_path):
+    for name in ("arm.urdf", "ARM.URDF", "arm.xml"):
+        (tmp_path / name).write_text(URDF)
+        assert load(tmp_path / name) == read_urdf(URDF)
+        assert load(str(tmp_path / name)) == read_urdf(URDF)
+    (tmp_path / "p.toml").write_text((PACKAGED / "puma560.toml").read_text())
+    assert load(tmp_path / "p.toml") == read_toml(PACKAGED / "puma560.toml")
+
+
+def test_text_and_mechanisms_pass():
+    arm = load(URDF)
+    assert arm == load("demo_arm")
+    assert load(arm) is arm
+    with pytest.raises(ArgumentError, match="already"):
+        load(arm, base="free")
+
+
+def test_options_go_to_the_reader():
+    assert load("demo_arm", base="free").nv == 12
+    assert load("rp_arm", parameters={"m1": 7.0}).body("link1").inertia.mass == 7
+    with pytest.raises(ArgumentError, match="read_urdf has no option 'bas'; did you mean 'base'"):
+        load("demo_arm", bas="free")
+    with pytest.raises(ArgumentError, match="read_toml has no option 'base'; known are parameters, strict"):
+        load("puma560", base="free")
+
+
+def test_what_cannot_be_loaded_says_why(tmp_path):
+    with pytest.raises(ArgumentError, match=r"no robot 'puma650'.*did you mean 'puma560'"):
+        load("puma650")
+    with pytest.raises(FormatError, match=r"nowhere\.urdf: no such file"):
+        load("nowhere.urdf")
+    with pytest.raises(FormatError, match=r"suffix '\.step' is not known; known are \.urdf"):
+        load(tmp_path / "x.step")
+    with pytest.raises(ArgumentError, match="got int"):
+        load(3)
+    (tmp_path / "x.xml").write_text("<sdf/>")
+    with pytest.raises(FormatError, match=r"x\.xml:1: .*SDF"):
+        load(tmp_path / "x.xml")
+
+
+@pytest.mark.skipif(not example_robot_data(), reason="example-robot-data is not installed")
+@pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
+def test_robots_of_example_robot_data_are_found_by_name():
+    assert load("panda").name == "panda"
+    assert load("panda/panda") == load("panda")
+    assert "anymal" not in robots()  # two files of that name
+    assert {"anymal_b_simple/anymal", "anymal_c_simple/anymal"} <= set(robots())
+    assert load("anymal_b_simple/anymal") != load("anymal_c_simple/anymal")
+    with pytest.raises(ArgumentError, match="did you mean"):
+        load("anymal")
+
+
+def test_robot_descriptions_are_found_by_name_when_installed(tmp_path, monkeypatch):
+    """A stand-in for the package, which downloads on import."""
+    package = tmp_path / "robot_descriptions"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "_descriptions.py").write_text("DESCRIPTIONS = {'my_description': 1, 'gone_description': 2}")
+    (package / "my_description.py").write_text(f"URDF_PATH = {str(PACKAGED / 'demo_arm.urdf')!r}")
+    (package / "gone_description.py").write_text("raise OSError('no network')")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "my_description" in robots()
+    assert load("my_description") == load("demo_arm")
+    with pytest.raises(FormatError, match="no network"):
+        load("gone_description")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
+        monkeypatch.delitem(sys.modules, name)

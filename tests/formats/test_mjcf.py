@@ -1,0 +1,231 @@
+"""MJCF models as MuJoCo itself sees them: poses, masses, inertia matrices, and what hangs on them."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from dalembert.algorithms.inertia_matrix import mass_matrix
+from dalembert.algorithms.kinematics import poses
+from dalembert.errors import FormatError, MissingExtraError
+from dalembert.formats import load, read_mjcf, read_toml, write_toml
+
+mujoco = pytest.importorskip("mujoco")
+
+TREE = """<mujoco model="tree">
+  <option gravity="0 1 -9"/>
+  <compiler angle="radian"/>
+  <worldbody>
+    <body name="cart" pos="0 0 1" euler="0.1 0.2 0.3">
+      <joint name="rail" type="slide" axis="1 0 0" range="-2 2" damping="0.5" armature="0.1" ref="0.2"/>
+      <geom type="box" size="0.2 0.1 0.05" mass="2"/>
+      <body name="pole" pos="0.1 0 0.05">
+        <joint name="hinge" axis="0 2 1" frictionloss="0.3" ref="0.4" stiffness="5" springref="0.1"/>
+        <geom type="capsule" fromto="0 0 0 0.1 0.2 0.6" size="0.03"/>
+        <site name="tip" pos="0 0 0.6" euler="0 0 1"/>
+      </body>
+      <body name="arm" pos="-0.1 0 0.05" quat="1 2 3 4">
+        <joint name="elbow" axis="1 0 0"/>
+        <geom type="cylinder" size="0.02 0.3" pos="0 0 0.3"/>
+        <body pos="0 0 0.6"><geom type="sphere" size="0.05"/></body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+FLOATING = """<mujoco model="floating">
+  <worldbody>
+    <body name="trunk" pos="1 2 3" quat="1 1 0 0">
+      <freejoint name="root"/>
+      <inertial pos="0.1 0.2 0.3" mass="5" fullinertia="0.5 0.6 0.7 0.01 0.02 0.03"/>
+      <body name="leg" pos="0 0.2 -0.3" euler="10 20 30">
+        <joint name="hip" type="ball" pos="0.05 0.02 0.1" damping="1"/>
+        <geom type="box" size="0.1 0.05 0.3" pos="0 0 -0.3"/>
+        <body name="foot" pos="0 0 -0.6">
+          <joint name="ankle" type="ball"/>
+          <geom type="ellipsoid" size="0.1 0.05 0.03" pos="0.05 0 0"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+OFFSETS = """<mujoco model="offsets">
+  <worldbody>
+    <body name="a" pos="0.1 0.2 0.3" euler="30 0 0">
+      <joint name="a1" axis="0 0 1" pos="0.2 0 0" range="-90 90"/>
+      <joint name="a2" axis="0 1 0" pos="0 0.3 0.1"/>
+      <joint name="a3" type="slide" axis="1 1 0"/>
+      <geom type="box" size="0.1 0.2 0.3" pos="0.3 0 0"/>
+      <body name="b" pos="0.5 0 0">
+        <joint name="b1" type="slide" axis="0 0 1" pos="1 1 1"/>
+        <joint name="b2" axis="1 0 0" pos="0 0 0.4" ref="20"/>
+        <geom type="box" size="0.05 0.1 0.2"/>
+        <body name="c" pos="0 0.4 0"><joint axis="0 1 1" pos="0 -0.1 0"/><geom size="0.1"/></body>
+      </body>
+    </body>
+    <body name="fixed" pos="1 1 1"><geom size="0.2"/></body>
+  </worldbody>
+</mujoco>"""
+
+MODELS = {"tree": TREE, "floating": FLOATING, "offsets": OFFSETS}
+
+
+def states(text, seed):
+    """Our mechanism, MuJoCo's model and data at the same random state, and the map of velocities between them."""
+    mechanism = read_mjcf(text)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    q, _, _ = mechanism.random_state(np.random.default_rng(seed))
+    to_ours = np.zeros((mechanism.nv, model.nv))
+    for k in range(model.njnt):
+        joint = mechanism.joint(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, k) or f"joint{k}")
+        ours, at = q[mechanism.q_slice(joint.name)], model.jnt_qposadr[k]
+        theirs = ours if joint.nq == 1 else [*ours[:-4], ours[-1], *ours[-4:-1]]  # MuJoCo's quaternion is scalar first
+        data.qpos[at : at + joint.nq] = theirs
+        dof = model.jnt_dofadr[k]
+        to_ours[mechanism.v_slice(joint.name), dof : dof + joint.nv] = np.eye(joint.nv)
+    mujoco.mj_forward(model, data)
+    return mechanism, model, data, q, to_ours
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", MODELS)
+def test_body_and_site_poses_are_those_of_mujoco(name, seed):
+    mechanism, model, data, q, _ = states(MODELS[name], seed)
+    ours = poses(mechanism, q)
+    for k in range(1, model.nbody):
+        body = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, k) or f"body{k}"
+        assert np.allclose(ours[body].translation, data.xpos[k], rtol=0, atol=1e-13)
+        assert np.allclose(ours[body].rotation, data.xmat[k].reshape(3, 3), rtol=0, atol=1e-13)
+    for k in range(model.nsite):
+        site = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_SITE, k)
+        assert np.allclose(ours[site].translation, data.site_xpos[k], rtol=0, atol=1e-13)
+        assert np.allclose(ours[site].rotation, data.site_xmat[k].reshape(3, 3), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_total_mass_and_gravity_are_those_of_mujoco(name):
+    mechanism, model, _, _, _ = states(MODELS[name], 0)
+    assert mechanism.mass == pytest.approx(np.sum(model.body_mass), rel=1e-14)
+    assert np.array_equal(mechanism.gravity, model.opt.gravity)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", MODELS)
+def test_the_inertia_matrix_is_that_of_mujoco_less_armature(name, seed):
+    mechanism, model, data, q, to_ours = states(MODELS[name], seed)
+    full = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, full)
+    theirs = to_ours @ (full - np.diag(model.dof_armature)) @ to_ours.T
+    assert np.allclose(mass_matrix(mechanism, q), theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+
+
+def test_data_of_the_joints_is_taken_over():
+    mechanism = read_mjcf(TREE)
+    rail, hinge = mechanism.joint("rail"), mechanism.joint("hinge")
+    assert (rail.kind, rail.damping, rail.armature, rail.limits.lower, rail.limits.upper) == (
+        "prismatic",
+        0.5,
+        0.1,
+        -2,
+        2,
+    )
+    assert (hinge.kind, hinge.friction) == ("continuous", 0.3)
+    (spring,) = mechanism.forces
+    assert (spring.kind, spring.a, spring.stiffness, spring.rest) == ("joint-spring", "hinge", 5, 0.1)
+    assert mechanism.body("cart").shapes[0].size == (0.4, 0.2, 0.1)
+    assert {frame.name for frame in mechanism.frames} == {"tip"}
+    assert read_toml(write_toml(mechanism)) == mechanism
+
+
+EQUALITIES = """<mujoco>
+  <worldbody>
+    <body name="a" pos="0 0 1"><joint name="ja" ref="10"/><geom size="0.1"/><site name="s" pos="0 0 0.1"/></body>
+    <body name="b" pos="1 0 1"><joint name="jb" ref="20"/><geom size="0.1"/><site name="t" pos="0 0.1 0"/></body>
+    <body name="c" pos="2 0 1"><freejoint/><geom size="0.1"/></body>
+    <body name="d" pos="2 3 1" euler="10 20 30"><freejoint/><geom size="0.1"/></body>
+  </worldbody>
+  <equality>
+    <connect name="ball" body1="a" body2="b" anchor="0.5 0.1 0"/>
+    <weld name="weld" body1="c" body2="d" anchor="0.3 0.2 0.1"/>
+    <joint name="gear" joint1="ja" joint2="jb" polycoef="0.1 2 0.5 0 0"/>
+    <joint name="stop" joint1="ja" polycoef="0.3 0 0 0 0"/>
+    <connect name="sites" site1="s" site2="t"/>
+    <connect name="off" body1="a" body2="b" anchor="0 0 0" active="false"/>
+  </equality>
+</mujoco>"""
+
+
+def test_equality_constraints_are_kept_and_hold_where_mujoco_says_so():
+    mechanism = read_mjcf(EQUALITIES)
+    model = mujoco.MjModel.from_xml_string(EQUALITIES)
+    found = {constraint.name: constraint for constraint in mechanism.constraints}
+    assert [c.kind for c in found.values()] == ["spherical", "weld", "coupling", "coupling", "spherical"]
+    assert any("'off' is not active" in note for note in mechanism.notes)
+
+    # MuJoCo puts anchors so that connect and weld hold in the reference position
+    q = mechanism.neutral
+    for k in range(model.njnt):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, k) or f"joint{k}"
+        start, n = model.jnt_qposadr[k], mechanism.joint(name).nq
+        x = model.qpos0[start : start + n]
+        q[mechanism.q_slice(name)] = x if n == 1 else [*x[:3], *x[4:], x[3]]
+    at = poses(mechanism, q)
+    for name in ("ball", "weld"):
+        c = found[name]
+        a, b = at[c.a] @ c.placement_a, at[c.b] @ c.placement_b
+        assert np.allclose(a.translation, b.translation, rtol=0, atol=1e-14)
+        assert name == "ball" or np.allclose(a.rotation, b.rotation, rtol=0, atol=1e-14)
+    assert found["sites"].placement_a.translation.tolist() == [0, 0, 0.1]
+
+    gear, x, deg = found["gear"], 0.7, np.pi / 180
+    assert (gear.a, gear.b) == ("jb", "ja")
+    y = 10 * deg + 0.1 + 2 * (x - 20 * deg) + 0.5 * (x - 20 * deg) ** 2
+    assert sum(c * x**k for k, c in enumerate(gear.coefficients)) == pytest.approx(y, rel=1e-14)
+    assert (found["stop"].a, found["stop"].b) == ("ja", "")
+    assert found["stop"].coefficients[0] == pytest.approx(10 * deg + 0.3)
+
+
+def test_what_is_not_taken_over_is_listed():
+    text = """<mujoco>
+      <option viscosity="1"/>
+      <worldbody><geom type="plane" size="1 1 1"/>
+        <body name="a"><joint name="j" type="ball" stiffness="2"/><geom size="0.1"/><site name="a"/></body>
+        <body name="b"><joint name="k"/><geom type="ellipsoid" size="0.1 0.2 0.3"/></body></worldbody>
+      <actuator><motor joint="k"/></actuator>
+      <tendon><fixed name="t"><joint joint="k" coef="1"/></fixed></tendon>
+      <equality><tendon tendon1="t"/></equality>
+      <sensor><jointpos joint="k"/></sensor>
+    </mujoco>"""
+    mechanism = read_mjcf(text)
+    notes = "\n".join(mechanism.notes)
+    for words in ("1 actuators", "1 tendons", "1 sensors", "geoms that can touch", "fluid forces", "of type tendon",
+                  "spring of joint 'j'", "geoms of body 'b'", "site 'a' has the name of a body"):  # fmt: skip
+        assert words in notes
+    assert mechanism.frames[0].name == "a_site"
+
+
+def test_switched_off_gravity_is_no_gravity():
+    text = TREE.replace("<worldbody>", '<option><flag gravity="disable"/></option><worldbody>', 1)
+    assert read_mjcf(text).gravity.tolist() == [0, 0, 0]
+
+
+def test_errors(tmp_path):
+    with pytest.raises(FormatError, match="root element <mujoco>, this one has <robot>"):
+        read_mjcf("<robot/>")
+    with pytest.raises(FormatError, match="malformed XML"):
+        read_mjcf("<mujoco>")
+    with pytest.raises(FormatError, match="MuJoCo refuses the file"):
+        read_mjcf("<mujoco><worldbody><body><nonsense/></body></worldbody></mujoco>")
+    with pytest.raises(FormatError, match="DOCTYPE"):
+        read_mjcf('<!DOCTYPE mujoco [<!ENTITY a "b">]><mujoco/>')
+    path = tmp_path / "tree.xml"
+    path.write_text(TREE)
+    assert load(path) == read_mjcf(TREE) == load(TREE)
+
+
+def test_without_mujoco_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[mjcf\]'"):
+        read_mjcf(TREE)

@@ -1,0 +1,223 @@
+"""Reading TOML: meaning of every key, symbols and their values, every error with its place."""
+
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dalembert.errors import ArgumentError, FormatError, ValidationError
+from dalembert.formats import default_parameters, read_toml
+
+HEAD = 'name = "t"\n'
+BODY = '[[body]]\nname = "b"\nmass = 1\ninertia = [1, 1, 1]\n'
+JOINT = '[[joint]]\nname = "j"\nkind = "revolute"\nparent = "world"\nchild = "b"\n'
+
+
+def toml(*, head="", body="", joint="", tail=""):
+    return HEAD + head + BODY + body + JOINT + joint + tail
+
+
+def test_the_example_in_the_documentation_reads():
+    from dalembert.formats import toml as module
+
+    text = module.__doc__.split("\n\n", 1)[1]
+    example = text[: text.index("A serial chain")]
+    lines = [line[4:] for line in example.splitlines() if "[[frame]]" not in line and "[[constraint]]" not in line]
+    lines = [line for line in lines if not line.startswith(("[[force]]", " ")) and "mimic" not in line]
+    mechanism = read_toml("\n".join(lines))
+    assert mechanism.name == "pendulum"
+    assert {symbol.name for symbol in mechanism.symbols} == {"g", "l", "m"}
+    assert mechanism.joint("hinge").limits.upper == math.pi / 2
+    assert np.array_equal(mechanism.joint("hinge").placement.rotation, [[1, 0, 0], [0, 0, -1], [0, 1, 0]])
+    assert np.array_equal(mechanism.joint("hinge").axis, [0, 1, 0])
+    numeric = read_toml("\n".join(lines), parameters={"m": 5})
+    assert numeric.body("bob").inertia.mass == 5
+    assert numeric.body("bob").inertia.center.tolist() == [0, 0, -0.5]
+
+
+def test_every_part_is_read():
+    tail = """
+[[body]]
+name = "c"
+mass = 2
+center = [1, 2, 3]
+inertia = [[1, 0.1, 0.2], [0.1, 1, 0.3], [0.2, 0.3, 1]]
+[[joint]]
+name = "k"
+kind = "universal"
+parent = "b"
+child = "c"
+rotation = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+axis = [3, 0, 4]
+axis2 = "-y"
+damping = 0.1
+friction = 0.2
+armature = 0.3
+[[frame]]
+name = "tool"
+body = "c"
+xyz = [0, 0, 1]
+[[constraint]]
+name = "loop"
+kind = "distance"
+a = "c"
+value = "sqrt(2)"
+placement_a = { xyz = [1, 0, 0], rpy = [0, "pi", 0] }
+[[constraint]]
+name = "gear"
+kind = "coupling"
+a = "j"
+coefficients = [0, "1/2"]
+[[force]]
+name = "spring"
+kind = "spring"
+a = "b"
+b = "c"
+stiffness = 100
+damping = 2
+rest = 0.5
+"""
+    mechanism = read_toml(toml(tail=tail))
+    k, (loop, gear), (spring,) = mechanism.joint("k"), mechanism.constraints, mechanism.forces
+    assert mechanism.body("c").inertia.tensor[1, 2] == 0.3
+    assert np.allclose(k.axis, [0.6, 0, 0.8], rtol=0, atol=1e-16) and np.array_equal(k.axis2, [0, -1, 0])
+    assert any("axis of joint 'k' divided by its length 5" in note for note in mechanism.notes)
+    assert (k.damping, k.friction, k.armature) == (0.1, 0.2, 0.3)
+    assert np.array_equal(k.placement.rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    assert mechanism.frame("tool").placement.translation.tolist() == [0, 0, 1]
+    assert (loop.b, loop.value) == ("world", math.sqrt(2))
+    assert np.array_equal(loop.placement_a.rotation, np.diag([-1, 1, -1]))
+    assert (gear.b, gear.coefficients) == ("", (0, 0.5))
+    assert (spring.stiffness, spring.damping, spring.rest) == (100, 2, 0.5)
+
+
+def test_symbols_make_the_whole_file_exact_and_numbers_make_it_floats():
+    exact = read_toml(toml(head='gravity = [0, 0, "-g"]\n', joint='rpy = ["pi/2", "pi/3", 0]\n'))
+    assert exact.joint("j").placement.rotation[0, 0] == sp.Rational(1, 2)
+    assert exact.symbols == (sp.Symbol("g", real=True),)
+    numeric = read_toml(toml(joint='rpy = ["pi/2", "pi/3", 0]\n'))
+    assert numeric.joint("j").placement.rotation.dtype == float
+    assert numeric.symbols == ()
+
+
+def test_parameters_give_symbols_their_values():
+    text = toml(head='gravity = [0, 0, "-g"]\n[parameters]\ng = 9.81\nk = "pi/2"\n', joint='damping = "k"\n')
+    assert default_parameters(text) == {"g": 9.81, "k": math.pi / 2}
+    assert len(read_toml(text).symbols) == 2
+    assert any("g = 9.81" in note for note in read_toml(text).notes)
+    for parameters, g in [("default", 9.81), ({}, 9.81), ({"g": 1.62}, 1.62)]:
+        mechanism = read_toml(text, parameters=parameters)
+        assert mechanism.symbols == ()
+        assert mechanism.gravity[2] == -g
+        assert mechanism.joint("j").damping == math.pi / 2
+    with pytest.raises(ArgumentError, match="no parameter 'gg'; did you mean 'g'"):
+        read_toml(text, parameters={"gg": 1})
+    with pytest.raises(ArgumentError, match="'default'"):
+        read_toml(text, parameters="defaults")
+
+
+def test_without_a_parameters_table_values_must_be_given_for_all():
+    text = toml(joint='damping = "k*c"\n')
+    assert read_toml(text, parameters={"k": 2, "c": 3}).joint("j").damping == 6
+    with pytest.raises(FormatError, match="'c', which has no value"):
+        read_toml(text, parameters={"k": 2})
+
+
+def test_strictness_is_the_files_unless_asked_for():
+    bad = toml().replace("inertia = [1, 1, 1]", "inertia = [1, 1, 3]")
+    with pytest.raises(ValidationError, match="triangle"):
+        read_toml(bad)
+    assert read_toml("strict = false\n" + bad).problems()
+    assert read_toml(bad, strict=False).problems()
+    with pytest.raises(ValidationError, match="triangle"):
+        read_toml("strict = false\n" + bad, strict=True)
+
+
+DH = 'name = "t"\n[dh]\n'
+
+ERRORS = [
+    # text, line, message
+    ("name = \n", 1, "malformed TOML"),
+    ("name = 'a'\nname = 'b'\n", 2, "malformed TOML"),
+    ("x = " + "[" * 5000 + "\n", None, "nested too deeply|malformed"),
+    (HEAD + "\n", None, r"there is no \[\[body\]\]"),
+    ("nmae = 't'\n" + BODY, None, "unknown key 'nmae'; did you mean 'name'"),
+    (toml(body="mas = 1\n"), 2, "body 'b': unknown key 'mas'; did you mean 'mass'"),
+    (toml(joint="axes = 'z'\n"), 6, "joint 'j': unknown key 'axes'; did you mean 'axis'"),
+    (toml(tail="[[joints]]\n"), None, "unknown key 'joints'; did you mean 'joint'"),
+    (toml(tail="[[body]]\nmass = 1\n"), 11, "body number 2: 'name' is missing"),
+    (toml(tail="[body.x]\n"), 2, "body 'b': unknown key 'x'"),
+    ("name = 't'\n[body]\nname = 'b'\n", None, r"'body' is an array of tables; write \[\[body\]\]"),
+    ("name = 't'\nbody = [1]\n", None, "body number 1: expected a table, got 1"),
+    (toml(head="gravity = [0, 0]\n"), None, "'gravity' must be an array of 3 numbers"),
+    (toml(head="gravity = 9.81\n"), None, "'gravity' must be an array of 3 numbers"),
+    (toml(head="gravity = [0, 0, nan]\n"), None, "nan is not a finite number"),
+    (toml(head="gravity = [0, 0, 1979-05-27]\n"), None, "expected a number or an expression"),
+    (toml(head="gravity = [0, 0, true]\n"), None, "expected a number or an expression"),
+    (toml(head="gravity = [0, 0, '1/0']\n"), None, "divides by zero"),
+    (toml(head=f"gravity = [0, 0, 0x{'f' * 4000}]\n"), None, "huge number is not a finite number"),
+    (toml(head="notes = 'x'\n"), None, "'notes' must be an array of texts"),
+    (toml(head="strict = 1\n"), None, "'strict' must be true or false"),
+    (toml(head="[parameters]\nmass = 1\n", joint="damping = 'mas'\n"), 8, "'mas' is not among .*; did you mean 'mass'"),
+    (toml(head="[parameters]\n'a b' = 1\n"), None, "'a b' cannot be the name of a symbol"),
+    (toml(head="[parameters]\na = 'b'\n"), None, "'b', which has no value"),
+    (toml(joint="axis = 'w'\n"), 6, "'x', 'y', 'z', '-x'"),
+    (toml(joint="limits = { lower = 'k' }\n"), 6, "'k', which has no value"),
+    (toml(joint="limits = { low = 1 }\n"), 6, "limits: unknown key 'low'; did you mean 'lower'"),
+    (toml(joint="limits = 3\n"), 6, "expected a table, got 3"),
+    (toml(joint="damping = '2^3'\n"), 6, "powers are written"),
+    (toml(joint="rpy = [0, 0, 0]\nrotation = [[1,0,0],[0,1,0],[0,0,1]]\n"), 6, "keep one of them"),
+    (toml(joint="rotation = [[1,0,0],[0,1,0],[0,0,2]]\n"), 6, "not a rotation matrix"),
+    (toml(joint="rotation = [[1,0,0],[0,1,0]]\n"), 6, "3 x 3 matrix"),
+    (toml().replace("revolute", "hinge"), 6, "unknown kind 'hinge'"),
+    (toml(body="shapes = [{ kind = 'cone', size = [1] }]\n"), 2, "unknown kind 'cone'"),
+    (toml(body="shapes = [{ kind = 'box', size = [1] }]\n"), 2, "size of a box is 3 lengths"),
+    (toml(body="shapes = [{ kind = 'box', size = [1, 1, 1], colour = [1, 2, 3, 4] }]\n"), 2, "within 0..1"),
+    (toml(body="shapes = [{ kind = 'mesh' }]\n"), 2, "'mesh' is missing"),
+    (toml().replace("inertia = [1, 1, 1]", "inertia = [1, 1]"), 2, "inertia: an inertia is a 3 x 3 matrix"),
+    (toml(tail="[[constraint]]\nname = 'c'\nkind = 'glue'\na = 'b'\n"), 11, "unknown kind 'glue'"),
+    (toml(tail="[[force]]\nname = 'f'\nkind = 'spring'\n"), 11, "'a' is missing"),
+    (DH + "convention = 'craig'\n", 2, "'modified' or 'standard'"),
+    (DH + "[[dh.link]]\nalpah = 1\n", 3, "unknown key 'alpah'; did you mean 'alpha'"),
+    (DH + "[[dh.link]]\n[[dh.link]]\njoint = 'X'\n", 2, "row 2 of the DH table: the joint is 'R'"),
+    (DH + "tool = { xzy = [0, 0, 0] }\n", 2, "dh, tool: unknown key 'xzy'; did you mean 'xyz'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "line", "message"), ERRORS, ids=[m[:50] for _, _, m in ERRORS])
+def test_errors_name_file_table_and_reason(text, line, message, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message) as caught:
+        read_toml(path)
+    assert str(path) in str(caught.value)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (toml().replace('child = "b"', 'child = "c"'), "child body 'c' does not exist"),
+        (toml().replace("mass = 1", "mass = -1"), "mass -1 kg is negative"),
+        (toml(joint="axis = [0, 0, 0]\n"), "gives no direction"),
+        (toml(joint="axis = ['a', 0, 0]\ndamping = -1\n"), "damping -1 is negative"),
+        (toml(joint="limits = { lower = 1, upper = -1 }\n"), "not an interval"),
+        (toml(joint="mimic = { joint = 'k' }\n"), "mimics 'k', which does not exist"),
+        (toml(tail=BODY), "used 2 times"),
+    ],
+)
+def test_what_makes_no_sense_as_a_whole_is_reported_by_the_model(text, message):
+    with pytest.raises(ValidationError, match=message):
+        read_toml(text)
+
+
+def test_files_that_are_not_text(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_bytes(b"name = '\xff'\n")
+    with pytest.raises(FormatError, match="not UTF-8"):
+        read_toml(path)
+    path.write_bytes(b"\xef\xbb\xbf" + toml().encode())
+    assert read_toml(path).name == "t"
+    with pytest.raises(FormatError, match="no such file"):
+        read_toml(tmp_path / "y.toml")
