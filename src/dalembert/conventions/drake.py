@@ -1,0 +1,71 @@
+"""Drake: a floating body has its quaternion first, scalar first, and its angular velocity first, in world axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.algebra.transform import Transform
+from dalembert.conventions.blocks import Block, Free
+from dalembert.conventions.convention import Convention
+from dalembert.conventions.pairing import base_of, mismatch, pair, place
+from dalembert.model import Joint, Mechanism
+
+SAME = {
+    "revolute": ("revolute",),
+    "continuous": ("revolute",),
+    "prismatic": ("prismatic",),
+    "helical": ("screw",),
+    "planar": ("planar",),
+    "universal": ("universal",),
+}
+"""Joint types of Drake that have the coordinates of our kinds."""
+
+
+class Drake(Convention):
+    """Maps between a mechanism and a finalised ``pydrake.multibody.plant.MultibodyPlant`` of it.
+
+    A floating body has q = [quaternion w, x, y, z, position] and v = [angular; linear], both in world axes. Drake's
+    ball joint has roll, pitch and yaw as coordinates, which our spherical joint has not.
+
+    Args:
+        mechanism: the mechanism here.
+        plant: the finalised plant.
+        joints: our joint name -> Drake's, where they differ. One free joint needs no such help.
+    """
+
+    def __init__(self, mechanism: Mechanism, plant: Any, joints: Mapping[str, str] | None = None):
+        found = {}
+        for index in plant.GetJointIndices():
+            joint = plant.get_joint(index)
+            if joint.num_velocities():
+                found[joint.name()] = joint
+        pairs = pair(mechanism, "Drake", found, joints)
+        blocks = [_block(mechanism, joint, other) for joint, other in pairs]
+        super().__init__(mechanism, "Drake", plant.num_positions(), plant.num_velocities(), blocks)
+
+
+def _block(mechanism: Mechanism, joint: Joint, other: Any) -> Block:
+    nq, nv, kind = other.num_positions(), other.num_velocities(), other.type_name()
+    at = place(mechanism, joint, other.position_start(), nq, other.velocity_start(), nv)
+    if kind in SAME.get(joint.kind, ()):
+        return Block(**at)
+    if joint.kind == "free" and kind == "quaternion_floating":
+        return Free(
+            **at,
+            base=_base(mechanism, joint, other),
+            quaternion_first=True,
+            scalar_first=True,
+            angular_first=True,
+            angular_in_body=False,
+        )
+    raise mismatch(joint, "Drake", f"{kind} with nq = {nq}, nv = {nv}")
+
+
+def _base(mechanism: Mechanism, joint: Joint, other: Any) -> Transform:
+    """Our joint frame at zero in the frame Drake refers the position to; between moving bodies they are the same."""
+    own = base_of(mechanism, joint)
+    if own is None or int(other.parent_body().index()) != 0:  # the world is number 0
+        return Transform.identity()
+    there = other.frame_on_parent().GetFixedPoseInBodyFrame()
+    return Transform(there.rotation().matrix(), there.translation()).inverse() @ own

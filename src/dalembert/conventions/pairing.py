@@ -1,0 +1,73 @@
+"""Which joint here is which joint there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.model import Joint, Mechanism
+
+Entry = TypeVar("Entry")
+
+
+def pair(
+    mechanism: Mechanism, library: str, theirs: Mapping[str, Entry], names: Mapping[str, str] | None
+) -> list[tuple[Joint, Entry]]:
+    """Moving joints of the mechanism with their counterparts, recognised by name.
+
+    Joints that mimic another one may be missing on the other side.
+
+    Args:
+        mechanism: the mechanism here.
+        library: the name of the other side, for messages.
+        theirs: the joints there, by name.
+        names: our name -> their name, where they differ.
+    """
+    names = dict(names or {})
+    for name in names:
+        mechanism.joint(name)
+    moving = [joint for joint in mechanism.joints if joint.kind != "fixed"]
+    pairs, missing, left = [], [], dict(theirs)
+    for joint in moving:
+        entry = left.pop(names.get(joint.name, joint.name), None)
+        if entry is not None:
+            pairs.append((joint, entry))
+        elif joint.mimic is None:
+            missing.append(joint)
+    if len(missing) == 1 and len(left) == 1 and missing[0].kind == "free":  # the name of a base is nobody's choice
+        pairs.append((missing.pop(), left.popitem()[1]))
+    if missing or left:
+        raise ArgumentError(
+            f"{mechanism.name!r} and the {library} model have different moving joints: only here: "
+            f"{', '.join(joint.name for joint in missing) or 'none'}; only there: {', '.join(left) or 'none'}. "
+            "Pass joints={name here: name there} if they are called differently"
+        )
+    return pairs
+
+
+def place(mechanism: Mechanism, joint: Joint, q: int, nq: int, v: int, nv: int) -> dict[str, Any]:
+    """The arguments of a :class:`Block` for a joint that begins at q and v on the other side."""
+    fields: dict[str, Any] = {
+        "joint": joint.name,
+        "own_q": mechanism.q_slice(joint.name),
+        "own_v": mechanism.v_slice(joint.name),
+        "their_q": slice(q, q + nq),
+        "their_v": slice(v, v + nv),
+    }
+    if joint.mimic:
+        gear = {"gain": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset), "follower": True}
+        fields |= gear
+    return fields
+
+
+def base_of(mechanism: Mechanism, joint: Joint) -> Transform | None:
+    """A joint frame at zero in the world, if the joint hangs on the ground, else None."""
+    carrier, at = mechanism.tree.carriers[joint.parent]
+    return at @ joint.placement if carrier < 0 else None
+
+
+def mismatch(joint: Joint, library: str, what: str) -> UnsupportedError:
+    """The error for a pair of joints between which no map is known."""
+    return UnsupportedError(f"joint {joint.name!r} is {joint.kind} here, but {what} in {library}; no map is known")

@@ -1,0 +1,60 @@
+"""Pinocchio: free-flyer and planar velocities in body axes, unbounded angles as (cosine, sine)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.conventions.blocks import Block, Circle, Free, PlanarInBodyAxes
+from dalembert.conventions.convention import Convention
+from dalembert.conventions.pairing import base_of, mismatch, pair, place
+from dalembert.model import Joint, Mechanism
+
+
+class Pinocchio(Convention):
+    """Maps between a mechanism and a ``pinocchio.Model`` of it.
+
+    A free flyer has q = [x, y, z, quaternion x, y, z, w] and v = [linear; angular], both in body axes; a planar joint
+    q = [x, y, cosine, sine] and v in body axes; an unbounded revolute joint q = [cosine, sine].
+
+    Args:
+        mechanism: the mechanism here.
+        model: the ``pinocchio.Model``.
+        joints: our joint name -> Pinocchio's, where they differ. One free joint needs no such help.
+    """
+
+    def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
+        numbers = {name: k for k, name in enumerate(model.names) if k > 0}
+        for name in [name for name, k in numbers.items() if model.joints[k].shortname().startswith("JointModelMimic")]:
+            del numbers[name]  # it has no coordinates there either
+        pairs = pair(mechanism, "Pinocchio", numbers, joints)
+        blocks = [_block(mechanism, joint, model, k) for joint, k in pairs]
+        super().__init__(mechanism, "Pinocchio", model.nq, model.nv, blocks)
+
+
+def _block(mechanism: Mechanism, joint: Joint, model: Any, k: int) -> Block:
+    nq, nv, kind = model.nqs[k], model.nvs[k], model.joints[k].shortname()
+    at = place(mechanism, joint, model.idx_qs[k], nq, model.idx_vs[k], nv)
+    match joint.kind, nq, nv:
+        case "revolute" | "continuous" | "prismatic" | "helical", 1, 1:
+            return Block(**at)
+        case "revolute" | "continuous", 2, 1:
+            return Circle(**at)
+        case "cylindrical" | "universal", 2, 2:
+            return Block(**at)
+        case "spherical", 4, 3:
+            return Block(**at)
+        case "planar", 4, 3:
+            if not np.array_equal(joint.axis, [0, 0, 1]):
+                raise mismatch(joint, "Pinocchio", f"always in the xy plane, not normal to {joint.axis.tolist()},")
+            return PlanarInBodyAxes(**at)
+        case "free", 7, 6:
+            own = base_of(mechanism, joint)
+            if own is None:
+                return Free(**at, linear_in_body=True)
+            there = Transform(model.jointPlacements[k].rotation, model.jointPlacements[k].translation)
+            return Free(**at, linear_in_body=True, base=there.inverse() @ own)
+    raise mismatch(joint, "Pinocchio", f"{kind} with nq = {nq}, nv = {nv}")

@@ -1,0 +1,93 @@
+"""Through the maps, Drake and dalembert see the same poses, velocities and forces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from peer_models import check_laws, to_drake
+
+from dalembert import conventions
+from dalembert.algorithms import inverse_dynamics
+from dalembert.algorithms.inertia_matrix import mass_matrix
+from dalembert.algorithms.kinematics import jacobian, poses
+from dalembert.errors import UnsupportedError
+from dalembert.model import Mechanism
+from random_mechanisms import mechanisms, random_mechanism
+
+pytest.importorskip("pydrake.multibody.plant")
+seeds = st.integers(0, 2**32 - 1)
+KINDS = ("fixed", "revolute", "continuous", "prismatic", "helical", "universal", "planar", "free")
+
+
+def suited(mechanism: Mechanism) -> Mechanism:
+    """Planar joints about z and universal joints about x and then y, as Drake has them."""
+    axes = {"planar": [0, 0, 1], "universal": [1, 0, 0]}
+    joints = [j.replace(axis=axes.get(j.kind, j.axis), axis2=[0, 1, 0]) for j in mechanism.joints]
+    return mechanism.replace(joints=joints)
+
+
+def compare(convention, mechanism, plant, rng):
+    from pydrake.multibody.tree import JacobianWrtVariable, MultibodyForces
+
+    q, v, a = mechanism.random_state(rng)
+    q2, v2, a2 = convention.q(q), convention.v(q, v), convention.a(q, v, a)
+    context = plant.CreateDefaultContext()
+    plant.SetPositions(context, q2)
+    plant.SetVelocities(context, v2)
+    tight = {"rtol": 1e-11, "atol": 1e-11}
+    places, world = poses(mechanism, q), plant.world_frame()
+    for body in mechanism.bodies:
+        theirs = plant.GetBodyByName(body.name)
+        pose = plant.EvalBodyPoseInWorld(context, theirs)
+        np.testing.assert_allclose(places[body.name].homogeneous(), pose.GetAsMatrix4(), **tight)
+        JR, JT = jacobian(mechanism, q, body.name)
+        velocity = plant.EvalBodySpatialVelocityInWorld(context, theirs)
+        np.testing.assert_allclose(JR @ v, velocity.rotational(), **tight)
+        np.testing.assert_allclose(JT @ v, velocity.translational(), **tight)
+        J2 = plant.CalcJacobianSpatialVelocity(
+            context, JacobianWrtVariable.kV, theirs.body_frame(), np.zeros(3), world, world
+        )
+        np.testing.assert_allclose(convention.from_jacobian(q2, J2), np.vstack([JR, JT]), **tight)
+    gravity = MultibodyForces(plant)
+    plant.CalcForceElementsContribution(context, gravity)
+    tau2 = plant.CalcInverseDynamics(context, a2, gravity)
+    tau = inverse_dynamics(mechanism, q, v, a)
+    scale = 1 + np.abs(tau).max(initial=0)
+    np.testing.assert_allclose(convention.from_tau(q2, tau2), tau, atol=1e-11 * scale)
+    np.testing.assert_allclose(convention.tau(q, tau), tau2, atol=1e-11 * scale)
+    M = mass_matrix(mechanism, q)
+    np.testing.assert_allclose(
+        convention.from_mass_matrix(q2, plant.CalcMassMatrix(context)), M, atol=1e-11 * (1 + np.abs(M).max(initial=0))
+    )
+
+
+@settings(max_examples=40)
+@given(mechanisms(1, 6, kinds=KINDS, massless=0), seeds)
+def test_everything_agrees_on_random_mechanisms(mechanism, seed):
+    mechanism, rng = suited(mechanism), np.random.default_rng(seed)
+    plant = to_drake(mechanism)
+    convention = conventions.Drake(mechanism, plant)
+    compare(convention, mechanism, plant, rng)
+    check_laws(convention, rng)
+
+
+@given(mechanisms(1, 5, kinds=["revolute", "prismatic"], floating=True, massless=0), seeds)
+def test_a_body_that_drake_lets_float_by_itself(mechanism, seed):
+    """Drake names the joint after the body and refers the pose to the world; ours may be placed anywhere."""
+    plant = to_drake(mechanism, explicit_base=False)
+    convention = conventions.Drake(mechanism, plant)
+    compare(convention, mechanism, plant, np.random.default_rng(seed))
+
+
+def test_a_ball_joint_has_no_map():
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import BallRpyJoint, SpatialInertia
+
+    plant = MultibodyPlant(0.0)
+    body = plant.AddRigidBody("b1", SpatialInertia.SolidSphereWithMass(1.0, 1.0))
+    plant.AddJoint(BallRpyJoint("j1", plant.world_frame(), body.body_frame()))
+    plant.Finalize()
+    with pytest.raises(UnsupportedError, match="'j1' is spherical here, but ball_rpy with nq = 3, nv = 3 in Drake"):
+        conventions.Drake(random_mechanism(0, 1, kinds=["spherical"], massless=0), plant)
