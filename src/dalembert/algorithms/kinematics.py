@@ -91,10 +91,16 @@ def pose(mechanism: Mechanism, q: Any, frame: str) -> Transform:
     return placed
 
 
-def frame_on_link(mechanism: Mechanism, frame: str) -> tuple[int, Transform]:
-    """The link that carries a frame (-1: the ground) and the frame's place in that link."""
+def frame_on_link(mechanism: Mechanism, frame: str, tree: Tree | None = None) -> tuple[int, Transform]:
+    """The link that carries a frame (-1: the ground) and the frame's place in that link.
+
+    Args:
+        mechanism: knows the frames.
+        frame: name of a frame or body.
+        tree: a tree of the same mechanism in other link frames; the mechanism's own by default.
+    """
     found = mechanism.frame(frame)
-    carrier, at = mechanism.tree.carriers[found.body]
+    carrier, at = (tree or mechanism.tree).carriers[found.body]
     return (carrier, at) if found.name == found.body else (carrier, at @ found.placement)
 
 

@@ -10,19 +10,20 @@ from dalembert.algebra.scalar import Array
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.errors import ArgumentError
-from dalembert.model import Mechanism
+from dalembert.model import Mechanism, Tree
 
 Loads = Sequence[tuple[Array, Array] | None] | None
-"""For every link the (force, moment) acting on it, link axes, moment about the link's origin; None where there is none."""
+"""For every link the (force, moment) acting on it, link axes, moment about its origin; None where there is none."""
 
 
-def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None) -> Loads:
+def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None, tree: Tree | None = None) -> Loads:
     """Wrenches on frames as loads on links.
 
     Args:
         mechanism: the mechanism.
         wrenches: frame or body name -> ``[fx, fy, fz, mx, my, mz]`` acting on that body, in the frame's axes, moment
             about the frame's origin. A wrench on a body fixed to the ground moves nothing.
+        tree: a tree of the same mechanism in other link frames; the mechanism's own by default.
     """
     if not wrenches:
         return None
@@ -31,7 +32,7 @@ def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None) -> 
         wrench = scalar.asarray(wrench)
         if wrench.shape != (6,):
             raise ArgumentError(f"wrench on {name!r}: expected six numbers [force; moment], got shape {wrench.shape}")
-        carrier, at = frame_on_link(mechanism, name)
+        carrier, at = frame_on_link(mechanism, name, tree)
         if carrier < 0:
             continue
         force = at.rotate(wrench[:3])

@@ -20,7 +20,7 @@ tensor (24 M 12 A).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalembert.algebra import scalar
 from dalembert.algebra.inertia import inertia_from_pseudo, torque_from_tensor
@@ -68,8 +68,18 @@ class _Motion:
     twice_sd: list[Array]
 
 
-def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Sensitivity:
-    """tau, D, V and P at one state; loads are constant in the axes of the links they act on."""
+def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None, child_axes: bool = False) -> Sensitivity:
+    """tau, D, V and P at one state.
+
+    Args:
+        tree: the links.
+        q: positions.
+        v: velocities.
+        a: accelerations.
+        loads: external loads, constant in the axes of the links they act on.
+        child_axes: take the axes of spherical joints as fixed in the child throughout. V/2 is then the Coriolis
+            matrix whose Mdot - 2C is skew; for one-degree joints nothing changes.
+    """
     step = steps(tree, q)
     mass, u, K = augmented_moments(tree, step)
     motion = _outward(tree, step, v, a)
@@ -78,7 +88,7 @@ def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
     D: dict[tuple[int, int], Array] = {}
     V: dict[tuple[int, int], Array] = {}
     P: dict[tuple[int, int], Array] = {}
-    axis_rates = [_axis_rates(tree, i, motion) for i in range(len(tree.links))]
+    axis_rates = [_axis_rates(tree, i, motion, child_axes) for i in range(len(tree.links))]
     for i, link in enumerate(tree.links):
         columns = []
         for k in range(link.nv):
@@ -200,7 +210,7 @@ def _generalized(
     return U, E, Ud, N, c
 
 
-def _axis_rates(tree: Tree, i: int, m: _Motion) -> list[tuple[Array, ...]]:
+def _axis_rates(tree: Tree, i: int, m: _Motion, child_axes: bool) -> list[tuple[Array, ...]]:
     """For each column: zd, zd(parent) + zd(child), zdd of the rotation axis, zd and zdd of the translation axis.
 
     Along dq the axes are fixed in the parent; its angular acceleration tensor applied to an axis z is
@@ -214,7 +224,8 @@ def _axis_rates(tree: Tree, i: int, m: _Motion) -> list[tuple[Array, ...]]:
         zw, zv = link.axes_w[:, k], link.axes_v[:, k]
         if link.kind == "spherical":
             zdw = cross(w_p, zw)
-            zdw_both = zdw + cross(w, zw)
+            with_child = cross(w, zw)
+            zdw_both = with_child + (with_child if child_axes else zdw)
             zddw = cross(m.wd_parent[i], zw) + cross(w_p, zdw)
         elif link.rotates:
             zdw = cross(w, zw)
@@ -270,3 +281,13 @@ def _carry_inwards(tree, i, columns, step, m, axis_rates, f_i, eta_i, blocks) ->
             lower_V.append(row_V)
             lower_P.append(row_P)
         V[i, j], P[i, j] = scalar.asarray(lower_V), scalar.asarray(lower_P)
+
+
+def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
+    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, without differentiating M: V/2 (guide, section 7.1).
+
+    The Christoffel matrix for one-degree joints; for spherical joints, whose velocities are not rates of coordinates,
+    the matrix of the same construction.
+    """
+    weightless = replace(tree, gravity=scalar.zeros(3))
+    return sensitivity(weightless, q, v, scalar.zeros(tree.nv), child_axes=True).V / 2

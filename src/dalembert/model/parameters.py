@@ -99,7 +99,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
         result = x.subs(mapping, simultaneous=True) if touched else x
         return float(result) if final or (touched and not result.free_symbols) else result
 
-    return _mapped(mechanism, replaced)
+    return map_scalars(mechanism, replaced)
 
 
 # ----------------------------------------------------------------------------------------------------------- addresses
@@ -230,15 +230,15 @@ def _numeric(entries: Any) -> Any:
     return entries.astype(float) if all(scalar.is_number(x) for x in entries.flat) else entries
 
 
-def _mapped(item: Any, function: Callable[[Scalar], Scalar]) -> Any:
+def map_scalars(item: Any, function: Callable[[Scalar], Scalar]) -> Any:
     """A copy of a nested record with a function applied to every scalar in it."""
     if isinstance(item, Transform):
-        return Transform(_mapped(item.rotation, function), _mapped(item.translation, function))
+        return Transform(map_scalars(item.rotation, function), map_scalars(item.translation, function))
     if isinstance(item, Record):
         fields = [field.name for field in dataclasses.fields(item)]  # type: ignore[arg-type]
-        return item.replace(**{name: _mapped(getattr(item, name), function) for name in fields})
+        return item.replace(**{name: map_scalars(getattr(item, name), function) for name in fields})
     if isinstance(item, tuple):
-        return tuple(_mapped(x, function) for x in item)
+        return tuple(map_scalars(x, function) for x in item)
     if isinstance(item, np.ndarray):
         if item.dtype != object:
             return item

@@ -1,9 +1,9 @@
-"""Base-parameter regrouping: mass moved inwards across joints without changing any generalised force (guide, section 8).
+"""Base-parameter regrouping: mass moved inwards across joints without changing any generalised force.
 
 Matter on the axis of a revolute joint - mass m, first moment h along the axis, second moment lam along the axis -
 moves alike whether it belongs to the outer or to the inner link. Moving it inwards empties parameters of the outer link
 that would otherwise cost multiplications at run time. The same holds for a point mass in the centre of a spherical
-joint, and for the whole rotational inertia across a prismatic one. What arrives at the ground is dropped: it never moves.
+joint, and for the whole rotational inertia across a prismatic one. What arrives at the ground is dropped.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The mass of everything beyond a joint is added, as a point at that joint, to the link inside it. Those augmented
 moments are constant across a joint that does not translate, so tracing a numeric mechanism folds them away: they are
-the "off-line" step 1. Published cost, n revolute joints, general twist: 93 n - 108 multiplications, 81 n - 100 additions.
+the "off-line" step 1. Published cost for n revolute joints with general twist: 93 n - 108 multiplications and
+81 n - 100 additions.
 """
 
 from __future__ import annotations

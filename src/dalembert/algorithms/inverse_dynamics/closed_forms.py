@@ -25,7 +25,7 @@ def _refuse(form: str, loads: Loads) -> None:
 
 
 def _world_twists(tree: Tree, q: Array) -> tuple[list[Array], list[list[Array]]]:
-    """W_i, and for each link the twist matrices of its joint carried to the world: dW_j/dq_k = Y_k W_j for j beyond k."""
+    """W_i, and each joint's twist matrices Y carried to the world: dW_j/dq_k = Y_k W_j for j beyond k."""
     W: list[Array] = []
     Y: list[list[Array]] = []
     for link in tree.links:
