@@ -115,6 +115,8 @@ def test_parameters_give_symbols_their_values():
         read_toml(text, parameters={"gg": 1})
     with pytest.raises(ArgumentError, match="'default'"):
         read_toml(text, parameters="defaults")
+    with pytest.raises(ArgumentError, match="names to numbers"):
+        read_toml(text, parameters={"g": "moon"})
 
 
 def test_without_a_parameters_table_values_must_be_given_for_all():

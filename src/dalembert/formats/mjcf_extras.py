@@ -149,6 +149,7 @@ def leftovers(mujoco: Any, model: Any) -> Notes:
         "plugins": model.nplugin, "mocap bodies (fixed here)": model.nmocap,
         "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),
         "joints with nonlinear springs or dampers": _nonlinear(model),
+        "limits of ball joints": int(np.count_nonzero(np.asarray(model.jnt_limited)[np.asarray(model.jnt_type) == 1])),
     }  # fmt: skip
     listed = [f"{count} {what}" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
     return [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []

@@ -129,7 +129,10 @@ def _values(
         if parameters != "default":
             raise ArgumentError(f"parameters must be 'default', a mapping or None, got {parameters!r}")
         return declared or {}
-    given = {str(name): float(value) for name, value in parameters.items()}
+    try:
+        given = {str(name): float(value) for name, value in parameters.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ArgumentError(f"parameters must map names to numbers, got {parameters!r}") from error
     for name in given:
         if declared is not None and name not in declared:
             raise ArgumentError(f"the description has no parameter {name!r}{hint(name, declared)}")

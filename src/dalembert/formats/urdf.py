@@ -144,8 +144,9 @@ def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element])
     reached = list(roots)
     for name in reached:  # grows while it is walked through
         reached += children[name]
-    if len(reached) < len(links):
-        loop = [name for name in links if name not in set(reached)]
+    hanging = set(reached)
+    if len(hanging) < len(links):
+        loop = [name for name in links if name not in hanging]
         raise joints[carrier[loop[0]]].error(f"the links {', '.join(map(repr, loop))} form a loop without a root")
     return roots[0]
 

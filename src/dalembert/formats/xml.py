@@ -30,7 +30,7 @@ class Element:
         line: 1-based line of its opening tag.
         file: where it stands, for messages.
         children: elements inside it, in order.
-        text: character data directly inside it, joined.
+        pieces: character data directly inside it, as it came.
     """
 
     tag: str
@@ -38,7 +38,12 @@ class Element:
     line: int
     file: str | Path
     children: list[Element] = field(default_factory=list)
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Character data directly inside the element, joined."""
+        return "".join(self.pieces)
 
     def all(self, tag: str) -> Iterator[Element]:
         """The child elements of that name."""
@@ -145,7 +150,7 @@ def read_xml(source: str | bytes | Path) -> Element:
 
     def characters(text: str) -> None:
         if open_elements:
-            open_elements[-1].text += text
+            open_elements[-1].pieces.append(text)
 
     def refuse(*_: object) -> None:
         raise error(
