@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from operation_helpers import by_name, chain, same_pose
@@ -15,6 +16,7 @@ from dalembert.errors import ArgumentError, UnsupportedError, ValidationError
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism, Mimic, Shape
 from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
 from dalembert.model.operations import joint_motion, lock, with_base, with_gravity
+from dalembert.model.parameters import substitute, symbolise
 from random_mechanisms import mechanisms, random_inertia, random_mechanism, random_transform
 
 seeds = st.integers(0, 2**32 - 1)
@@ -310,3 +312,16 @@ def test_joint_motion_is_the_motion_of_the_child_body(mechanism, seed):
     (joint,) = mechanism.joints
     q, _, _ = mechanism.random_state(np.random.default_rng(seed))
     same_pose(joint.placement @ joint_motion(joint, q), poses(mechanism, q)[joint.child])
+
+
+def test_operations_work_on_symbols():
+    """Locked at a symbol and welded, then numbers put in: the same as with numbers from the start."""
+    angle, mass = sympy.symbols("angle mass")
+    symbolic = symbolise(chain(), {"b2.mass": mass})
+    done = merge_fixed(lock(symbolic, {"j2": angle}))
+    assert set(done.symbols) == {angle, mass}
+    numeric = merge_fixed(lock(chain(), {"j2": 0.3}))
+    back = substitute(done, {angle: 0.3, mass: 1})
+    state = ([0.1], [0.2], [0.3])
+    np.testing.assert_allclose(inverse_dynamics(back, *state), inverse_dynamics(numeric, *state), rtol=1e-12)
+    assert attach(symbolic, symbolic, to="b2", prefix="x").symbols == (mass,)
