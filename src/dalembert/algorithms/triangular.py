@@ -39,6 +39,16 @@ class TreeFactors:
                 x[k] = x[k] - l * x[i]
         return scalar.asarray(x)
 
+    def inverse(self) -> Array:
+        """M^-1, symmetric: only one half is computed."""
+        n = len(self.reciprocals)
+        rows: list[list[Scalar]] = [[0] * n for _ in range(n)]
+        for k, unit in enumerate(scalar.identity(n)):
+            column = self.solve(unit)
+            for i in range(k, n):
+                rows[i][k] = rows[k][i] = column[i]
+        return scalar.asarray(rows).reshape(n, n)
+
 
 def factor(M: Array, parents: Sequence[int]) -> TreeFactors:
     """L^T D L of a symmetric positive definite matrix whose zeros follow the tree ``parents``; reads its lower half."""
@@ -61,6 +71,4 @@ def factor(M: Array, parents: Sequence[int]) -> TreeFactors:
 
 def inverse(M: Array) -> Array:
     """Inverse of a small symmetric positive definite matrix."""
-    n = len(M)
-    factors = factor(M, range(-1, n - 1))
-    return scalar.stack([factors.solve(unit) for unit in scalar.identity(n)]).reshape(n, n)
+    return factor(M, range(-1, len(M) - 1)).inverse()

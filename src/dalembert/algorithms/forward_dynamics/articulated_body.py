@@ -58,7 +58,7 @@ def articulated_body(
             "use algorithm='factor-and-solve'"
         )
     step = steps(tree, q)
-    w, drift, bodies = _outward(tree, step, v, loads)
+    drift, bodies = _outward(tree, step, v, loads)
     count = len(tree.links)
     reduced: list[tuple[Array, Array, Array]] = [(scalar.zeros(1),) * 3] * count  # U, 1/Dh, u of every joint
     for i in reversed(range(count)):
@@ -88,8 +88,8 @@ def articulated_body(
 
 def _outward(
     tree: Tree, step: list[Step], v: Array, loads: Loads
-) -> tuple[list[Array], list[tuple[Array, Array]], list]:
-    """Angular velocities, velocity-dependent accelerations (joint frames) and each body's own inertia and bias."""
+) -> tuple[list[tuple[Array, Array]], list[_Articulated]]:
+    """Velocity-dependent accelerations (joint frames) and each body's own inertia and bias."""
     w: list[Array] = []
     drift, bodies = [], []
     at_rest = scalar.zeros(3)
@@ -108,7 +108,7 @@ def _outward(
             force, moment = loads[i]  # type: ignore[misc]
             pn, pf = pn - moment, pf - force
         bodies.append(_Articulated(I, dual(h), m * scalar.identity(3), pn, pf))
-    return w, drift, bodies
+    return drift, bodies
 
 
 def _in_joint_frame(step: Step, b: _Articulated) -> _Articulated:

@@ -1,0 +1,272 @@
+"""Mechanism + algorithms + compiler -> kernels.
+
+    dyn = Dynamics(arm)
+    tau = dyn.inverse_dynamics(q, v, a)      # any batch shape (..., nv)
+
+Each quantity is traced on first use with the mechanism's numbers folded in and compiled for this machine; the result
+is kept on disk, so that the next start does not compile again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms.selection import select_forward_dynamics
+from dalembert.compiler.cost import Cost
+from dalembert.compiler.kernel import Kernel
+from dalembert.compiler.program import Port, Program
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.model.parameters import map_scalars, parameters, symbolise
+from dalembert.quantities import QUANTITIES, Quantity, Setting, nonzeros
+
+
+class Dynamics:
+    """The dynamics of one mechanism as compiled kernels.
+
+    Every attribute named in :data:`~dalembert.quantities.QUANTITIES` is a kernel: ``inverse_dynamics``, ``mass_matrix``,
+    ``forward_dynamics`` and so on. Quantities of a frame - ``pose``, ``jacobian``, ``velocity``, ... - are methods of the
+    state with the frame's name as keyword: ``dyn.pose(q, frame="tool")``.
+
+    If the mechanism has symbols, or parameters are named, every kernel takes one more input ``parameters`` at the end,
+    a vector in the order of :attr:`parameter_names`. If wrenches are named, kernels into which they enter take an input
+    ``wrenches`` of shape (number of frames, 6) after the state.
+
+    Args:
+        mechanism: the mechanism.
+        parameters: addresses of numbers that stay inputs, such as ``"link7.mass"``; see
+            :func:`dalembert.model.parameters.parameters`.
+        wrenches: names of frames on which external wrenches ``[force; moment]`` act, frame axes, at its origin.
+        include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
+        dtype: float64 or float32 to compute in one precision always; by default the inputs decide.
+        optimise: 0 to 2, how hard to look for operations to save while tracing.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        parameters: Sequence[str] = (),
+        wrenches: Sequence[str] = (),
+        include: Sequence[str] = (),
+        dtype: Any = None,
+        optimise: int = 1,
+    ):
+        if not isinstance(mechanism, Mechanism):
+            raise ArgumentError(f"Dynamics takes a Mechanism, got {type(mechanism).__name__}; use dalembert.load(...)")
+        self.mechanism = mechanism
+        self.wrenches = tuple(wrenches)
+        for name in self.wrenches:
+            mechanism.frame(name)
+        self.include = tuple(include)
+        Setting(mechanism, self.include).joints  # noqa: B018 - raises for an unknown term
+        self.dtype = dtype
+        self.optimise = optimise
+        self._addresses = tuple(parameters)
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+
+    # ------------------------------------------------------------------------------------------------------ parameters
+
+    @cached_property
+    def _symbolic(self) -> Mechanism:
+        """The mechanism with the named parameters turned into symbols."""
+        if not self._addresses:
+            return self.mechanism
+        import sympy
+
+        symbols = {address: sympy.Symbol(f"parameter {k}") for k, address in enumerate(self._addresses)}
+        return symbolise(self.mechanism, symbols)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """What the input ``parameters`` consists of: the mechanism's symbols, then the named addresses."""
+        return (*(s.name for s in self.mechanism.symbols), *self._addresses)
+
+    @property
+    def parameter_values(self) -> np.ndarray:
+        """Present values of the named addresses; symbols have none and are NaN."""
+        values = parameters(self.mechanism) if self._addresses else {}
+        return np.array([*(np.nan for _ in self.mechanism.symbols), *(float(values[a]) for a in self._addresses)])
+
+    # --------------------------------------------------------------------------------------------------------- kernels
+
+    def kernel(self, quantity: str, **options: Any) -> Kernel:
+        """The kernel of a quantity; made once and remembered.
+
+        Args:
+            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            options: options of quantities of a frame: ``frame``, ``point`` (in the frame), ``axes`` (world or body).
+        """
+        if quantity not in QUANTITIES:
+            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(QUANTITIES)}")
+        spec = QUANTITIES[quantity]
+        chosen = _options(quantity, spec, options)
+        if "frame" in chosen:
+            self.mechanism.frame(chosen["frame"])
+        key = (quantity, *chosen.items())
+        if key not in self._kernels:
+            inputs, outputs = self._ports(spec)
+            self._kernels[key] = Kernel(
+                quantity, inputs, outputs, self._thunk(quantity, spec, chosen, inputs),
+                key=self._digest(quantity, chosen), dtype=self.dtype, doc=spec.doc,
+            )  # fmt: skip
+        return self._kernels[key]
+
+    def __getattr__(self, name: str) -> Any:
+        spec = QUANTITIES.get(name)
+        if spec is None:
+            raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(QUANTITIES)}")
+        found = self.kernel(name) if not spec.options else _of_frame(self, name)
+        self.__dict__[name] = found  # so that the next look-up costs nothing
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *QUANTITIES]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in QUANTITIES and k != "_kernels"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _kernels={})
+
+    @property
+    def mass_matrix_pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries that ``mass_matrix_nonzeros`` gives."""
+        pairs = np.array(nonzeros(self.mechanism), dtype=int).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
+    def program(self, quantity: str, **options: Any) -> Program:
+        """The straight-line program of a quantity.
+
+        Args:
+            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            options: as for :meth:`kernel`.
+        """
+        return self.kernel(quantity, **options).program
+
+    def cost(self, quantity: str, **options: Any) -> Cost:
+        """Exact operation counts of a quantity.
+
+        Args:
+            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            options: as for :meth:`kernel`.
+        """
+        from dalembert.compiler.cost import cost
+
+        return cost(self.program(quantity, **options))
+
+    def export(self, quantity: str, language: str, path: str | Path | None = None, **options: Any) -> str:
+        """Source code of a quantity.
+
+        Args:
+            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"latex"`` or ``"llvm"``.
+            path: file to write; for C a header of the same name is written beside it.
+            options: as for :meth:`kernel`.
+        """
+        from dalembert.compiler.export import export
+
+        return export(self.kernel(quantity, **options), language, path)
+
+    def algorithms(self) -> dict[str, str]:
+        """Which algorithm each dynamic quantity uses for this mechanism, and why."""
+        forward, reason = select_forward_dynamics(self.mechanism.tree)
+        return {
+            "inverse_dynamics": "augmented-links (5.5) in economical frames with regrouped masses: fewest operations",
+            "mass_matrix": "two-sided propagation, below Algorithm 6.2 in operations for chains, equal for short branches",
+            "forward_dynamics": f"{forward}: {reason}",
+            "inverse_dynamics_derivatives": "propagation form of Algorithms 7.1 and 7.2",
+            "coriolis_matrix": "half the velocity sensitivity V, O(n^2)",
+        }
+
+    # -------------------------------------------------------------------------------------------------------- internal
+
+    def _ports(self, spec: Quantity) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        m = self.mechanism
+        n = m.nv
+        sizes = {"n": n, "2n": 2 * n, "packed": n * (n + 1) // 2}
+        if any("nonzeros" in shape for shape in spec.outputs.values()):
+            sizes["nonzeros"] = len(nonzeros(m))
+        inputs = [Port(name, (m.nq if name == "q" else n,)) for name in spec.inputs]
+        if spec.loads and self.wrenches:
+            inputs.append(Port("wrenches", (len(self.wrenches), 6)))
+        if self.parameter_names:
+            inputs.append(Port("parameters", (len(self.parameter_names),)))
+        outputs = [Port(name, tuple(sizes.get(d, d) for d in shape)) for name, shape in spec.outputs.items()]
+        return tuple(inputs), tuple(outputs)
+
+    def _thunk(
+        self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...]
+    ) -> Callable[[], Program]:
+        def build() -> Program:
+            from dalembert.compiler.passes import optimise
+            from dalembert.compiler.trace import trace
+
+            def compute(*arrays: Any) -> dict[str, Any]:
+                given = dict(zip((p.name for p in inputs), arrays))
+                wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
+                setting = Setting(self._traced(given.get("parameters")), self.include, options, wrenches)
+                result = spec.compute(setting, *(given[k] for k in spec.inputs))
+                return dict(zip(spec.outputs, result if isinstance(result, tuple) else (result,)))
+
+            program = trace(compute, {p.name: p.shape for p in inputs}, name)
+            return optimise(program, self.optimise)
+
+        return build
+
+    def _traced(self, values: Any) -> Mechanism:
+        """The mechanism with its symbols replaced by traced scalars."""
+        if values is None:
+            return self.mechanism
+        from dalembert.algebra.scalar import is_sympy
+        from dalembert.compiler.printers.sympy import from_sympy
+
+        own = [s for s in self._symbolic.symbols if s.name.startswith("parameter ")]
+        own.sort(key=lambda s: int(s.name.split()[1]))
+        table = dict(zip([*self.mechanism.symbols, *own], values))
+        return map_scalars(self._symbolic, lambda x: from_sympy(x, table) if is_sympy(x) else x)
+
+    def _digest(self, quantity: str, options: dict[str, Any]) -> str:
+        told = (self.mechanism.digest, quantity, sorted(options.items(), key=str), self._addresses, self.wrenches)
+        return hashlib.sha256(repr((*told, self.include, self.optimise)).encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        extra = f", parameters={list(self.parameter_names)}" if self.parameter_names else ""
+        return f"<Dynamics of {self.mechanism.name!r}: nq={self.mechanism.nq}, nv={self.mechanism.nv}{extra}>"
+
+
+def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, Any]:
+    unknown = [name for name in given if name not in spec.options]
+    if unknown:
+        takes = ", ".join(spec.options) or "none"
+        raise ArgumentError(f"{quantity} has no option {unknown[0]!r}; it takes {takes}")
+    chosen = {**spec.options, **given}
+    missing = [name for name, value in chosen.items() if value is ...]
+    if missing:
+        raise ArgumentError(f"{quantity} needs the option {missing[0]!r}, e.g. {quantity}(..., {missing[0]}='tool')")
+    if "point" in chosen:
+        point = np.asarray(chosen["point"], dtype=float)
+        if point.shape != (3,) or not np.isfinite(point).all():
+            raise ArgumentError(f"{quantity}: point is {chosen['point']!r}; it must be three finite numbers")
+        chosen["point"] = tuple(float(x) for x in point)
+    if chosen.get("axes", "world") not in ("world", "body"):
+        raise ArgumentError(f"{quantity}: axes = {chosen['axes']!r}; choose 'world' or 'body'")
+    return chosen
+
+
+def _of_frame(dynamics: Dynamics, name: str) -> Callable[..., Any]:
+    """A quantity of a frame as a function of the state, with the frame's options as keywords."""
+    spec = QUANTITIES[name]
+
+    def function(*state: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
+        return dynamics.kernel(name, **options)(*state, out=out, threads=threads)
+
+    function.__name__ = name
+    function.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
+    return function

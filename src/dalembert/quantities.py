@@ -1,0 +1,260 @@
+"""What can be computed of a mechanism: every quantity with its inputs, outputs and the algorithm behind it.
+
+Each function is traced once per mechanism; it receives a :class:`Setting` and arrays of traced scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
+from dalembert.algorithms import energy, kinematics
+from dalembert.algorithms.economy import economical
+from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
+from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
+from dalembert.algorithms.inertia_matrix.two_sided import two_sided
+from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.joint_forces import JointForces, joint_forces
+from dalembert.algorithms.loads import Loads, loads_on_links
+from dalembert.algorithms.selection import select_forward_dynamics
+from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
+from dalembert.algorithms.triangular import factor
+from dalembert.model import Mechanism, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A mechanism ready for tracing.
+
+    Args:
+        mechanism: the mechanism; its symbols already replaced by traced scalars.
+        include: names of the joint forces to include.
+        options: further options of the quantity: ``frame``, ``axes``, ``point``.
+        wrenches: frame name -> six traced scalars.
+    """
+
+    mechanism: Mechanism
+    include: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def nv(self) -> int:
+        return self.mechanism.nv
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree in economical frames with regrouped masses."""
+        return economical(self.mechanism.tree)
+
+    @cached_property
+    def loads(self) -> Loads:
+        return loads_on_links(self.mechanism, self.wrenches, self.tree)
+
+    @cached_property
+    def joints(self) -> JointForces:
+        return joint_forces(self.mechanism, self.include)
+
+
+def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
+    return augmented_links(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+
+
+def bias(s: Setting, q: Array, v: Array) -> Array:
+    return augmented_links(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
+
+
+def gravity(s: Setting, q: Array) -> Array:
+    still = scalar.zeros(s.nv)
+    return augmented_links(s.tree, q, still, still)
+
+
+def mass_matrix(s: Setting, q: Array) -> Array:
+    return with_armature(two_sided(s.tree, q), s.joints.armature)
+
+
+def mass_matrix_packed(s: Setting, q: Array) -> Array:
+    D = mass_matrix(s, q)
+    return scalar.asarray([D[r, c] for r in range(s.nv) for c in range(r + 1)])
+
+
+def mass_matrix_nonzeros(s: Setting, q: Array) -> Array:
+    D = mass_matrix(s, q)
+    return scalar.asarray([D[r, c] for r, c in nonzeros(s.mechanism)])
+
+
+def nonzeros(mechanism: Mechanism) -> list[tuple[int, int]]:
+    """Row and column of the entries of the lower half of the inertia matrix that can be different from zero."""
+    support = mechanism.tree.support
+    return [(r, c) for r in range(mechanism.nv) for c in range(r + 1) if support[r, c]]
+
+
+def coriolis(s: Setting, q: Array, v: Array) -> Array:
+    return coriolis_matrix(s.tree, q, v)
+
+
+def forward_dynamics(s: Setting, q: Array, v: Array, tau: Array) -> Array:
+    algorithm = FORWARD_DYNAMICS[select_forward_dynamics(s.tree)[0]]
+    return algorithm(s.tree, q, v, tau - s.joints.resistance(v), s.loads, s.joints.armature)
+
+
+def inverse_dynamics_derivatives(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+    found = sensitivity(s.tree, q, v, a, s.loads)
+    return found.P, with_armature(found.V, s.joints.damping)
+
+
+def sensitivities(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array]:
+    found = sensitivity(s.tree, q, v, a, s.loads)
+    D, V = with_armature(found.D, s.joints.armature), with_armature(found.V, s.joints.damping)
+    return found.tau + s.joints.of(v, a), D, V, found.P
+
+
+def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+    """d a = -D^-1 P dq - D^-1 V dv + D^-1 dtau (7.2.2)."""
+    a = forward_dynamics(s, q, v, tau)
+    found = sensitivity(s.tree, q, v, a, s.loads)
+    factors = factor(with_armature(found.D, s.joints.armature), s.tree.velocity_parents)
+    V = with_armature(found.V, s.joints.damping)
+    dq, dv = (scalar.stack([factors.solve(-column) for column in X.T]).T for X in (found.P, V))
+    return dq, dv, factors.inverse()
+
+
+def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
+    """x = (dq, dv): A = [[dqdot/dq, 1], [-D^-1 P, -D^-1 V]], B = [0; D^-1] (7.2.2)."""
+    dq, dv, dtau = forward_dynamics_derivatives(s, q, v, tau)
+    n = s.nv
+    turning = _tangent_rate(s.tree, v)
+    A = [[*turning[r], *scalar.identity(n)[r]] for r in range(n)] + [[*dq[r], *dv[r]] for r in range(n)]
+    return scalar.asarray(A), scalar.asarray([[0] * n] * n + [[*row] for row in dtau])
+
+
+def _tangent_rate(tree: Tree, v: Array) -> Array:
+    """d(dq)/dt = dv + dq x v for the tangent vector of a quaternion in child axes; zero for all other joints."""
+    n = tree.nv
+    rows: list[list[Any]] = [[0] * n for _ in range(n)]
+    for link in tree.links:
+        if link.kind == "spherical":
+            x, y, z = (v[link.v + k] for k in range(3))
+            block = [[0, z, -y], [-z, 0, x], [y, -x, 0]]  # -v~
+            for r in range(3):
+                for c in range(3):
+                    rows[link.v + r][link.v + c] = block[r][c]
+    return scalar.asarray(rows)
+
+
+def kinetic_energy(s: Setting, q: Array, v: Array) -> Array:
+    return scalar.asarray(energy.kinetic_energy(s.tree, q, v))
+
+
+def potential_energy(s: Setting, q: Array) -> Array:
+    return scalar.asarray(energy.potential_energy(s.mechanism.tree, q))
+
+
+def center_of_mass(s: Setting, q: Array) -> Array:
+    return kinematics.center_of_mass(s.mechanism, q)
+
+
+def pose(s: Setting, q: Array) -> tuple[Array, Array]:
+    found = kinematics.pose(s.mechanism, q, **s.options)
+    return found.rotation, found.translation
+
+
+def jacobian(s: Setting, q: Array) -> Array:
+    angular, linear = kinematics.jacobian(s.mechanism, q, **s.options)
+    return scalar.stack([*linear, *angular])
+
+
+def jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
+    angular, linear = kinematics.jacobian_rate(s.mechanism, q, v, **s.options)
+    return scalar.stack([*linear, *angular])
+
+
+def velocity(s: Setting, q: Array, v: Array) -> Array:
+    found = kinematics.motion(s.mechanism, q, v, scalar.zeros(s.nv), **s.options)
+    return scalar.asarray([*found.linear_velocity, *found.angular_velocity])
+
+
+def acceleration(s: Setting, q: Array, v: Array, a: Array) -> Array:
+    found = kinematics.motion(s.mechanism, q, v, a, **s.options)
+    return scalar.asarray([*found.linear_acceleration, *found.angular_acceleration])
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How to compute one quantity.
+
+    Args:
+        inputs: names among q, v, a, tau.
+        outputs: output name -> shape, where ``"n"`` stands for nv and ``"2n"`` for twice that.
+        compute: function of a setting and the inputs.
+        doc: one sentence, shown by ``help``.
+        loads: whether external wrenches enter.
+        options: option names with their defaults; ``...`` marks a required one.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: Mapping[str, tuple[Any, ...]]
+    compute: Callable[..., Any]
+    doc: str
+    loads: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
+_SIX = "[linear; angular]"
+
+QUANTITIES: dict[str, Quantity] = {
+    "inverse_dynamics": Quantity(
+        ("q", "v", "a"), {"tau": ("n",)}, inverse_dynamics,
+        "Generalised forces that produce the accelerations a: tau = M a + bias.", loads=True),
+    "bias": Quantity(
+        ("q", "v"), {"bias": ("n",)}, bias,
+        "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True),
+    "gravity": Quantity(("q",), {"gravity": ("n",)}, gravity, "Generalised forces that hold the mechanism still."),
+    "mass_matrix": Quantity(("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled."),
+    "mass_matrix_packed": Quantity(
+        ("q",), {"M": ("packed",)}, mass_matrix_packed,
+        "Lower half of the inertia matrix, row by row: nv (nv + 1) / 2 numbers."),
+    "mass_matrix_nonzeros": Quantity(
+        ("q",), {"M": ("nonzeros",)}, mass_matrix_nonzeros,
+        "Structural non-zeros of the lower half of the inertia matrix, in the order of mass_matrix_pattern."),
+    "coriolis_matrix": Quantity(
+        ("q", "v"), {"C": ("n", "n")}, coriolis,
+        "C(q, v) with C v = bias - gravity and Mdot - 2C skew-symmetric."),
+    "forward_dynamics": Quantity(
+        ("q", "v", "tau"), {"a": ("n",)}, forward_dynamics,
+        "Accelerations that the generalised forces tau produce.", loads=True),
+    "inverse_dynamics_derivatives": Quantity(
+        ("q", "v", "a"), {"dtau_dq": ("n", "n"), "dtau_dv": ("n", "n")}, inverse_dynamics_derivatives,
+        "P and V of d tau = D da + V dv + P dq; dq along tangent vectors.", loads=True),
+    "sensitivities": Quantity(
+        ("q", "v", "a"), {"tau": ("n",), "D": ("n", "n"), "V": ("n", "n"), "P": ("n", "n")}, sensitivities,
+        "Inverse dynamics with all its first derivatives: tau, D, V, P.", loads=True),
+    "forward_dynamics_derivatives": Quantity(
+        ("q", "v", "tau"), {"da_dq": ("n", "n"), "da_dv": ("n", "n"), "da_dtau": ("n", "n")},
+        forward_dynamics_derivatives, "First derivatives of forward dynamics; dq along tangent vectors.", loads=True),
+    "linearize": Quantity(
+        ("q", "v", "tau"), {"A": ("2n", "2n"), "B": ("2n", "n")}, linearize,
+        "State-space matrices of x = (dq, dv): xdot = A x + B dtau.", loads=True),
+    "kinetic_energy": Quantity(("q", "v"), {"T": ()}, kinetic_energy, "Kinetic energy, J."),
+    "potential_energy": Quantity(
+        ("q",), {"V": ()}, potential_energy, "Potential energy of weight, J; zero with all mass at the origin."),
+    "center_of_mass": Quantity(("q",), {"c": (3,)}, center_of_mass, "Centre of the moving mass, world axes, m."),
+    "pose": Quantity(
+        ("q",), {"rotation": (3, 3), "position": (3,)}, pose,
+        "Rotation (frame to world components) and position of a frame in the world.", options={"frame": ...}),
+    "jacobian": Quantity(
+        ("q",), {"J": (6, "n")}, jacobian,
+        f"Geometric Jacobian: {_SIX} velocity of a frame's point = J v.", options=_AT),
+    "jacobian_rate": Quantity(
+        ("q", "v"), {"Jdot": (6, "n")}, jacobian_rate, "Time derivative of the geometric Jacobian.", options=_AT),
+    "velocity": Quantity(("q", "v"), {"velocity": (6,)}, velocity, f"{_SIX} velocity of a frame's point.", options=_AT),
+    "acceleration": Quantity(
+        ("q", "v", "a"), {"acceleration": (6,)}, acceleration,
+        f"{_SIX} acceleration of a frame's point, without gravity.", options=_AT),
+}  # fmt: skip
+"""Every quantity by name."""
