@@ -1,3 +1,91 @@
-"""dalembert: equations of motion of rigid multibody systems - derived, proved equal, compiled."""
+"""dalembert: equations of motion of rigid multibody systems - derived, proved equal, compiled.
+
+    import dalembert as da
+
+    arm = da.load("panda.urdf")              # also .xml (MJCF), .toml, da.from_dh(...), da.Mechanism(...)
+    print(arm)                               # a table: bodies, joints, what was assumed
+    dyn = da.Dynamics(arm)                   # kernels compile on first use, cached on disk
+    tau = dyn.inverse_dynamics(q, v, a)      # any batch shape (..., nv)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
+
+_HOMES = {
+    "Body": "dalembert.model", "Constraint": "dalembert.model", "Force": "dalembert.model",
+    "Frame": "dalembert.model", "Inertia": "dalembert.model", "Joint": "dalembert.model",
+    "Limits": "dalembert.model", "Mechanism": "dalembert.model", "Mimic": "dalembert.model",
+    "Shape": "dalembert.model", "Transform": "dalembert.algebra",
+    "load": "dalembert.formats", "robots": "dalembert.formats", "from_dh": "dalembert.formats",
+    "read_urdf": "dalembert.formats", "write_urdf": "dalembert.formats", "read_toml": "dalembert.formats",
+    "write_toml": "dalembert.formats", "read_mjcf": "dalembert.formats",
+    "lock": "dalembert.model.operations", "with_gravity": "dalembert.model.operations",
+    "with_base": "dalembert.model.operations", "merge_fixed": "dalembert.model.assembly",
+    "attach": "dalembert.model.assembly", "add_payload": "dalembert.model.assembly",
+    "subtree": "dalembert.model.assembly", "reroot": "dalembert.model.reroot",
+    "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
+    "substitute": "dalembert.model.parameters",
+    "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.compiler.kernel",
+}  # fmt: skip
+"""Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
+
+_ROOMS = ("algebra", "algorithms", "compiler", "conventions", "errors", "formats", "model")
+
+if TYPE_CHECKING:
+    from dalembert import algebra, algorithms, compiler, conventions, errors, formats, model
+    from dalembert.algebra import Transform
+    from dalembert.compiler.kernel import Kernel
+    from dalembert.dynamics import Dynamics
+    from dalembert.formats import (
+        from_dh,
+        load,
+        read_mjcf,
+        read_toml,
+        read_urdf,
+        robots,
+        write_toml,
+        write_urdf,
+    )
+    from dalembert.model import (
+        Body,
+        Constraint,
+        Force,
+        Frame,
+        Inertia,
+        Joint,
+        Limits,
+        Mechanism,
+        Mimic,
+        Shape,
+    )
+    from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
+    from dalembert.model.operations import lock, with_base, with_gravity
+    from dalembert.model.parameters import parameters, substitute, symbolise
+    from dalembert.model.reroot import reroot
+
+__all__ = [
+    "Body", "Constraint", "Dynamics", "Force", "Frame", "Inertia", "Joint", "Kernel", "Limits", "Mechanism", "Mimic",
+    "Shape", "Transform", "add_payload", "algebra", "algorithms", "attach", "compiler", "conventions", "errors",
+    "formats", "from_dh", "load", "lock", "merge_fixed", "model", "parameters", "read_mjcf", "read_toml", "read_urdf",
+    "reroot", "robots", "substitute", "subtree", "symbolise", "with_base", "with_gravity", "write_toml", "write_urdf",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _ROOMS:
+        value = import_module(f"dalembert.{name}")
+    else:
+        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
