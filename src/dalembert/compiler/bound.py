@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ def flat_batch(array: np.ndarray, rank: int, batch: tuple[int, ...]) -> np.ndarr
     for (_, outer), (n, inner) in pairwise(sizes):
         if outer != n * inner:
             return None
-    count = int(np.prod(batch, dtype=np.int64))
+    count = math.prod(batch)
     stride = sizes[-1][1] if sizes and count else 0
     strides = (stride, *whole.strides[len(batch) :])
     return np.lib.stride_tricks.as_strided(whole, (count, *core), strides, writeable=False)
@@ -133,9 +134,9 @@ def bind(kernel: Kernel, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> Bound
                 " cannot be walked in one stride; bind a contiguous array"
             )
         flat.append(view)
-    code = kernel.code(dtype)
-    count = int(np.prod(batch, dtype=np.int64))
-    call_it = bound_call(
-        code.address("loop"), flat, ports, count, count >= kernel.release_from, (code, inputs, outputs)
+    code = kernel.compiled.code(dtype)
+    count = math.prod(batch)
+    function = bound_call(
+        code.address("loop"), flat, ports, count, count > kernel.compiled.short, (code, inputs, outputs)
     )
-    return BoundKernel(kernel, inputs, outputs, call_it)
+    return BoundKernel(kernel, inputs, outputs, function)

@@ -310,7 +310,9 @@ define void @rt.stream(ptr noalias %from, ptr noalias %to, i64 %bytes) {{
 entry:
   %address = ptrtoint ptr %to to i64
   %minus = sub i64 0, %address
-  %head = and i64 %minus, 63
+  %gap = and i64 %minus, 63
+  %inside = icmp slt i64 %gap, %bytes
+  %head = select i1 %inside, i64 %gap, i64 %bytes
   %rest = sub i64 %bytes, %head
   %body = and i64 %rest, -64
   %tail = add i64 %head, %body

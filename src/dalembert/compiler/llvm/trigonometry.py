@@ -40,7 +40,7 @@ COSINE = {
 }  # fmt: skip
 
 HALF_PI = 0x1921FB54442D18469898CC51701B839A252049C1114CF98E
-"""pi/2, as an integer, with 188 binary digits after the point (FIPS-style hexadecimal expansion of pi)."""
+"""pi/2, as an integer, with 188 binary digits after the point."""
 
 
 def half_pi(*digits: int) -> list[float]:
@@ -75,59 +75,54 @@ def _quadrant(block: Block, lanes: Lanes, x: str) -> tuple[str, str, str]:
     return block(f"bitcast {v} {shifted} to {lanes.integers}"), k, block(f"fneg {v} {k}")
 
 
-def _double(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
-    """k, and sine and cosine of x - k pi/2."""
-    v, one = lanes.vector, lanes.constant(1.0)
+def _reduce_double(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
+    """k, r and t with x = k pi/2 + r - t."""
+    v = lanes.vector
     first, *middle, last = half_pi(53, 36, 53) if fused else half_pi(36, 36, 36, 53)
     bits, k, minus_k = _quadrant(block, lanes, x)
     r = _fused(block, lanes, minus_k, lanes.constant(first), x)  # exact
-    t = ""  # x = k pi/2 + r - t
+    t = ""
     for part in middle:
         after = _fused(block, lanes, minus_k, lanes.constant(part), r)
         change = block(f"fsub {v} {after}, {r}")  # exact, as is k times the part
         lost = _fused(block, lanes, k, lanes.constant(part), change)
         t = block(f"fadd {v} {t}, {lost}") if t else lost
         r = after
-    t = _fused(block, lanes, k, lanes.constant(last), t)
-
-    z = block(f"fmul {v} {r}, {r}")
-    half = block(f"fmul {v} {z}, {lanes.constant(0.5)}")
-    near = block(f"fsub {v} {one}, {half}")
-    # sin(r - t) = r - (r z S + t cos r), in an order that makes the sine of -0 be -0
-    rz = block(f"fmul {v} {r}, {z}")
-    tc = block(f"fmul {v} {t}, {near}")
-    small = _fused(block, lanes, rz, _polynomial(block, lanes, z, SINE["double"]), tc)
-    sine = block(f"fsub {v} {r}, {small}")
-    # cos(r - t) = 1 - z/2 + (z z C + r t + what rounding 1 - z/2 has lost)
-    far = block(f"fsub {v} {one}, {near}")
-    lost = block(f"fsub {v} {far}, {half}")
-    zz = block(f"fmul {v} {z}, {z}")
-    lost = _fused(block, lanes, r, t, lost)
-    small = _fused(block, lanes, zz, _polynomial(block, lanes, z, COSINE["double"]), lost)
-    return bits, sine, block(f"fadd {v} {near}, {small}")
+    return bits, r, _fused(block, lanes, k, lanes.constant(last), t)
 
 
-def _single(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
-    """k, and sine and cosine of x - k pi/2; the reduction in double precision needs no correction."""
+def _reduce_float(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
+    """k, r and t with x = k pi/2 + r - t, by way of double precision."""
     v, wide = lanes.vector, Lanes("double", lanes.width)
     long = block(f"fpext {v} {x} to {wide.vector}")
     bits, _, minus_k = _quadrant(block, wide, long)
     for part in half_pi(53, 53) if fused else half_pi(36, 53):
         long = _fused(block, wide, minus_k, wide.constant(part), long)
     r = block(f"fptrunc {wide.vector} {long} to {v}")
+    back = block(f"fpext {v} {r} to {wide.vector}")
+    lost = block(f"fsub {wide.vector} {back}, {long}")
+    bits = block(f"trunc {wide.integers} {bits} to {lanes.integers}")
+    return bits, r, block(f"fptrunc {wide.vector} {lost} to {v}")
+
+
+def _evaluate(block: Block, lanes: Lanes, r: str, t: str) -> tuple[str, str]:
+    """Sine and cosine of r - t."""
+    v, one = lanes.vector, lanes.constant(1.0)
     z = block(f"fmul {v} {r}, {r}")
-    # sin r = r + r (0 - z S): the zero makes the sine of -0 be -0
-    negative = tuple(-c for c in SINE["float"])
-    small = _fused(block, lanes, z, _polynomial(block, lanes, z, negative), lanes.constant(0.0))
-    sine = _fused(block, lanes, r, small, r)
     half = block(f"fmul {v} {z}, {lanes.constant(0.5)}")
-    near = block(f"fsub {v} {lanes.constant(1.0)}, {half}")
-    far = block(f"fsub {v} {lanes.constant(1.0)}, {near}")
+    near = block(f"fsub {v} {one}, {half}")
+    # sin(r - t) = r - (r z S + t cos r), in an order that makes the sine of -0 be -0
+    rz = block(f"fmul {v} {r}, {z}")
+    tc = block(f"fmul {v} {t}, {near}")
+    small = _fused(block, lanes, rz, _polynomial(block, lanes, z, SINE[lanes.scalar]), tc)
+    sine = block(f"fsub {v} {r}, {small}")
+    # cos(r - t) = 1 - z/2 + (z z C + r t + what rounding 1 - z/2 has lost)
+    far = block(f"fsub {v} {one}, {near}")
     lost = block(f"fsub {v} {far}, {half}")
     zz = block(f"fmul {v} {z}, {z}")
-    small = _fused(block, lanes, zz, _polynomial(block, lanes, z, COSINE["float"]), lost)
-    bits = block(f"trunc {wide.integers} {bits} to {lanes.integers}")
-    return bits, sine, block(f"fadd {v} {near}, {small}")
+    lost = _fused(block, lanes, r, t, lost)
+    small = _fused(block, lanes, zz, _polynomial(block, lanes, z, COSINE[lanes.scalar]), lost)
+    return sine, block(f"fadd {v} {near}, {small}")
 
 
 def sincos_function(lanes: Lanes, fused: bool) -> str:
@@ -146,7 +141,8 @@ def sincos_function(lanes: Lanes, fused: bool) -> str:
         entry = b(f"getelementptr [3 x i64], ptr %table, i64 %k, i64 {k}")
         b.do(f"%{name}.p = getelementptr i8, ptr %scratch, i64 {b(f'load i64, ptr {entry}')}")
     x = b(f"load {v}, ptr %angle.p, align {lanes.bytes}")
-    bits, sine, cosine = (_double if scalar == "double" else _single)(b, lanes, x, fused)
+    bits, r, t = (_reduce_double if scalar == "double" else _reduce_float)(b, lanes, x, fused)
+    sine, cosine = _evaluate(b, lanes, r, t)
 
     # Odd quadrants exchange sine and cosine; the sine changes sign in quadrants 2 and 3, the cosine in 1 and 2.
     odd = b(f"icmp ne {ints} {b(f'and {ints} {bits}, {lanes.integer(1)}')}, {lanes.integer(0)}")
