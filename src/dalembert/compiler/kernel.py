@@ -64,6 +64,9 @@ class Kernel:
         self.name, self.inputs, self.outputs, self.key = name, tuple(inputs), tuple(outputs), key
         self.dtype = None if dtype is None else np.dtype(dtype)
         self.doc = doc
+        if doc:
+            self.__doc__ = doc
+        self.__name__ = name  # as ufuncs and functions have; Dask asks for it
         self.arguments = Arguments(name, self.inputs, self.outputs)
         self._target, self._made = target, program
         self._check()

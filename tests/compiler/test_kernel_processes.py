@@ -1,0 +1,91 @@
+"""Kernels in other processes: forked, spawned, and under Dask."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+
+import numpy as np
+import pytest
+from llvm_programs import random_inputs, random_program
+
+from dalembert.compiler.kernel import Kernel
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_disk(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DALEMBERT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def kernel():
+    program = random_program(51, size=100, shapes=((5,), (5,)), outs=((5,), (2, 3)))
+    return Kernel("random", program.inputs, program.outputs, program)
+
+
+def _call(run, inputs, queue, threads=None):
+    queue.put([y.tobytes() for y in run(*inputs, threads=threads)])
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("used", [False, True])
+def test_other_processes_get_the_same(method, used, monkeypatch):
+    if method == "fork" and (sys.platform == "win32" or sys.platform == "darwin"):
+        pytest.skip("fork is not for this system")
+    monkeypatch.setattr("dalembert.compiler.compiled.LARGE", 100.0)
+    run = kernel()
+    inputs = random_inputs(run.program, (4000,))
+    wanted = [y.tobytes() for y in run(*inputs, threads=2)] if used else None  # threads do not survive a fork
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    process = context.Process(target=_call, args=(run, inputs, queue, 2))
+    process.start()
+    found = queue.get(timeout=60)
+    process.join()
+    assert process.exitcode == 0
+    assert found == (wanted or [y.tobytes() for y in run(*inputs, threads=1)])
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_dask_apply_gufunc(cluster):
+    da = pytest.importorskip("dask.array")
+    run = kernel()
+    inputs = random_inputs(run.program, (600,))
+    arrays = [da.from_array(x, chunks=(250, -1)) for x in inputs]
+    first, second = da.apply_gufunc(
+        run, "(n),(n)->(n),(i,j)", *arrays, output_sizes={"i": 2, "j": 3}, output_dtypes=(float, float)
+    )
+    for found, wanted in zip((first, second), run(*inputs)):
+        np.testing.assert_array_equal(found.compute(), wanted)
+
+
+def test_dask_map_blocks(cluster):
+    da = pytest.importorskip("dask.array")
+    run = kernel()
+    inputs = random_inputs(run.program, (600,))
+    arrays = [da.from_array(x, chunks=(200, -1)) for x in inputs]
+    found = da.map_blocks(lambda a, b: run(a, b)[0], *arrays, dtype=float, chunks=(200, 5))
+    np.testing.assert_array_equal(found.compute(), run(*inputs)[0])
+
+
+def test_dask_futures(cluster):
+    run = kernel()
+    inputs = random_inputs(run.program, (10,))
+    np.testing.assert_array_equal(cluster.submit(run, *inputs).result()[1], run(*inputs)[1])
+
+
+def test_dask_knows_equal_kernels():
+    tokenize = pytest.importorskip("dask.base").tokenize
+    assert tokenize(kernel()) == tokenize(kernel())
+    other = random_program(52, shapes=((5,), (5,)), outs=((5,), (2, 3)))
+    assert tokenize(kernel()) != tokenize(Kernel("random", other.inputs, other.outputs, other))
