@@ -1,11 +1,11 @@
 """dalembert: equations of motion of rigid multibody systems - derived, proved equal, compiled.
 
-    import dalembert as da
+import dalembert as da
 
-    arm = da.load("panda.urdf")              # also .xml (MJCF), .toml, da.from_dh(...), da.Mechanism(...)
-    print(arm)                               # a table: bodies, joints, what was assumed
-    dyn = da.Dynamics(arm)                   # kernels compile on first use, cached on disk
-    tau = dyn.inverse_dynamics(q, v, a)      # any batch shape (..., nv)
+arm = da.load("panda.urdf")              # also .xml (MJCF), .toml, da.from_dh(...), da.Mechanism(...)
+print(arm)                               # a table: bodies, joints, what was assumed
+dyn = da.Dynamics(arm)                   # kernels compile on first use, cached on disk
+tau = dyn.inverse_dynamics(q, v, a)      # any batch shape (..., nv)
 """
 
 from __future__ import annotations

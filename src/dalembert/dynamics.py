@@ -30,9 +30,9 @@ from dalembert.quantities import QUANTITIES, Quantity, Setting, nonzeros
 class Dynamics:
     """The dynamics of one mechanism as compiled kernels.
 
-    Every attribute named in :data:`~dalembert.quantities.QUANTITIES` is a kernel: ``inverse_dynamics``, ``mass_matrix``,
-    ``forward_dynamics`` and so on. Quantities of a frame - ``pose``, ``jacobian``, ``velocity``, ... - are methods of the
-    state with the frame's name as keyword: ``dyn.pose(q, frame="tool")``.
+    Every attribute named in :data:`~dalembert.quantities.QUANTITIES` is a kernel: ``inverse_dynamics``,
+    ``mass_matrix``, ``forward_dynamics`` and so on. Quantities of a frame - ``pose``, ``jacobian``, ``velocity``, ... -
+    are functions of the state with the frame's name as keyword: ``dyn.pose(q, frame="tool")``.
 
     If the mechanism has symbols, or parameters are named, every kernel takes one more input ``parameters`` at the end,
     a vector in the order of :attr:`parameter_names`. If wrenches are named, kernels into which they enter take an input
@@ -179,7 +179,7 @@ class Dynamics:
         forward, reason = select_forward_dynamics(self.mechanism.tree)
         return {
             "inverse_dynamics": "augmented-links (5.5) in economical frames with regrouped masses: fewest operations",
-            "mass_matrix": "two-sided propagation, below Algorithm 6.2 in operations for chains, equal for short branches",
+            "mass_matrix": "two-sided propagation: fewer operations than Algorithm 6.2 for chains, as many for branches",
             "forward_dynamics": f"{forward}: {reason}",
             "inverse_dynamics_derivatives": "propagation form of Algorithms 7.1 and 7.2",
             "coriolis_matrix": "half the velocity sensitivity V, O(n^2)",

@@ -92,7 +92,8 @@ def build(steps, variables):
             values.append(None)
             continue
         try:
-            values.append((BINARY | UNARY)[name](*args))
+            with np.errstate(all="ignore"):  # NumPy scalars warn where floats raise
+                values.append((BINARY | UNARY)[name](*args))
         except (ZeroDivisionError, OverflowError, ValueError):
             values.append(None)
     return values

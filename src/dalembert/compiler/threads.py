@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
@@ -41,6 +44,8 @@ def _forget() -> None:
 
 
 def _get_pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     global _pool
     with _lock:
         if _pool is None:
@@ -57,6 +62,8 @@ def run_all(jobs: list[Callable[[], object]], threads: int) -> None:
         jobs: what to run, in any order.
         threads: number of threads to use.
     """
+    from concurrent.futures import wait
+
     queue: Iterator[Callable[[], object]] = iter(jobs)
     guard = threading.Lock()
 

@@ -8,6 +8,6 @@ from dalembert.model.mechanism import Mechanism
 from dalembert.model.tree import Link, Moments, Tree
 
 __all__ = [
-    "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits", "Link", "Mechanism", "Mimic", "Moments",
-    "Shape", "Tree",
+    "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits", "Link", "Mechanism", "Mimic",
+    "Moments", "Shape", "Tree",
 ]  # fmt: skip

@@ -221,7 +221,13 @@ class Mechanism(Record):
         return table(self)
 
     def __repr__(self) -> str:
-        return f"<Mechanism {self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"
+        counts = f"{len(self.bodies)} bodies, {len(self.joints)} joints, nq={self.nq}, nv={self.nv}"
+        return f"<Mechanism {self.name!r}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        from dalembert.model.display import as_html
+
+        return as_html(self)
 
 
 def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) -> Named:

@@ -252,7 +252,7 @@ def gather(tree: Tree, parts: Sequence[Array]) -> Array:
 
 
 def gather_matrix(tree: Tree, blocks: Mapping[tuple[int, int], Array]) -> Array:
-    """A matrix over all velocities from blocks ``(row link, column link) -> nv x nv``; mimic joints add to their leader."""
+    """A matrix over all velocities from blocks ``(row link, column link)``; mimic joints add to their leader."""
     total: list[list[Scalar]] = [[0] * tree.nv for _ in range(tree.nv)]
     for (i, j), block in blocks.items():
         row, column = tree.links[i], tree.links[j]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from functools import cache
 from typing import Any
 
@@ -25,7 +24,9 @@ def _binding() -> Any:
     library = None
     for name in SYMBOLS:
         if llvm.address_of_symbol(name) is None:
-            library = library or ctypes.CDLL(ctypes.util.find_library("m") or "ucrtbase")
+            from ctypes.util import find_library
+
+            library = library or ctypes.CDLL(find_library("m") or "ucrtbase")
             address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
             llvm.add_symbol(name, address)
     return llvm
