@@ -68,7 +68,8 @@ def _gathered(mechanism: Mechanism, name: str) -> Array | None:
             continue
         own = mechanism.v_slice(joint.name)
         gain = joint.mimic.multiplier if joint.mimic else 1
-        weight = value * (gain if name == "friction" else gain * gain)
+        # Friction at the leader is gain * sign(gain * v): it resists whichever way the follower turns.
+        weight = value * (scalar.absolute(gain) if name == "friction" else gain * gain)
         for k in range(own.start, own.stop):
             total[k] = total[k] + weight
     return None if all(scalar.is_zero(x) for x in total) else scalar.asarray(total)
