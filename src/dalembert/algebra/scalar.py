@@ -14,6 +14,7 @@ from __future__ import annotations
 import cmath
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ Scalar = Any
 
 Array = np.ndarray
 """A small array of scalars: dtype float64, complex128, int64 or object."""
+
+Coordinates = Array | Sequence[Scalar]
+"""A vector of scalars as callers have it."""
 
 
 def is_number(x: Scalar) -> bool:

@@ -7,12 +7,11 @@ origin unless ``point`` (components in the frame) says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.scalar import Array, Coordinates
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
@@ -39,7 +38,7 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
     return arrays
 
 
-def link_poses(tree: Tree, q: Sequence[Scalar]) -> list[Transform]:
+def link_poses(tree: Tree, q: Coordinates) -> list[Transform]:
     """Pose of every link in the world: W_i = W_{i-1} A_i and the absolute position of its origin (2.2)."""
     poses: list[Transform] = []
     for link in tree.links:
@@ -133,7 +132,7 @@ def _jacobian_world(mechanism: Mechanism, q: Array, frame: str, point: Any) -> t
         link = tree.links[i]
         W, o = places[i].rotation, places[i].translation
         for k in range(link.nv):
-            zw, zv = W @ link.Zw[:, k], W @ link.Zv[:, k]
+            zw, zv = product(W, link.Zw[:, k]), product(W, link.Zv[:, k])
             column = cross(zw, p - o) + zv if link.rotates else zv
             for row in range(3):
                 JR[row][link.v + k] = JR[row][link.v + k] + link.gain * zw[row]
@@ -151,11 +150,11 @@ def _ancestor_poses(tree: Tree, q: Array, carrier: int) -> dict[int, Transform]:
     return places
 
 
-def _in_axes(axes: str, R: Array, *world: Array) -> tuple[Array, ...]:
+def _in_axes(axes: str, R: Array, angular: Array, linear: Array) -> tuple[Array, Array]:
     if axes == "world":
-        return world
+        return angular, linear
     if axes == "body":
-        return tuple(R.T @ x for x in world)
+        return product(R.T, angular), product(R.T, linear)
     raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
 
 
@@ -182,19 +181,20 @@ def motion(
         link = tree.links[i]
         A, s = link.rotation(q), link.translation(q)
         rate, acceleration = tree.speed(link, v), tree.speed(link, a)
-        turn, slide = link.Zw @ rate, link.Zv @ rate
+        turn, slide = product(link.Zw, rate), product(link.Zv, rate)
         # All in the link's own axes; w still belongs to the parent on the right-hand sides.
-        sd, sdd = A.T @ (sd + cross(w, s)), A.T @ (sdd + cross(wd, s) + cross(w, cross(w, s)))
-        w, wd = A.T @ w, A.T @ wd
-        sd, sdd = sd + slide, sdd + 2 * cross(w, slide) + link.Zv @ acceleration
-        w, wd = w + turn, wd + cross(w, turn) + link.Zw @ acceleration
+        carried = cross(wd, s) + cross(w, cross(w, s))
+        sd, sdd = product(A.T, sd + cross(w, s)), product(A.T, sdd + carried)
+        w, wd = product(A.T, w), product(A.T, wd)
+        sd, sdd = sd + slide, sdd + 2 * cross(w, slide) + product(link.Zv, acceleration)
+        w, wd = w + turn, wd + cross(w, turn) + product(link.Zw, acceleration)
         placed = placed @ Transform(A, s)
     r = at.apply(scalar.asarray(point))
     sd, sdd = sd + cross(w, r), sdd + cross(wd, r) + cross(w, cross(w, r))
     R = placed.rotation if axes == "world" else at.rotation.T
     if axes not in ("world", "body"):
         raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
-    return Motion(placed @ at, R @ w, R @ sd, R @ wd, R @ sdd)
+    return Motion(placed @ at, *(product(R, x) for x in (w, sd, wd, sdd)))
 
 
 def jacobian_rate(
@@ -215,7 +215,7 @@ def jacobian_rate(
     carrier, at = frame_on_link(mechanism, frame)
     places = _ancestor_poses(tree, q, carrier)
     JR, JT, R = _jacobian_world(mechanism, q, frame, point)
-    w, pd = JR @ v, JT @ v
+    w, pd = product(JR, v), product(JT, v)
     p = (places[carrier] @ at if carrier >= 0 else at).apply(scalar.asarray(point))
     JRd: Any = [[0] * tree.nv for _ in range(3)]
     JTd: Any = [[0] * tree.nv for _ in range(3)]
@@ -226,11 +226,11 @@ def jacobian_rate(
         link = tree.links[i]
         W, o = places[i].rotation, places[i].translation
         rate = tree.speed(link, v)
-        od = od + cross(wi, o - before) + W @ (link.Zv @ rate)
-        wi = wi + W @ (link.Zw @ rate)
+        od = od + cross(wi, o - before) + product(W, product(link.Zv, rate))
+        wi = wi + product(W, product(link.Zw, rate))
         before = o
         for k in range(link.nv):
-            zw, zv = W @ link.Zw[:, k], W @ link.Zv[:, k]
+            zw, zv = product(W, link.Zw[:, k]), product(W, link.Zv[:, k])
             zwd, zvd = cross(wi, zw), cross(wi, zv)  # the columns turn with the link
             column = cross(zwd, p - o) + cross(zw, pd - od) + zvd if link.rotates else zvd
             for row in range(3):
@@ -241,8 +241,8 @@ def jacobian_rate(
     if axes == "body":  # d/dt (R^T J) = R^T (Jdot - w x J)
         turn_R = scalar.stack([cross(w, JR[:, k]) for k in range(tree.nv)]).T if tree.nv else JR
         turn_T = scalar.stack([cross(w, JT[:, k]) for k in range(tree.nv)]).T if tree.nv else JT
-        return R.T @ (JRd - turn_R), R.T @ (JTd - turn_T)
-    return _in_axes(axes, R, JRd, JTd)  # type: ignore[return-value]
+        return product(R.T, JRd - turn_R), product(R.T, JTd - turn_T)
+    return _in_axes(axes, R, JRd, JTd)
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> Array:

@@ -219,7 +219,7 @@ def _axis_rates(tree: Tree, i: int, m: _Motion, child_axes: bool) -> list[tuple[
     link = tree.links[i]
     none = scalar.zeros(3)
     w, w_p = m.w_joint[i], m.w_parent[i]
-    rates = []
+    rates: list[tuple[Array, ...]] = []
     for k in range(link.nv):
         zw, zv = link.axes_w[:, k], link.axes_v[:, k]
         if link.kind == "spherical":

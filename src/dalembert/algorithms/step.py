@@ -7,13 +7,13 @@ degrees), where multiplying by the assembled matrix would cost 9 and 6 and build
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.scalar import Array, Coordinates, Scalar, product
 from dalembert.model.joint import rotation_about
 from dalembert.model.tree import Link, Tree
 
@@ -26,7 +26,7 @@ class Step:
         q: positions of the whole mechanism.
     """
 
-    def __init__(self, link: Link, q: Sequence[Scalar]):
+    def __init__(self, link: Link, q: Coordinates):
         self.link = link
         self.s = link.translation(q)
         """From the parent's origin to the link's origin, in the parent's axes."""
@@ -101,7 +101,7 @@ class Step:
         return self.from_joint_symmetric(self.from_link_symmetric(E))
 
 
-def steps(tree: Tree, q: Sequence[Scalar]) -> list[Step]:
+def steps(tree: Tree, q: Coordinates) -> list[Step]:
     """The step of every link."""
     return [Step(link, q) for link in tree.links]
 
@@ -189,7 +189,7 @@ def _constant(R: Array) -> list[PlaneTurn | Matrix]:
     return [Matrix(R)]
 
 
-def _turn(link: Link, q: Sequence[Scalar]) -> PlaneTurn | Matrix:
+def _turn(link: Link, q: Coordinates) -> PlaneTurn | Matrix:
     """The joint's own rotation."""
     for k in range(3):
         if all(scalar.is_zero(link.axis[m]) for m in range(3) if m != k) and scalar.is_number(link.axis[k]):
@@ -198,7 +198,7 @@ def _turn(link: Link, q: Sequence[Scalar]) -> PlaneTurn | Matrix:
     return Matrix(rotation_about(link.axis, link.position(q)[0]))
 
 
-def _cosine_sine(link: Link, q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+def _cosine_sine(link: Link, q: Coordinates) -> tuple[Scalar, Scalar]:
     """Of the joint angle; an offset of a quarter turn costs nothing."""
     quarters = link.offset / (np.pi / 2) if isinstance(link.offset, float) else 0.5
     if quarters != round(quarters):

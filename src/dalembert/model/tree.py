@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.inertia import inertia_from_pseudo, pseudo_inertia
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.scalar import Array, Coordinates, Scalar, product
 from dalembert.algebra.transform import Transform
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import rotation_about
@@ -143,13 +143,13 @@ class Link:
         """True for prismatic and helical joints: the vector from the parent's origin varies."""
         return self.kind in ("prismatic", "helical")
 
-    def position(self, q: Sequence[Scalar]) -> Array:
+    def position(self, q: Coordinates) -> Array:
         """This joint's own position, 1 or 4 numbers, out of the whole ``q``."""
         if self.kind == "spherical":
             return scalar.asarray([q[self.q + k] for k in range(4)])
         return scalar.asarray([self.gain * q[self.q] + self.offset])
 
-    def rotation(self, q: Sequence[Scalar]) -> Array:
+    def rotation(self, q: Coordinates) -> Array:
         """A_i: maps components in the link's axes to the parent link's axes."""
         R = self.placement.rotation
         if self.kind == "spherical":
@@ -158,7 +158,7 @@ class Link:
             R = product(R, rotation_about(self.axis, self.position(q)[0]))
         return R if self.post is None else product(R, self.post)
 
-    def translation(self, q: Sequence[Scalar]) -> Array:
+    def translation(self, q: Coordinates) -> Array:
         """s_{i-1,i}: from the parent's origin to the link's origin, in the parent link's axes."""
         s = self.placement.translation
         if self.kind == "prismatic":
@@ -234,7 +234,7 @@ class Tree:
                 pattern[above.v : above.v + above.nv, link.v : link.v + link.nv] = True
         return pattern
 
-    def speed(self, link: Link, v: Sequence[Scalar]) -> Array:
+    def speed(self, link: Link, v: Coordinates) -> Array:
         """The link's own joint velocity (or acceleration, given accelerations) out of the whole vector."""
         own = scalar.asarray([v[link.v + k] for k in range(link.nv)])
         return own if link.gain == 1 else link.gain * own

@@ -36,7 +36,11 @@ def augmented_links(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = Non
     """Generalised forces that produce the accelerations ``a``; everything of link i is in its own axes."""
     step, children = steps(tree, q), tree.children
     mass, u, K = augmented_moments(tree, step)
-    w, wd, Om, sdd, zeta = [], [], [], [], []
+    w: list[Array] = []
+    wd: list[Array] = []
+    Om: list[Array] = []
+    sdd: list[Array] = []
+    zeta: list[Array] = []
     at_rest = scalar.zeros(3)
     for i, link in enumerate(tree.links):
         p, out, settle = link.parent, step[i].to_joint, step[i].to_link

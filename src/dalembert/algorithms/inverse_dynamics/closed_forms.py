@@ -68,7 +68,8 @@ def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Arr
     """(5.2.3): tau_i = sum over bodies j beyond i of tr(dW_j/dq_i J_j Wdd_j^T) - m_j g^T dW_j/dq_i r_jj."""
     _refuse("(5.2.3)", loads)
     W, Y = _world_twists(tree, q)
-    Wd, Wdd = [], []
+    Wd: list[Array] = []
+    Wdd: list[Array] = []
     for i, link in enumerate(tree.links):
         X = twist_matrix(link, tree.speed(link, v))
         Xd = product(X, X) + twist_matrix(link, tree.speed(link, a))
@@ -95,7 +96,11 @@ def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Arr
 def kane_silver(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """(5.2.13), (5.2.14): tau_i = z_i . sum over bodies j beyond i of [M_Oj + s_ij x F_j], all in world axes."""
     _refuse("(5.2.13)", loads)
-    W, o, w, wd, sdd = [], [], [], [], []
+    W: list[Array] = []
+    o: list[Array] = []
+    w: list[Array] = []
+    wd: list[Array] = []
+    sdd: list[Array] = []
     at_rest = scalar.zeros(3)
     for i, link in enumerate(tree.links):
         p = link.parent

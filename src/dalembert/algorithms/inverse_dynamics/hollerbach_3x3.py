@@ -21,7 +21,10 @@ def hollerbach_3x3(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
     g = tree.gravity
     A = [link.rotation(q) for link in tree.links]
     s = [link.translation(q) for link in tree.links]
-    W, Wd, Wdd, sdd = [], [], [], []
+    W: list[Array] = []
+    Wd: list[Array] = []
+    Wdd: list[Array] = []
+    sdd: list[Array] = []
     for i, link in enumerate(tree.links):
         p = link.parent
         rate, acceleration = tree.speed(link, v), tree.speed(link, a)

@@ -35,7 +35,9 @@ def hollerbach_4x4(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
     if loads:
         raise UnsupportedError("Algorithm 5.1 knows no external loads; use algorithm='augmented-links'")
     A = [transformation(link, q) for link in tree.links]
-    W, Wd, Wdd = [], [], []
+    W: list[Array] = []
+    Wd: list[Array] = []
+    Wdd: list[Array] = []
     for i, link in enumerate(tree.links):
         p = link.parent
         X = twist_matrix(link, tree.speed(link, v))

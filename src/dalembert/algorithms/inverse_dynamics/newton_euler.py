@@ -17,7 +17,11 @@ from dalembert.model.tree import Tree, gather
 def newton_euler(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """Generalised forces that produce the accelerations ``a``; everything of link i is in its own axes."""
     step, children = steps(tree, q), tree.children
-    w, wd, sdd, F, M = [], [], [], [], []
+    w: list[Array] = []
+    wd: list[Array] = []
+    sdd: list[Array] = []
+    F: list[Array] = []
+    M: list[Array] = []
     at_rest = scalar.zeros(3)
     for i, link in enumerate(tree.links):
         p, s, out = link.parent, step[i].s, step[i].outward
@@ -41,7 +45,7 @@ def newton_euler(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) 
             f[i] = f[i] + pulled  # (5.2.11a)
             eta[i] = eta[i] + cross(step[c].s, pulled) + step[c].inward(eta[c])  # (5.2.11b)
         if loads and loads[i] is not None:
-            force, moment = loads[i]
+            force, moment = loads[i]  # type: ignore[misc]
             f[i], eta[i] = f[i] - force, eta[i] - moment
         link = tree.links[i]
         tau[i] = product(link.Zw.T, eta[i]) + product(link.Zv.T, f[i])  # (5.2.11c)

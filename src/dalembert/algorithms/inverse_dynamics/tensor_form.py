@@ -19,7 +19,12 @@ from dalembert.model.tree import Tree, gather
 def tensor_form(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """Generalised forces that produce the accelerations ``a``; everything of link i is in its own axes."""
     step, children = steps(tree, q), tree.children
-    w, wd, Om, sdd, f, eta = [], [], [], [], [], []
+    w: list[Array] = []
+    wd: list[Array] = []
+    Om: list[Array] = []
+    sdd: list[Array] = []
+    f: list[Array] = []
+    eta: list[Array] = []
     at_rest = scalar.zeros(3)
     for i, link in enumerate(tree.links):
         p, out = link.parent, step[i].outward
@@ -42,7 +47,7 @@ def tensor_form(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
             f[i] = f[i] + pulled  # (5.3.8a)
             eta[i] = eta[i] + cross(step[c].s, pulled) + step[c].inward(eta[c])  # (b)
         if loads and loads[i] is not None:
-            force, moment = loads[i]
+            force, moment = loads[i]  # type: ignore[misc]
             f[i], eta[i] = f[i] - force, eta[i] - moment
         link = tree.links[i]
         tau[i] = product(link.Zw.T, eta[i]) + product(link.Zv.T, f[i])  # (c)
