@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Coordinates
+from dalembert.algebra.scalar import Array, Coordinates, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
