@@ -1,0 +1,132 @@
+"""Programs as LaTeX: aligned equations, one for each named intermediate value and each element of a result."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from ..program import Program
+from .names import identifier
+from .statements import ATOM, PRODUCT, SUM, Body, Text, bracket
+
+_LETTERS = """
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi
+    psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
+"""
+_GREEK = frozenset(_LETTERS.split())
+
+
+def to_latex(program: Program, longest: int = 120) -> str:
+    """An ``align*`` environment (package amsmath) that defines every output.
+
+    Labels name intermediate values, others are called t with a number. Underscores in names start indices, the
+    names of Greek letters become letters: ``omega_3_0`` prints as an omega with the index 3,0.
+
+    Args:
+        program: what to print.
+        longest: longest right-hand side in characters of source, before parts of it get names.
+    """
+
+    def read(port: int, element: int) -> str:
+        return _element(program.inputs[port].name, program.inputs[port].shape, element)
+
+    body = Body(program, _Latex(longest), _Symbols(), read)
+    rows = [f"{s.name} &= {s.source}" for s in body.statements]
+    for port, row in zip(program.outputs, program.results):
+        name = f"{port.name}_out" if any(port.name == given.name for given in program.inputs) else port.name
+        rows += [f"{_element(name, port.shape, place)} &= {body.text(k).source}" for place, k in enumerate(row)]
+    return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}\n"
+
+
+def symbol(name: str, *indices: int) -> str:
+    """A name as mathematics; only letters, digits and underscores of it are used."""
+    head, *rest = identifier(name).split("_")
+    letters, digits = re.fullmatch(r"(.*?)(\d*)", head).groups()  # type: ignore[union-attr]
+    if letters in _GREEK:
+        text = f"\\{letters}"
+    else:
+        text = letters if len(letters) == 1 else f"\\mathrm{{{letters}}}"
+    below = [f"\\{part}" if part in _GREEK else part for part in (digits, *rest) if part]
+    below = [
+        part if part.startswith("\\") or part.isdigit() or len(part) == 1 else f"\\mathrm{{{part}}}" for part in below
+    ]
+    below += [str(int(k)) for k in indices]
+    return f"{text}_{{{','.join(below)}}}" if below else text
+
+
+def _element(name: str, shape: tuple[int, ...], element: int) -> str:
+    return symbol(name, *(int(k) for k in np.unravel_index(element, shape))) if shape else symbol(name)
+
+
+class _Symbols:
+    """Gives out different symbols; has the one method of ``Names`` that is needed."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def new(self, wish: str) -> str:
+        name, number = symbol(wish), 1
+        while name in self._taken:
+            number += 1
+            name = f"{symbol(wish)}^{{({number})}}"
+        self._taken.add(name)
+        return name
+
+
+class _Latex:
+    """How operations are written."""
+
+    pairs = False
+
+    def __init__(self, longest: int):
+        self.longest = longest
+
+    def named(self, op: str) -> bool:
+        return False
+
+    def wants_names(self, op: str) -> bool:
+        return False
+
+    def number(self, value: float) -> Text:
+        if not math.isfinite(value):
+            source = r"\mathrm{NaN}" if math.isnan(value) else r"\infty" if value > 0 else r"-\infty"
+            return Text(source, SUM if source.startswith("-") else ATOM)
+        text = repr(value)
+        mantissa, _, exponent = text.partition("e")
+        mantissa = mantissa.removesuffix(".0")
+        if not exponent:
+            return Text(mantissa, SUM if value < 0 else ATOM)
+        return Text(f"{mantissa} \\cdot 10^{{{int(exponent)}}}", SUM if value < 0 else PRODUCT)
+
+    def operation(self, op: str, args: list[Text]) -> Text:
+        plain = [a.source for a in args]
+        if op == "neg":
+            return Text(f"-{bracket(args[0], PRODUCT)}", SUM)
+        if op in ("add", "sub"):
+            return Text(f"{bracket(args[0], SUM)} {'+' if op == 'add' else '-'} {bracket(args[1], PRODUCT)}", SUM)
+        if op == "mul":
+            if args[0] == args[1]:
+                simple = args[0].level == ATOM and "^" not in plain[0]
+                return Text(f"{plain[0] if simple else f'({plain[0]})'}^{{2}}")
+            dot = " \\cdot " if re.match(r"[\d(]", bracket(args[1], PRODUCT)) else " \\, "
+            return Text(f"{bracket(args[0], PRODUCT)}{dot}{bracket(args[1], PRODUCT)}", PRODUCT)
+        if op == "div":
+            return Text(f"\\frac{{{plain[0]}}}{{{plain[1]}}}", PRODUCT)
+        if op == "select":
+            condition, yes, no = plain
+            cases = f"{yes} & \\text{{if }} {condition} \\\\ {no} & \\text{{otherwise}}"
+            return Text(f"\\begin{{cases}} {cases} \\end{{cases}}")
+        return Text(_TEMPLATES[op] % tuple(plain), PRODUCT if op in _FUNCTIONS else ATOM)
+
+
+_FUNCTIONS = frozenset({"sin", "cos", "tan", "exp", "log"})
+
+_TEMPLATES = {
+    "sqrt": r"\sqrt{%s}", "sin": r"\sin(%s)", "cos": r"\cos(%s)", "tan": r"\tan(%s)",
+    "exp": r"\exp(%s)", "log": r"\log(%s)", "atan2": r"\operatorname{atan2}(%s, %s)", "abs": r"\left|%s\right|",
+    "min": r"\min(%s, %s)", "max": r"\max(%s, %s)",
+    "lt": "(%s < %s)", "le": r"(%s \le %s)", "eq": "(%s = %s)",
+    "and": r"(%s \land %s)", "or": r"(%s \lor %s)", "not": r"\lnot %s",
+}  # fmt: skip
