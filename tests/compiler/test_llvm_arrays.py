@@ -133,6 +133,7 @@ def test_output_may_be_the_input():
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 49])
 def test_large_outputs_written_past_the_caches(shift, size, monkeypatch):
     monkeypatch.setattr("dalembert.compiler.kernel.STREAM", 0)
+    monkeypatch.setattr("dalembert.compiler.kernel.WIDE", 0)
     for dtype in (np.float64, np.float32):
         program = copy_program((size,))
         run = Kernel("copy", program.inputs, program.outputs, program)

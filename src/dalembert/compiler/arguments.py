@@ -69,8 +69,9 @@ class Arguments:
                 raise ArgumentError(f"{self._call}: out for {port.name} is a {type(array).__name__}, expected an array")
             written.append(f"out for {port.name}")
             shapes[written[-1]] = self._outer(port, written[-1], array)
+        batch, *others = set(shapes.values())
         try:
-            batch = np.broadcast_shapes(*shapes.values())
+            batch = np.broadcast_shapes(batch, *others) if others else batch
         except ValueError:
             found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             raise ArgumentError(f"{self._call}: the batch shapes cannot be broadcast together: {found}") from None

@@ -19,7 +19,6 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from functools import cache
@@ -91,6 +90,8 @@ class Cache:
         """Keep an entry. If that is impossible one warning says so, and work goes on without."""
         if self.folder is None:
             return
+        import tempfile
+
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_own(self.folder.stat()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -24,7 +25,10 @@ from .threads import default_threads, run_all
 from .ufunc import signature
 
 STREAM = 16 << 20
-"""Bytes of an output array from which on it is written past the caches."""
+"""Bytes of an output array from which on it is written past the caches, if it takes most of the time to write it."""
+
+WIDE = 128
+"""Bytes of one state's output from which on writing takes most of the time."""
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -163,7 +167,7 @@ class Kernel:
             inputs, options = self.arguments.positional(inputs, options)
         compiled = self._compiled or self.compiled
         if not options and self.dtype is not SINGLE and not self.arguments.has_empty:
-            few = compiled.few
+            few = sys.maxsize if threads == 1 and not self._streams(out) else compiled.few
             for x in inputs:
                 if type(x) is not ndarray or x.size > few:
                     break
@@ -206,9 +210,7 @@ class Kernel:
         results = tuple(
             np.empty((*batch, *port.shape), dtype) if given is None else given for port, given in zip(self.outputs, out)
         )
-        # Fresh memory is better written through the caches: the system has just cleared it there.
-        stream = any(given is not None and given.nbytes >= STREAM for given in out)
-        ufunc = self.compiled.streaming_ufunc if stream else self.compiled.ufunc
+        ufunc = self.compiled.streaming_ufunc if self._streams(out) else self.compiled.ufunc
         workers = (threads or default_threads()) if math.prod(batch) > self.compiled.few else 1
         try:
             if workers == 1:
@@ -219,6 +221,16 @@ class Kernel:
             raise ArgumentError(f"{self.name}: {error}") from error
         answers = tuple(y[()] if y.ndim == 0 and given is None else y for y, given in zip(results, out))
         return answers[0] if len(answers) == 1 else answers
+
+    def _streams(self, out: Any) -> bool:
+        """Whether outputs are to be written past the caches: large and wide ones, if they are given.
+
+        Fresh memory is better written through the caches, because the system has just cleared it there.
+        """
+        return out is not None and any(
+            isinstance(given, ndarray) and given.nbytes >= STREAM and port.size * given.itemsize >= WIDE
+            for port, given in zip(self.outputs, out if isinstance(out, tuple) else (out,))
+        )
 
     def _spread(
         self,
