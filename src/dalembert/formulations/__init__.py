@@ -1,0 +1,16 @@
+"""Whole-system derivations: equations of motion by every classical route, step by step.
+
+derive          a mechanism, or bodies given by formulas -> Equations, by Lagrange, Kane, Kronecker, Newton-Euler
+verify          every route and algorithm against every other
+from_lagrangian a user's Lagrangian -> Equations
+from_sympy      a finished SymPy model -> Equations
+rigid_body      one free body about any point, any attitude parameters
+"""
+
+from dalembert.formulations.bodies import MovingBodies, MovingBodyFormula
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.pfaffian import NoSlip
+from dalembert.formulations.quantity import Quantity
+
+__all__ = ["Equations", "MovingBodies", "MovingBodyFormula", "NoSlip", "Quantity", "Step", "derive"]

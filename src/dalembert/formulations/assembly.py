@@ -1,0 +1,208 @@
+"""What all formulations have in common once mass matrix and bias are known: loads, inputs, constraints, the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import product
+from dalembert.compiler.derivatives import forward
+from dalembert.errors import ArgumentError
+from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.names import identifier
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.system import System
+
+SHOWN = 6
+"""Steps show single bodies and three-index tables for systems of up to this many degrees of freedom."""
+
+
+class Lazy(Mapping[str, Quantity]):
+    """Quantities that are computed when they are asked for, and then kept.
+
+    Args:
+        makers: name -> function that makes the quantity.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Quantity]]):
+        self._makers = dict(makers)
+        self._made: dict[str, Quantity] = {}
+
+    def __getitem__(self, name: str) -> Quantity:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def joined(self, other: Mapping[str, Callable[[], Quantity]]) -> Lazy:
+        """Both together; what was made stays made."""
+        both = Lazy({**self._makers, **other})
+        both._made.update(self._made)
+        return both
+
+
+def velocity_map(system: System) -> np.ndarray:
+    """Gamma, nq x n: the rates of the coordinates per velocity.
+
+    Args:
+        system: the system; its velocities must be inputs.
+    """
+    return forward(system.qdot, system.v)
+
+
+def external_forces(system: System, frames: Sequence[str]) -> np.ndarray | None:
+    """Generalised forces of wrenches on frames (PARSA (28)); each wrench becomes an input of six numbers.
+
+    Args:
+        system: the system.
+        frames: the frames on which wrenches ``[force; moment]`` act, frame axes, about the frame's origin.
+    """
+    if not frames:
+        return None
+    total = np.zeros(system.n, dtype=object)
+    for frame in frames:
+        place = system.place(frame)
+        short = identifier(frame)
+        wrench = system.scope.input(
+            f"wrench_{short}", [f"{kind}_{axis}_{short}" for kind in ("f", "n") for axis in ("x", "y", "z")]
+        )
+        force, moment = product(place.rotation, wrench[:3]), product(place.rotation, wrench[3:])
+        total = total + product(place.Jv.T, force) + product(place.Jw.T, moment)
+    return total
+
+
+def input_map(system: System, actuated: Sequence[str] | None) -> np.ndarray:
+    """B, n x inputs: which velocities are driven; all of them by default.
+
+    Args:
+        system: the system.
+        actuated: names of joints, in the order of the inputs; a joint of several degrees takes several inputs.
+    """
+    n = system.n
+    if actuated is None:
+        return np.eye(n, dtype=int).astype(object)
+    columns = []
+    for name in actuated:
+        found = [k for k, joint in enumerate(system.velocity_names) if name in (joint, joint.split("/")[0])]
+        if not found:
+            known = ", ".join(dict.fromkeys(joint.split("/")[0] for joint in system.velocity_names))
+            raise ArgumentError(f"cannot actuate {name!r}: {system.name!r} has the joints {known}")
+        columns += found
+    B = np.zeros((n, len(columns)), dtype=object)
+    for k, row in enumerate(columns):
+        B[row, k] = 1
+    return B
+
+
+def closure_constraints(system: System) -> tuple[np.ndarray, np.ndarray] | None:
+    """A and gamma of ``A a + gamma = 0`` for the loop closures: their residuals differentiated twice.
+
+    Args:
+        system: the system.
+    """
+    if not system.residuals:
+        return None
+    phi = np.concatenate([entries for _, entries in system.residuals])
+    A = forward(phi, system.q, velocity_map(system))
+    return A, system.rate(product(A, system.v))
+
+
+def total_passive(system: System) -> np.ndarray | None:
+    """All passive forces together.
+
+    Args:
+        system: the system.
+    """
+    if not system.passive:
+        return None
+    total = np.zeros(system.n, dtype=object)
+    for _, force in system.passive:
+        total = total + force
+    return total
+
+
+def quantity(system: System, name: str, symbol: str, values: Any) -> Quantity:
+    """A quantity of this system.
+
+    Args:
+        system: the system.
+        name: an identifier.
+        symbol: in LaTeX.
+        values: array of traced scalars and numbers.
+    """
+    return Quantity(system.scope, name, symbol, values)
+
+
+def assembled(
+    system: System,
+    method: str,
+    M: np.ndarray,
+    c: np.ndarray,
+    g: np.ndarray,
+    steps: Sequence[Step],
+    sources: Sequence[str],
+    *,
+    bias: np.ndarray | None = None,
+    wrenches: Sequence[str] = (),
+    actuated: Sequence[str] | None = None,
+    extras: Mapping[str, Callable[[], Quantity]] | None = None,
+) -> Equations:
+    """Equations of motion in the velocities of the system, constraints by multipliers.
+
+    Args:
+        system: the system.
+        method: name of the method.
+        M: mass matrix.
+        c: centrifugal and Coriolis forces.
+        g: gravity forces.
+        steps: the derivation so far.
+        sources: keys of the documents used.
+        bias: c + g, if there is a cheaper way to both.
+        wrenches: frames on which external wrenches act.
+        actuated: names of the driven joints.
+        extras: what else the method offers, made on demand.
+    """
+
+    def make(name: str, symbol: str, values: Any) -> Quantity | None:
+        return None if values is None else quantity(system, name, symbol, values)
+
+    constraint = closure_constraints(system)
+    A, gamma = constraint if constraint else (None, None)
+    parts: dict[str, Any] = {
+        "mass_matrix": make("mass_matrix", "M", M),
+        "coriolis": make("coriolis", "c", c),
+        "gravity": make("gravity", "g", g),
+        "bias": make("bias", "h", c + g if bias is None else bias),
+        "kinematics": make("kinematics", r"\dot{q}", system.qdot),
+        "input_map": make("input_map", "B", input_map(system, actuated)),
+        "passive": make("passive", "p", total_passive(system)),
+        "external": make("external", "e", external_forces(system, wrenches)),
+        "constraint_matrix": make("constraint_matrix", "A", A),
+        "constraint_bias": make("constraint_bias", r"\gamma", gamma),
+    }
+    return Equations(
+        system.name, method, system.scope, **parts, extras=Lazy(extras or {}),
+        derivation=(*steps, *_closing_steps(parts)), sources=tuple(dict.fromkeys(sources)),
+    )  # fmt: skip
+
+
+def _closing_steps(parts: Mapping[str, Any]) -> Iterator[Step]:
+    if parts["passive"] is not None:
+        yield Step("Passive forces", "Springs and dampers as generalised forces.", (parts["passive"],))
+    if parts["external"] is not None:
+        text = "External wrenches, projected on the velocities by the Jacobians of their frames, PARSA (28)."
+        yield Step("External wrenches", text, (parts["external"],), r"e = \sum_i J_i^T w_i")
+    if parts["constraint_matrix"] is not None:
+        yield Step(
+            "Constraints",
+            "The loop closures phi(q) = 0, differentiated twice, hold by multipliers lambda: A a + gamma = 0.",
+            (parts["constraint_matrix"], parts["constraint_bias"]),
+            r"A = \frac{\partial \phi}{\partial q}\Gamma, \quad \gamma = \dot{A} v",
+        )

@@ -1,0 +1,101 @@
+"""Bodies whose motion is given by formulas, for systems and coordinates that are no tree of joints.
+
+l, m, g, x, theta = sympy.symbols("l m g x theta")
+pendulum = MovingBodies("pendulum", [theta], [MovingBodyFormula("bob", m, [l*sin(theta), 0, -l*cos(theta)])],
+                        gravity=[0, 0, -g])
+derive(pendulum, "kane")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import product
+from dalembert.algebra.vectors import vect
+from dalembert.compiler.derivatives import forward, reverse
+from dalembert.errors import ArgumentError
+from dalembert.formulations.names import rate_name
+from dalembert.formulations.scope import Scope
+from dalembert.formulations.system import MovingBody, Place, System
+
+
+@dataclass(frozen=True, eq=False)
+class MovingBodyFormula:
+    """A body, or particle, at a position given by formulas.
+
+    Args:
+        name: of the body.
+        mass: its mass.
+        position: of its centre of mass, three SymPy expressions in the coordinates, inertial axes.
+        rotation: 3 x 3, body to inertial components; None for a particle or a body that does not turn.
+        inertia: 3 x 3 inertia about the centre of mass, body axes; None for a particle.
+    """
+
+    name: str
+    mass: Any
+    position: Sequence[Any]
+    rotation: Any = None
+    inertia: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class MovingBodies:
+    """A system of bodies and the coordinates that describe it.
+
+    Args:
+        name: for display.
+        coordinates: SymPy symbols (or names) of the coordinates; all other symbols are parameters.
+        bodies: the bodies.
+        gravity: acceleration of free fall, inertial axes.
+        potential: potential energy of springs and the like, a SymPy expression in the coordinates.
+    """
+
+    name: str
+    coordinates: Sequence[Any]
+    bodies: Sequence[MovingBodyFormula]
+    gravity: Sequence[Any] = (0, 0, 0)
+    potential: Any = 0
+
+    def system(self) -> System:
+        """The system of moving bodies, its Jacobians made by differentiation."""
+        scope = Scope()
+        q = scope.input("q", self.coordinates)
+        v = scope.input("v", [rate_name(str(x)) for x in self.coordinates])
+        bodies = [self._body(scope, q, body) for body in self.bodies]
+        by_name = {body.name: body for body in bodies}
+
+        def place(name: str) -> Place:
+            if name not in by_name:
+                raise ArgumentError(f"{self.name!r} has no body {name!r}; it has {', '.join(by_name)}")
+            body = by_name[name]
+            return Place(body.rotation, body.center, product(body.rotation, body.Jw), body.Jv)
+
+        gravity = scope.read(list(self.gravity))
+        passive = []
+        if not scalar.is_zero(self.potential):
+            energy = scope.read(self.potential)[()]
+            passive.append(("potential", -reverse(energy, q)))
+        names = [str(x) for x in self.coordinates]
+        return System(self.name, scope, q, v, v.copy(), bodies, gravity, place, names, passive=passive)
+
+    @staticmethod
+    def _body(scope: Scope, q: np.ndarray, body: MovingBodyFormula) -> MovingBody:
+        center = scope.read(list(body.position))
+        if center.shape != (3,):
+            raise ArgumentError(f"body {body.name!r}: its position has shape {center.shape}, must be three expressions")
+        mass = scope.read(body.mass)[()]
+        R: Any = scalar.identity(3)
+        Jw = np.zeros((3, len(q)), dtype=object)
+        inertia = None
+        if body.rotation is not None:
+            R = scope.read(body.rotation)
+            slopes = forward(R, q)
+            for k in range(len(q)):  # w~ = R^T Rdot
+                Jw[:, k] = vect(product(R.T, slopes[:, :, k]))
+            inertia = None if body.inertia is None else scope.read(body.inertia)
+        return MovingBody(body.name, mass, inertia, R, center, Jw, forward(center, q))

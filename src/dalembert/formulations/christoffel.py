@@ -1,0 +1,129 @@
+"""Christoffel symbols and the Coriolis matrices made of them (KHATIB; PARSA (36); THESIS (5.2.10)).
+
+b_ijk = 1/2 ( dm_ij/dq_k + dm_ik/dq_j - dm_jk/dq_i )
+V = C(q) [v_i^2] + B(q) [v_i v_j]            KHATIB: C_ij = b_ijj, columns of B are 2 b_ijk, j < k
+C_ij = sum_k b_ijk v_k                       Mdot - 2 C is skew
+C = sum J^T ( M_i Jdot + W M_i J + M_i W J ) PARSA (36), another C; Mdot - 2 C is skew, also for quasi-velocities
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import product
+from dalembert.algebra.vectors import dual
+from dalembert.compiler.derivatives import forward
+from dalembert.errors import UnsupportedError
+from dalembert.formulations.assembly import quantity
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.system import System
+
+
+def coriolis_makers(system: System, M: np.ndarray) -> dict[str, Callable[[], Quantity]]:
+    """What can be made of the derivatives of the mass matrix, each on demand.
+
+    Args:
+        system: the system.
+        M: its mass matrix.
+    """
+    memo: dict[str, Any] = {}
+
+    def b() -> np.ndarray:
+        if "b" not in memo:
+            memo["b"] = christoffel_symbols(system, M)
+        return memo["b"]
+
+    def make(name: str, symbol: str, values: Callable[[], Any]) -> tuple[str, Callable[[], Quantity]]:
+        return name, lambda: quantity(system, name, symbol, values())
+
+    return dict(
+        [
+            make("christoffel", "b", b),
+            make("centrifugal_matrix", "C(q)", lambda: centrifugal_matrix(b())),
+            make("coriolis_columns", "B(q)", lambda: coriolis_columns(b())),
+            make("coriolis_matrix", "C", lambda: product_over_last(b(), system.v)),
+            make("coriolis_matrix_parsa", "C", lambda: parsa_matrix(system)),
+            make("mass_matrix_rate", r"\dot{M}", lambda: system.rate(M)),
+        ]
+    )
+
+
+def christoffel_symbols(system: System, M: np.ndarray) -> np.ndarray:
+    """b_ijk, n x n x n, symmetric in the last two indices.
+
+    Args:
+        system: the system; its velocities must be the rates of its coordinates.
+        M: its mass matrix.
+    """
+    if system.quaternions:
+        raise UnsupportedError(
+            f"{system.name!r} has joints with quaternions; Christoffel symbols need velocities that are rates of "
+            "coordinates. Use coriolis_matrix_parsa, which holds for all velocities"
+        )
+    n = system.n
+    upper = [(i, j) for i in range(n) for j in range(i, n)]
+    slopes = forward([M[i, j] for i, j in upper], system.q)
+    dM = np.zeros((n, n, n), dtype=object)
+    for (i, j), row in zip(upper, slopes):
+        dM[i, j] = dM[j, i] = row
+    b = np.zeros((n, n, n), dtype=object)
+    for i in range(n):
+        for j in range(n):
+            for k in range(j, n):
+                b[i, j, k] = b[i, k, j] = (dM[i, j, k] + dM[i, k, j] - dM[j, k, i]) * Fraction(1, 2)
+    return b
+
+
+def centrifugal_matrix(b: np.ndarray) -> np.ndarray:
+    """C(q) of KHATIB, n x n: what multiplies the squares of the velocities.
+
+    Args:
+        b: Christoffel symbols.
+    """
+    n = len(b)
+    return np.array([[b[i, j, j] for j in range(n)] for i in range(n)], dtype=object)
+
+
+def coriolis_columns(b: np.ndarray) -> np.ndarray:
+    """B(q) of KHATIB, n x n(n-1)/2: what multiplies the products v1 v2, v1 v3, ..., in this order.
+
+    Args:
+        b: Christoffel symbols.
+    """
+    n = len(b)
+    pairs = list(combinations(range(n), 2))
+    return np.array([[2 * b[i, j, k] for j, k in pairs] for i in range(n)], dtype=object).reshape(n, len(pairs))
+
+
+def product_over_last(b: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Coriolis matrix C_ij = sum over k of b_ijk v_k.
+
+    Args:
+        b: Christoffel symbols.
+        v: velocities.
+    """
+    n = len(b)
+    return np.array([[product(b[i, j][None], v)[0] for j in range(n)] for i in range(n)], dtype=object)
+
+
+def parsa_matrix(system: System) -> np.ndarray:
+    """C = sum of J^T ( M Jdot + W M J + M W J ), W = diag(w~, 0) (PARSA (36)).
+
+    Args:
+        system: the system.
+    """
+    n = system.n
+    total = np.zeros((n, n), dtype=object)
+    for body in system.bodies:
+        total = total + product(body.Jv.T, body.mass * system.rate(body.Jv))
+        if body.inertia is not None:
+            I, Jw = body.inertia, body.Jw
+            w = dual(product(Jw, system.v))
+            spin = product(w, product(I, Jw)) + product(I, product(w, Jw))
+            total = total + product(Jw.T, product(I, system.rate(Jw)) + spin)
+    return total

@@ -1,0 +1,65 @@
+"""Equations of motion of a mechanism by any of the classical routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations.bodies import MovingBodies
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.kane import kane
+from dalembert.formulations.kronecker import kronecker
+from dalembert.formulations.lagrange import lagrange
+from dalembert.formulations.mechanism_system import system_of
+from dalembert.formulations.newton_euler import newton_euler
+from dalembert.formulations.system import System
+from dalembert.model import Mechanism
+
+ROUTES: dict[str, Callable[..., Equations]] = {"lagrange": lagrange, "kane": kane, "kronecker": kronecker}
+"""Routes that start from bodies in motion; Newton-Euler starts from the tree of a mechanism."""
+
+
+def derive(
+    mechanism: Mechanism | MovingBodies,
+    method: str = "lagrange",
+    *,
+    coordinates: Sequence[str] | None = None,
+    damping: bool = False,
+    wrenches: Sequence[str] = (),
+    actuated: Sequence[str] | None = None,
+    **options: Any,
+) -> Equations:
+    """Derive the equations of motion, with symbols wherever the mechanism has them.
+
+    Args:
+        mechanism: a mechanism, or bodies whose motion is given by formulas.
+        method: ``"lagrange"``, ``"kane"``, ``"kronecker"`` or ``"newton-euler"``.
+        coordinates: names of the position coordinates, for display and for reading expressions.
+        damping: joint damping counts among the passive forces.
+        wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
+        actuated: names of the driven joints, in the order of the inputs; all by default.
+        options: for ``kane``: ``speeds``, ``pfaffian``, ``independent``; for ``newton-euler``: ``algorithm``,
+            ``inertia``.
+    """
+    loads = {"wrenches": wrenches, "actuated": actuated}
+    if method == "newton-euler":
+        if not isinstance(mechanism, Mechanism):
+            raise UnsupportedError(
+                "the recursive Newton-Euler algorithms need a mechanism with joints; bodies given by formulas can be "
+                "derived by 'lagrange', 'kane' or 'kronecker'"
+            )
+        return newton_euler(mechanism, coordinates=coordinates, damping=damping, **loads, **options)  # type: ignore[arg-type]
+    if method not in ROUTES:
+        raise ArgumentError(f"method = {method!r}; choose one of {', '.join(ROUTES)}, newton-euler")
+    if method != "kane" and (wrong := set(options) & {"speeds", "pfaffian", "independent"}):
+        raise UnsupportedError(
+            f"{', '.join(sorted(wrong))}: constraints on velocities and quasi-velocities are treated by method='kane'"
+        )
+    return ROUTES[method](_system(mechanism, coordinates, damping), **loads, **options)
+
+
+def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, damping: bool) -> System:
+    if isinstance(mechanism, Mechanism):
+        return system_of(mechanism, coordinates, damping)
+    return mechanism.system()

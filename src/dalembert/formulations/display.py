@@ -1,0 +1,81 @@
+"""Equations of motion as text and as LaTeX."""
+
+from __future__ import annotations
+
+from dalembert.formulations.equations import METHODS, Equations
+from dalembert.formulations.names import rate_name
+from dalembert.formulations.quantity import Quantity
+
+LARGEST_SHOWN = 8
+"""Degrees of freedom up to which text shows the entries."""
+
+
+def equations_text(equations: Equations) -> str:
+    """A readable account: what, how, the parts, where it comes from.
+
+    Args:
+        equations: any.
+    """
+    n = len(equations.mass_matrix)
+    parts = equations.quantities()
+    lines = [
+        f"{equations.name}: equations of motion by {METHODS.get(equations.method, equations.method)}",
+        f"  {_law(equations)}",
+        f"  q = ({', '.join(equations.coordinates)})",
+        f"  {equations.velocity_port} = ({', '.join(equations.velocities)})",
+    ]
+    if equations.parameters:
+        lines.append(f"  parameters {', '.join(map(str, equations.parameters))}")
+    shown = ["mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias"]
+    if equations.velocity_port == "u":
+        shown.append("kinematics")
+    for name in shown:
+        if name in parts:
+            part = parts[name]
+            lines += str(part).splitlines() if n <= LARGEST_SHOWN else [_summary(part)]
+    lines += ["", equations.cite()]
+    return "\n".join(lines)
+
+
+def _law(equations: Equations) -> str:
+    velocity = equations.velocity_port
+    right = [
+        "B tau",
+        *(["passive"] if equations.passive is not None else []),
+        *(["external"] if equations.external is not None else []),
+        *(["A^T lambda"] if equations.constraint_matrix is not None else []),
+    ]
+    return f"M(q) d{velocity}/dt + c(q, {velocity}) + g(q) = {' + '.join(right)}"
+
+
+def _summary(part: Quantity) -> str:
+    return f"{part.name} {list(part.shape)}: {part.cost.operations} operations"
+
+
+def equations_latex(equations: Equations, form: str) -> str:
+    """All parts as one ``aligned`` block: the law with every matrix written out if that is possible.
+
+    Args:
+        equations: any.
+        form: see :meth:`~dalembert.formulations.quantity.Quantity.latex`.
+    """
+    import sympy
+
+    parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
+    rest = [x for x in (equations.passive, equations.external) if x is not None]
+    if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest))):
+        rates = sympy.Matrix([sympy.Symbol(_acceleration(name)) for name in equations.velocities])
+        M, c, g = (part.sympy() for part in parts)
+        left = [rf"{sympy.latex(M)} {sympy.latex(rates)}", *(sympy.latex(x) for x in (c, g) if any(x))]
+        inputs = sympy.Matrix([sympy.Symbol(f"tau{k}") for k in range(1, equations.input_map.shape[1] + 1)])
+        forces = equations.input_map.sympy()
+        driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
+        right = [sympy.latex(driven), *(sympy.latex(x.sympy()) for x in rest)]
+        if equations.constraint_matrix is not None:
+            right.append(rf"{sympy.latex(equations.constraint_matrix.sympy().T)} \lambda")
+        return f"{' + '.join(left)} = {' + '.join(right)}"
+    return " \\\\\n".join(part.latex(form) for part in (*parts, *rest))
+
+
+def _acceleration(name: str) -> str:
+    return name.replace("dot", "ddot", 1) if "dot" in name else rate_name(name)

@@ -1,0 +1,237 @@
+"""The result of every derivation: equations of motion with the steps that lead to them.
+
+    M(q) a + c(q, v) + g(q) = B u + p(q, v) + e(q, ...) + A^T lambda ,    qdot = Gamma(q) v ,    A a + gamma = 0
+
+M mass matrix, c centrifugal and Coriolis forces, g gravity, B the map of the inputs u, p passive forces (springs,
+dampers), e external wrenches, A and gamma constraints with multipliers lambda. Parts that do not occur are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.formulations.citations import citation
+from dalembert.formulations.quantity import Quantity, named_inputs
+from dalembert.formulations.scope import Scope
+
+METHODS = {
+    "lagrange": "Euler-Lagrange, explicit form",
+    "kane": "Kane",
+    "kronecker": "Lagrange in Kronecker form",
+    "newton-euler": "Newton-Euler, recursive",
+    "rigid-body": "Newton-Euler, one free body",
+    "lagrangian": "Euler-Lagrange, from a given Lagrangian",
+    "sympy": "finished SymPy model",
+}
+"""Methods of derivation, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a derivation.
+
+    Args:
+        title: a headline.
+        text: what is done and why, with the equation numbers of the source.
+        quantities: what the step arrives at, in order.
+        formula: the general formula of the step in LaTeX, or empty.
+    """
+
+    title: str
+    text: str
+    quantities: tuple[Quantity, ...] = ()
+    formula: str = ""
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, f"  {self.text}", *(_indented(str(q)) for q in self.quantities)])
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Equations of motion of one system.
+
+    Args:
+        name: of the system.
+        method: one of :data:`METHODS`.
+        scope: the symbols of the derivation.
+        mass_matrix: M, n x n.
+        coriolis: c, n; quadratic in the velocities unless there are quasi-velocities with drift.
+        gravity: g, n; everything that does not depend on velocities.
+        bias: c + g, n, by the cheapest way to have both.
+        kinematics: qdot as a function of q and v.
+        input_map: B, n x inputs.
+        passive: p, generalised forces of springs and dampers, if there are any.
+        external: e, generalised forces of external wrenches, if they were asked for.
+        constraint_matrix: A, constraints x n, if there are constraints that multipliers enforce.
+        constraint_bias: gamma, so that A a + gamma = 0.
+        extras: everything else a method offers, by name.
+        derivation: the steps.
+        sources: keys of the documents that were used.
+    """
+
+    name: str
+    method: str
+    scope: Scope
+    mass_matrix: Quantity
+    coriolis: Quantity
+    gravity: Quantity
+    bias: Quantity
+    kinematics: Quantity
+    input_map: Quantity
+    passive: Quantity | None = None
+    external: Quantity | None = None
+    constraint_matrix: Quantity | None = None
+    constraint_bias: Quantity | None = None
+    extras: Mapping[str, Quantity] = field(default_factory=dict)
+    derivation: tuple[Step, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    # ------------------------------------------------------------------------------------------------------- access
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the position coordinates."""
+        return tuple(map(str, self.scope.names["q"]))
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of the velocities (or quasi-velocities)."""
+        return tuple(map(str, self.scope.names[self.velocity_port]))
+
+    @property
+    def velocity_port(self) -> str:
+        """Name of the input that holds the velocities: ``u`` for quasi-velocities, ``v`` otherwise."""
+        return "u" if "u" in self.scope.names else "v"
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """The symbols of the system: masses, lengths, ..."""
+        symbols = self.scope.symbols
+        return tuple(symbols[port][0] for port in self.scope.parameters)
+
+    def steps(self) -> tuple[Step, ...]:
+        """The derivation, step by step."""
+        return self.derivation
+
+    def quantities(self) -> dict[str, Quantity]:
+        """The parts of the equations that occur, by name, without the extras."""
+        return {q.name: q for q in self._parts() if q is not None}
+
+    def _parts(self) -> Iterator[Quantity | None]:
+        yield from (self.mass_matrix, self.coriolis, self.gravity, self.bias, self.kinematics, self.input_map)
+        yield from (self.passive, self.external, self.constraint_matrix, self.constraint_bias)
+
+    def __getitem__(self, name: str) -> Quantity:
+        """A part or an extra by name."""
+        found = {**self.quantities(), **self.extras}
+        if name not in found:
+            raise ArgumentError(f"{self.method} of {self.name!r} has no {name!r}; it has {', '.join(found)}")
+        return found[name]
+
+    # --------------------------------------------------------------------------------------------------- mathematics
+
+    def sympy(self, name: str | None = None, simplify: bool = True) -> Any:
+        """Closed form: of one part by name, or of all parts as a dict.
+
+        Args:
+            name: part or extra, or None for all parts.
+            simplify: bring it to textbook shape.
+        """
+        if name is not None:
+            return self[name].sympy(simplify)
+        return {key: quantity.sympy(simplify) for key, quantity in self.quantities().items()}
+
+    def symbol(self, name: str) -> Any:
+        """The SymPy symbol of a coordinate, velocity or parameter, by name."""
+        for symbols in self.scope.symbols.values():
+            for symbol in symbols:
+                if str(symbol) == name:
+                    return symbol
+        known = ", ".join(str(s) for symbols in self.scope.names.values() for s in symbols)
+        raise ArgumentError(f"{self.name!r} has no symbol {name!r}; it has {known}")
+
+    def substitute(self, values: Mapping[Any, Any]) -> Equations:
+        """The same equations with numbers, or other expressions, in the place of symbols.
+
+        Args:
+            values: by symbol, or name of a symbol, a number or SymPy expression.
+        """
+        from dalembert.formulations.substitution import substituted
+
+        return substituted(self, values)
+
+    def latex(self, form: str = "auto") -> str:
+        """The equations of motion in LaTeX, part by part.
+
+        Args:
+            form: see :meth:`~dalembert.formulations.quantity.Quantity.latex`.
+        """
+        from dalembert.formulations.display import equations_latex
+
+        return equations_latex(self, form)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __str__(self) -> str:
+        from dalembert.formulations.display import equations_text
+
+        return equations_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Equations of {self.name!r} by {self.method}: {len(self.mass_matrix)} degrees of freedom>"
+
+    def cite(self) -> str:
+        """References of the documents behind exactly what was used."""
+        return citation(self.sources)
+
+    # ------------------------------------------------------------------------------------------------------- numbers
+
+    def evaluate(self, q: Any, v: Any = None, **inputs: Any) -> dict[str, np.ndarray]:
+        """All parts at given states, any batch shape.
+
+        Args:
+            q: positions, (..., nq).
+            v: velocities, (..., n); parts that need them are left out without.
+            inputs: values of parameters by name, and of other inputs by port (``t``, wrenches, ...).
+        """
+        named = named_inputs(self.scope, {"q": q, **({} if v is None else {self.velocity_port: v}), **inputs})
+        result = {}
+        for name, quantity in self.quantities().items():
+            needed = [port.name for port in quantity.program.inputs]
+            missing = [port for port in needed if port not in named]
+            if missing == [self.velocity_port] and v is None:
+                continue
+            if missing:
+                raise ArgumentError(f"{name} needs {', '.join(missing)} too; pass {missing[0]}=...")
+            result[name] = quantity.evaluate({port: named[port] for port in needed})
+        return result
+
+    def compile(self, name: str | None = None) -> Any:
+        """Machine code: kernels of all parts by name, or of one part or extra.
+
+        Args:
+            name: part or extra, or None for a dict of all parts.
+        """
+        from dalembert.formulations.kernels import kernel_of
+
+        if name is not None:
+            return kernel_of(self[name])
+        return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
+
+    def with_extras(self, **extras: Quantity) -> Equations:
+        """A copy that offers more.
+
+        Args:
+            extras: quantities by name.
+        """
+        return replace(self, extras={**self.extras, **extras})
+
+
+def _indented(text: str) -> str:
+    return "\n".join("  " + line for line in text.splitlines())

@@ -1,0 +1,54 @@
+"""The steps of Kane's method, for reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.formulations.assembly import SHOWN, quantity
+from dalembert.formulations.equations import Step
+from dalembert.formulations.system import System
+
+
+def motion_steps(
+    system: System,
+    title: str = "Velocities of the bodies",
+    text: str = "Angular velocity in body axes and velocity of the centre of mass in inertial axes, PARSA (13)-(16).",
+    letter: str = "J",
+) -> list[Step]:
+    """Jacobians, or partial velocities, of every body of a small system.
+
+    Args:
+        system: the system.
+        title: headline.
+        text: explanation.
+        letter: J or T.
+    """
+    if len(system.bodies) > SHOWN or len(system.v) > SHOWN:
+        return [Step(title, text)]
+    shown: list[Any] = []
+    for i, body in enumerate(system.bodies, 1):
+        shown.append(quantity(system, f"{letter}w_{i}", rf"{letter}_{{\omega {i}}}", body.Jw))
+        shown.append(quantity(system, f"{letter}v_{i}", f"{letter}_{{v {i}}}", body.Jv))
+    return [Step(title, text, tuple(shown))]
+
+
+def final_step(system: System, M: Any, c: Any, g: Any) -> Step:
+    """Inertia and active forces projected on the partial velocities.
+
+    Args:
+        system: the system.
+        M: mass matrix.
+        c: centrifugal and Coriolis forces.
+        g: gravity forces.
+    """
+    return Step(
+        "Kane's equations",
+        "Inertia forces [I wd + w x I w; m a] and active forces of every body, projected on the partial velocities, "
+        "PARSA (33), (46).",
+        (
+            quantity(system, "mass_matrix", "M", M),
+            quantity(system, "coriolis", "c", c),
+            quantity(system, "gravity", "g", g),
+        ),
+        r"\sum_i T_i^T \left( M_i \frac{d}{dt}(J_i v) + W_i M_i J_i v \right) = \sum_i T_i^T w_i",
+    )

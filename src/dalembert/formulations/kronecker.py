@@ -1,0 +1,210 @@
+"""Lagrange's equations in Kronecker form (NGUYEN): Jacobian and Hessian matrices, velocity-free Coriolis matrix.
+
+    velocity      J_T qd ,                 angular velocity      J_R qd
+    acceleration  J_T qdd + H_T (qd x qd), angular acceleration  J_R qdd + H_R (qd x qd) ,   H = dJ/dq (Khang)
+    M   = sum( m J_TG^T J_TG + J_R^T I_G J_R )                                                               (95)
+    C   = dM/dq (E x qd) - 1/2 [ dM/dq (qd x E) ]^T                                                           (97)
+    C*  = dM/dq - 1/2 ( d vec(M)/dq )^T ,      M qdd + C*(q) (qd x qd) = f                                    (101)
+
+(97) gives the right C qd, but Mdot - 2 C is not skew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.kronecker import kron
+from dalembert.algebra.scalar import product
+from dalembert.algebra.vectors import dual
+from dalembert.compiler.derivatives import forward
+from dalembert.compiler.trace import label
+from dalembert.errors import UnsupportedError
+from dalembert.formulations.assembly import SHOWN, assembled, quantity
+from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.system import System, gravity_forces, mass_matrix
+
+
+def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
+    """Equations of motion in Kronecker form.
+
+    Args:
+        system: the system; its velocities must be the rates of its coordinates.
+        wrenches: frames on which external wrenches act; each becomes an input.
+        actuated: names of the driven joints; all by default.
+    """
+    _require_rates(system)
+    M = label(mass_matrix(system), "M")
+    dM = khang(system, M)
+    star = coriolis_star(dM)
+    c = product(star, kron(system.v, system.v)) if system.n else np.zeros(0, dtype=object)
+    g = gravity_forces(system)
+    makers = {
+        "coriolis_star": lambda: quantity(system, "coriolis_star", "C^*", star),
+        "coriolis_matrix_nguyen": lambda: quantity(
+            system, "coriolis_matrix_nguyen", "C", coriolis_nguyen(dM, system.v)
+        ),
+        "mass_matrix_derivative": lambda: quantity(
+            system, "mass_matrix_derivative", r"\frac{\partial M}{\partial q}", dM
+        ),
+    }
+    steps = [*_motion_steps(system), *_dynamics_steps(system, M, star, c, g)]
+    return assembled(
+        system, "kronecker", M, c, g, steps, ["NGUYEN"], wrenches=wrenches, actuated=actuated, extras=makers
+    )
+
+
+def _require_rates(system: System) -> None:
+    if system.quaternions:
+        raise UnsupportedError(
+            f"{system.name!r} has joints with quaternions; the Kronecker form needs velocities that are the rates of "
+            "coordinates. Use method='kane', or describe the joint by three revolute ones"
+        )
+
+
+def khang(system: System, values: np.ndarray) -> np.ndarray:
+    """Khang's derivative by the coordinates: r x s becomes r x (s n), the index of q runs fastest.
+
+    Args:
+        system: the system.
+        values: vector or matrix of expressions.
+    """
+    matrix = np.array(values, dtype=object)
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    return forward(matrix, system.q).reshape(matrix.shape[0], -1)
+
+
+def coriolis_star(dM: np.ndarray) -> np.ndarray:
+    """C* = dM/dq - 1/2 (d vec(M)/dq)^T, n x n^2 (101).
+
+    Args:
+        dM: Khang derivative of the mass matrix.
+    """
+    n = len(dM)
+    slopes = dM.reshape(n, n, n)  # row, column, coordinate
+    d_vec = np.array([[slopes[j % n, j // n, k] for k in range(n)] for j in range(n * n)], dtype=object)
+    return dM - d_vec.reshape(n * n, n).T / 2
+
+
+def coriolis_nguyen(dM: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """C = dM/dq (E x qd) - 1/2 [ dM/dq (qd x E) ]^T (97); Mdot - 2 C is not skew.
+
+    Args:
+        dM: Khang derivative of the mass matrix.
+        v: velocities.
+    """
+    E = np.eye(len(dM), dtype=int)
+    return product(dM, kron(E, v)) - product(dM, kron(v, E)).T / 2
+
+
+class Frame:
+    """Jacobians and Hessians of one frame, in inertial axes (a) and in its own axes (b).
+
+    Args:
+        system: the system.
+        name: of the frame or body.
+    """
+
+    def __init__(self, system: System, name: str):
+        _require_rates(system)
+        self.system, self.name = system, name
+        place = system.place(name)
+        self.rotation, self.position = place.rotation, place.position
+        self.J_T, self.J_R = place.Jv, place.Jw
+        """(29) and (37), inertial axes."""
+
+    @property
+    def H_T(self) -> np.ndarray:
+        """Translational Hessian dJ_T/dq, inertial axes."""
+        return khang(self.system, self.J_T)
+
+    @property
+    def H_R(self) -> np.ndarray:
+        """Rotational Hessian dJ_R/dq, inertial axes."""
+        return khang(self.system, self.J_R)
+
+    @property
+    def J_T_own(self) -> np.ndarray:
+        """J_T in the axes of the frame (31)."""
+        return product(self.rotation.T, self.J_T)
+
+    @property
+    def J_R_own(self) -> np.ndarray:
+        """J_R in the axes of the frame (40)."""
+        return product(self.rotation.T, self.J_R)
+
+    @property
+    def H_T_star(self) -> np.ndarray:
+        """A H_T: what gives accelerations in the axes of the frame (58); not the derivative of J_T there."""
+        return product(self.rotation.T, self.H_T)
+
+    @property
+    def H_R_own(self) -> np.ndarray:
+        """dJ_R/dq in the axes of the frame; with (qd x qd) the same as A H_R (65)."""
+        return khang(self.system, self.J_R_own)
+
+    def at_point(self, p: Any) -> tuple[np.ndarray, np.ndarray]:
+        """J_TG and H_TG of a point G fixed in the frame (45).
+
+        Args:
+            p: the point, axes of the frame.
+        """
+        arm = product(self.rotation, np.array(self.system.scope.read(p), dtype=object))
+        J = self.J_T - product(dual(arm), self.J_R)
+        return J, khang(self.system, J)
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The matrices in inertial axes, for display."""
+        made = []
+        for letter, J, H in (("T", self.J_T, self.H_T), ("R", self.J_R, self.H_R)):
+            made.append(quantity(self.system, f"J_{letter}_{self.name}", f"J_{{{letter}}}", J))
+            made.append(quantity(self.system, f"H_{letter}_{self.name}", f"H_{{{letter}}}", H))
+        return tuple(made)
+
+
+def _motion_steps(system: System) -> list[Step]:
+    shown: list[Quantity] = []
+    if system.n <= SHOWN and len(system.bodies) <= SHOWN:
+        for i, body in enumerate(system.bodies, 1):
+            shown.append(quantity(system, f"J_TG_{i}", f"J_{{TG{i}}}", body.Jv))
+            shown.append(quantity(system, f"J_R_{i}", f"J_{{R{i}}}", body.Jw))
+            shown.append(quantity(system, f"H_TG_{i}", f"H_{{TG{i}}}", khang(system, body.Jv)))
+            shown.append(quantity(system, f"H_R_{i}", f"H_{{R{i}}}", khang(system, body.Jw)))
+    return [
+        Step(
+            "Jacobian and Hessian matrices",
+            "Of the centre of mass G, inertial axes, and of the rotation, body axes; Hessians are Khang derivatives. "
+            "NGUYEN (29)-(65).",
+            tuple(shown),
+            r"a = J_T \ddot{q} + H_T (\dot{q}\otimes\dot{q}), \quad H_T = \frac{\partial J_T}{\partial q}",
+        )
+    ]
+
+
+def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[Step]:
+    return [
+        Step(
+            "Mass matrix",
+            "NGUYEN (95).",
+            (quantity(system, "mass_matrix", "M", M),),
+            r"M = \sum_i m_i J_{TGi}^T J_{TGi} + J_{Ri}^T I_{Gi} J_{Ri}",
+        ),
+        Step(
+            "Velocity-free Coriolis matrix",
+            "NGUYEN (101); its product with all pairs of velocities is the vector of Coriolis forces.",
+            (quantity(system, "coriolis_star", "C^*", star), quantity(system, "coriolis", "c", c)),
+            r"C^* = \frac{\partial M}{\partial q} - \tfrac12 \left(\frac{\partial\,\mathrm{vec} M}{\partial q}"
+            r"\right)^T, \quad c = C^* (\dot{q}\otimes\dot{q})",
+        ),
+        Step(
+            "Gravity",
+            "The forces f on the right-hand side contain gravity; here it is moved to the left.",
+            (quantity(system, "gravity", "g", g),),
+        ),
+    ]
+
+
+__all__ = ["Frame", "coriolis_nguyen", "coriolis_star", "khang", "kronecker"]

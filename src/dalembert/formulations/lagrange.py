@@ -1,0 +1,162 @@
+"""Euler-Lagrange in explicit form (KHATIB; PARSA sections 2 and 3).
+
+    K = 1/2 v^T M v ,   M = sum( m_i Jv_i^T Jv_i + Jw_i^T I_i Jw_i )
+    V = Mdot v - 1/2 [ v^T (dM/dq_i) v ] ,   G = dU/dq = - sum Jv_i^T m_i g
+    M vdot + V + G = tau
+
+For coordinates whose rates are not the velocities (quaternions) the same is done with v = S(q) qdot, and the redundant
+equations are projected by Gamma^T, which removes the multipliers of the quaternions' unit length (FORBES).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.attitude import Quaternion
+from dalembert.algebra.scalar import product
+from dalembert.compiler.derivatives import reverse
+from dalembert.compiler.evaluate import inline
+from dalembert.compiler.trace import label, program_of
+from dalembert.formulations.assembly import SHOWN, assembled, quantity, velocity_map
+from dalembert.formulations.christoffel import coriolis_makers
+from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.system import System, gravity_forces, mass_matrix, potential_energy
+
+
+def lagrange(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
+    """Equations of motion by Euler-Lagrange.
+
+    Args:
+        system: the system; see :func:`dalembert.formulations.derive.derive` for mechanisms.
+        wrenches: frames on which external wrenches act; each becomes an input.
+        actuated: names of the driven joints; all by default.
+    """
+    M = label(mass_matrix(system), "M")
+    T, c = kinetic_energy(system, M), coriolis_forces(system, M)
+    U, g = potential_energy(system), gravity_forces(system)
+    sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]
+    return assembled(
+        system, "lagrange", M, c, g, _steps(system, M, T, U, c, g), sources, wrenches=wrenches, actuated=actuated,
+        extras={
+            "kinetic_energy": lambda: quantity(system, "kinetic_energy", "K", np.array(T, dtype=object)),
+            "potential_energy": lambda: quantity(system, "potential_energy", "U", np.array(U, dtype=object)),
+            **coriolis_makers(system, M),
+        },
+    )  # fmt: skip
+
+
+def kinetic_energy(system: System, M: np.ndarray) -> Any:
+    """K = 1/2 v^T M v.
+
+    Args:
+        system: the system.
+        M: its mass matrix.
+    """
+    return product(system.v[None], product(M, system.v))[0] / 2
+
+
+def coriolis_forces(system: System, M: np.ndarray) -> np.ndarray:
+    """V = d/dt(dK/dqdot) - dK/dq without the accelerations.
+
+    Args:
+        system: the system.
+        M: its mass matrix.
+    """
+    if system.quaternions:
+        return _projected_coriolis(system, M)
+    momentum = product(M, system.v)
+    energy = product(system.v[None], momentum)[0] / 2
+    return system.rate(momentum) - reverse(energy, system.q)
+
+
+def _projected_coriolis(system: System, M: np.ndarray) -> np.ndarray:
+    """Lagrange in redundant coordinates with rates w = qdot, then Gamma^T (FORBES)."""
+    graph = system.scope.graph
+    w = graph.input("rates", (len(system.q),)) if "rates" not in {p.name for p in graph.inputs} else None
+    if w is None:
+        port = [p.name for p in graph.inputs].index("rates")
+        w = np.array([graph.node("input", (port, k)) for k in range(len(system.q))], dtype=object)
+    S = rate_inverse(system)
+    v = product(S, w)
+    momentum = product(S.T, product(M, v))  # dK/dqdot
+    energy = product(v[None], product(M, v))[0] / 2
+    Gamma = velocity_map(system)
+    acceleration = system.rate(product(Gamma, system.v))  # of the coordinates, without vdot
+    inertial = product(S.T, product(M, product(S, acceleration)))
+    force = system.rate(momentum, w) + inertial - reverse(energy, system.q)
+    program = program_of(graph, {"force": force}, "force")
+    values = {port.name: _elements(graph, k, port) for k, port in enumerate(graph.inputs)}
+    values["rates"] = system.qdot
+    return product(Gamma.T, inline(program, values)["force"])
+
+
+def _elements(graph: Any, number: int, port: Any) -> Any:
+    array = np.empty(port.shape, dtype=object)
+    for k in range(port.size):
+        array.flat[k] = graph.node("input", (number, k))
+    return array
+
+
+def rate_inverse(system: System) -> np.ndarray:
+    """S, n x nq: the velocities per rate of the coordinates; S Gamma = 1.
+
+    Args:
+        system: the system.
+    """
+    S = np.zeros((system.n, len(system.q)), dtype=object)
+    first_q = dict(system.quaternions)
+    q = v = 0
+    while q < len(system.q):
+        if q in first_q:
+            S[v : v + 3, q : q + 4] = Quaternion().S(system.q[q : q + 4])
+            q, v = q + 4, v + 3
+        else:
+            S[v, q] = 1
+            q, v = q + 1, v + 1
+    return S
+
+
+def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]:
+    def q(name: str, symbol: str, values: Any) -> Any:
+        return quantity(system, name, symbol, values)
+
+    shown = system.bodies if len(system.bodies) <= SHOWN and system.n <= SHOWN else []
+    where = [q(f"center_{i}", f"p_{{C{i}}}", b.center) for i, b in enumerate(shown, 1)]
+    jacobians = []
+    for i, body in enumerate(shown, 1):
+        jacobians += [q(f"Jv_{i}", f"J_{{v{i}}}", body.Jv), q(f"Jw_{i}", rf"J_{{\omega{i}}}", body.Jw)]
+    bodies = ", ".join(body.name for body in system.bodies)
+    projected = " Redundant rates are removed by Gamma^T, with the multipliers of the unit length." * bool(
+        system.quaternions
+    )
+    return [
+        Step("Coordinates and bodies", f"Positions of the centres of mass of {bodies}, inertial axes.", tuple(where)),
+        Step(
+            "Velocities",
+            "Jv: velocity of the centre of mass, inertial axes; Jw: angular velocity, body axes; both per velocity.",
+            tuple(jacobians),
+            r"\dot{p}_{Ci} = J_{vi} v, \quad \omega_i = J_{\omega i} v",
+        ),
+        Step(
+            "Kinetic energy",
+            "It is quadratic in the velocities; its matrix is the mass matrix (KHATIB; PARSA (35)).",
+            (q("mass_matrix", "M", M), q("kinetic_energy", "K", np.array(T, dtype=object))),
+            r"K = \tfrac12 v^T M v, \quad M = \sum_i m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i J_{\omega i}",
+        ),
+        Step(
+            "Potential energy and gravity",
+            "The gravity forces are the derivative of the potential energy (KHATIB; PARSA (26), (27)).",
+            (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
+            r"U = -\sum_i m_i\, p_{Ci}^T g, \quad G = -\sum_i J_{vi}^T m_i g",
+        ),
+        Step(
+            "Centrifugal and Coriolis forces",
+            f"What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out.{projected}",
+            (q("coriolis", "V", c),),
+            r"V = \dot{M} v - \tfrac12 \left[ v^T \frac{\partial M}{\partial q_i} v \right]_i",
+        ),
+        Step("Equations of motion", "Put together.", (), r"M \dot{v} + V + G = \tau"),
+    ]

@@ -1,0 +1,163 @@
+"""Constraints on velocities, ``A(q, t) v = b(q, t)``: rolling, knife edges, closed loops, or anything a user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import asarray, product
+from dalembert.algebra.vectors import cross
+from dalembert.compiler.derivatives import forward
+from dalembert.compiler.evaluate import evaluate, inline
+from dalembert.compiler.trace import program_of
+from dalembert.formulations.assembly import velocity_map
+from dalembert.formulations.scope import Scope
+from dalembert.formulations.system import System
+
+Pfaffian = Callable[[System], Any]
+"""Makes expressions that are linear in the velocities and must vanish."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoSlip:
+    """The point of a body that is at the origin of a frame has no velocity in some directions.
+
+    With a frame of the same body and one direction it is a knife edge or skate; with all directions, and a frame that
+    follows the point of contact, it is rolling.
+
+    Args:
+        body: the body (or frame on it) that does not slip.
+        at: the frame whose origin is the place of contact; by default that of the body itself.
+        directions: directions, components in the axes of ``axes``.
+        axes: frame in whose axes the directions are given; by default ``at``.
+    """
+
+    body: str
+    at: str = ""
+    directions: Sequence[Sequence[Any]] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    axes: str = ""
+
+    def __call__(self, system: System) -> list[Any]:
+        place, contact = system.place(self.body), system.place(self.at or self.body)
+        axes = system.place(self.axes or self.at or self.body)
+        velocity = product(place.Jv, system.v)
+        if self.at:
+            turning = product(place.Jw, system.v)
+            velocity = velocity + cross(turning, contact.position - place.position)
+        local = product(axes.rotation.T, velocity)
+        return [product(asarray(system.scope.read(d))[None], local)[0] for d in self.directions]
+
+    def __str__(self) -> str:
+        where = f" at {self.at}" if self.at else ""
+        return f"{self.body} does not slip{where} along {', '.join(str(tuple(d)) for d in self.directions)}"
+
+
+def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """A, b and a name for each row: loop closures differentiated, then what the user demands.
+
+    Args:
+        system: the system.
+        items: each a SymPy expression, linear in the velocities, that vanishes; or a callable that makes such
+            expressions from the system.
+    """
+    n = system.n
+    rows, right, names = [np.zeros((0, n), dtype=object)], [np.zeros(0, dtype=object)], []
+    for name, phi in system.residuals:
+        rows.append(forward(phi, system.q, velocity_map(system)))
+        drift = system.rate(phi, [0] * len(system.q)) if system.time is not None else np.zeros(len(phi), dtype=object)
+        right.append(-drift)
+        names += [name] * len(phi)
+    for item in items:
+        expressions = item(system) if callable(item) else [item]
+        values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)
+        A, rest = linear_in_velocities(system, values)
+        rows.append(A)
+        right.append(-rest)
+        names += [str(item)] * len(values)
+    return np.concatenate(rows), np.concatenate(right), names
+
+
+def linear_in_velocities(system: System, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Y and y of expressions Y(q, t) v + y(q, t).
+
+    Args:
+        system: the system; its velocities must be inputs.
+        values: the expressions.
+    """
+    return forward(values, system.v), with_inputs(system.scope, values, {"v": [0] * system.n})
+
+
+def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:
+    """Expressions with others in the place of whole inputs.
+
+    Args:
+        scope: the symbols.
+        values: array of expressions.
+        replacements: by input, what takes its place.
+    """
+    graph = scope.graph
+    program = program_of(graph, {"values": values}, "values")
+    arguments = {}
+    for number, port in enumerate(graph.inputs):
+        array = np.empty(port.shape, dtype=object)
+        for k in range(port.size):
+            array.flat[k] = graph.node("input", (number, k))
+        arguments[port.name] = array
+    arguments |= {name: np.array(list(value), dtype=object) for name, value in replacements.items()}
+    return inline(program, arguments)["values"]
+
+
+def sampled(system: System, values: np.ndarray, states: int = 3, on_constraints: bool = True) -> np.ndarray:
+    """Numbers at some typical states, (states, *shape); closed loops are closed if that is possible.
+
+    Args:
+        system: the system.
+        values: array of expressions in q, t and parameters.
+        states: how many.
+        on_constraints: move the sampled positions onto the loop closures.
+    """
+    program = program_of(system.scope.graph, {"values": values}, "values")
+    rng = np.random.default_rng(1)
+    results = []
+    for _ in range(states):
+        inputs = _typical(system, rng)
+        if on_constraints and system.residuals:
+            _close(system, inputs, rng)
+        results.append(evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"])
+    return np.array(results)
+
+
+def _typical(system: System, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    inputs = {}
+    for port in system.scope.graph.inputs:
+        positive = port.name in system.scope.parameters
+        inputs[port.name] = rng.uniform(0.7, 1.3, port.shape) if positive else rng.normal(size=port.shape)
+    _normalise(system, inputs["q"])
+    return inputs
+
+
+def _normalise(system: System, q: np.ndarray) -> None:
+    for first, _ in system.quaternions:
+        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
+
+
+def _close(system: System, inputs: dict[str, np.ndarray], rng: np.random.Generator) -> None:
+    """Newton's method on the closures, from several starts; the last one stays if none arrives."""
+    phi = np.concatenate([entries for _, entries in system.residuals])
+    outputs = {"phi": phi, "slope": forward(phi, system.q)}
+    program = program_of(system.scope.graph, outputs, "closure")
+    start = inputs["q"].copy()
+    for _ in range(8):
+        inputs["q"] = start.copy()
+        for _ in range(40):
+            result = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})
+            step = np.linalg.lstsq(result["slope"], result["phi"], rcond=1e-8)[0]
+            inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-12))
+            _normalise(system, inputs["q"])
+            if np.abs(result["phi"]).max() < 1e-11:
+                return
+        start = rng.normal(size=start.shape)
+        _normalise(system, start)

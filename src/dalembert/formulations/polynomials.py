@@ -1,0 +1,219 @@
+"""Exact polynomials in symbols, sines and cosines: the arithmetic behind closed forms.
+
+A polynomial is a dict from monomials to rational coefficients. A monomial is one integer: the exponent of generator
+k stands in its k-th byte, so that multiplying monomials is adding integers. Each *angle* has two generators, its sine
+and its cosine; squares of sines are replaced by 1 - cos^2 as they arise, so equal functions are equal dicts. Angles are
+integer combinations of *atoms* (coordinates or products of symbols).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+Coefficient = Fraction | int
+Polynomial = dict[int, Coefficient]
+Angle = tuple[tuple[int, int], ...]
+"""((atom, multiple), ...) sorted by atom, no zero multiples, the first multiple positive."""
+
+ONE: Polynomial = {0: 1}
+BYTE, BITS = 0xFF, 8
+
+
+class Swell(Exception):
+    """The expression is too large to be written out."""
+
+
+class Algebra:
+    """Generators with their relations, and arithmetic within a budget of elementary steps.
+
+    Args:
+        budget: number of term operations after which ``Swell`` is raised.
+    """
+
+    def __init__(self, budget: int = 2_000_000):
+        self.left = budget
+        self.generators: list[Any] = []  # what each generator stands for: ("symbol", x), ("sin", angle), ...
+        self._index: dict[Hashable, int] = {}
+        self._squares: dict[int, Polynomial] = {}  # generator -> its square, for sines and square roots
+        self._square_mask = 0
+        self.trig_mask = 0
+        self.angles: dict[Angle, tuple[int, int]] = {}  # angle -> (sine, cosine) generators
+
+    # ---------------------------------------------------------------------------------------------------- generators
+
+    def generator(self, key: Hashable) -> int:
+        """Index of the generator that stands for ``key``, made if it is new."""
+        if key not in self._index:
+            self._index[key] = len(self.generators)
+            self.generators.append(key)
+        return self._index[key]
+
+    def symbol(self, key: Hashable) -> Polynomial:
+        """The polynomial of one generator."""
+        return {1 << BITS * self.generator(key): 1}
+
+    def root(self, key: Hashable, square: Polynomial) -> Polynomial:
+        """A generator whose square is a known polynomial."""
+        k = self.generator(key)
+        self._squares[k] = square
+        self._square_mask |= (BYTE - 1) << BITS * k
+        return {1 << BITS * k: 1}
+
+    def sine_cosine(self, angle: Angle) -> tuple[int, int]:
+        """Generators of sine and cosine of a (non-empty, normalised) angle."""
+        if angle not in self.angles:
+            s, c = self.generator(("sin", angle)), self.generator(("cos", angle))
+            self.angles[angle] = (s, c)
+            self._squares[s] = {0: 1, 2 << BITS * c: -1}
+            self._square_mask |= (BYTE - 1) << BITS * s
+            self.trig_mask |= (BYTE << BITS * s) | (BYTE << BITS * c)
+        return self.angles[angle]
+
+    # ---------------------------------------------------------------------------------------------------- arithmetic
+
+    def spend(self, steps: int) -> None:
+        """Take steps from the budget."""
+        self.left -= steps
+        if self.left < 0:
+            raise Swell
+
+    def add(self, p: Polynomial, r: Polynomial, factor: Coefficient = 1) -> Polynomial:
+        """p + factor r"""
+        self.spend(len(r) + 1)
+        total = dict(p)
+        for mono, c in r.items():
+            c = total.get(mono, 0) + factor * c
+            if c:
+                total[mono] = c
+            else:
+                total.pop(mono, None)
+        return total
+
+    def multiply(self, p: Polynomial, r: Polynomial) -> Polynomial:
+        """p r, reduced by all relations."""
+        if r == ONE:
+            return p
+        if p == ONE:
+            return r
+        self.spend(len(p) * len(r) + 1)
+        total: Polynomial = {}
+        for a, x in p.items():
+            for b, y in r.items():
+                total[a + b] = total.get(a + b, 0) + x * y
+        high = self._high_bits()
+        if any(mono & high for mono in total):  # exponents stay below 128, so that a sum never leaves its byte
+            raise Swell
+        return self.reduce(total)
+
+    def _high_bits(self) -> int:
+        return ((1 << BITS * len(self.generators)) - 1) // BYTE * 0x80
+
+    def scale(self, p: Polynomial, factor: Coefficient) -> Polynomial:
+        """factor p"""
+        return {mono: factor * c for mono, c in p.items()} if factor else {}
+
+    def power(self, p: Polynomial, exponent: int) -> Polynomial:
+        """p to a natural power."""
+        result = ONE
+        for _ in range(exponent):
+            result = self.multiply(result, p)
+        return result
+
+    def reduce(self, p: Polynomial) -> Polynomial:
+        """The canonical form: no square of a generator whose square is known, no zero coefficient."""
+        mask = self._square_mask
+        waiting = {mono: c for mono, c in p.items() if mono & mask and c}
+        if not waiting:
+            return {mono: c for mono, c in p.items() if c}
+        done = {mono: c for mono, c in p.items() if not mono & mask and c}
+        while waiting:
+            self.spend(1)
+            mono, c = waiting.popitem()
+            k = ((mono & mask).bit_length() - 1) // BITS
+            for square, y in self._squares[k].items():
+                new = mono - (2 << BITS * k) + square
+                target = waiting if new & mask else done
+                target[new] = target.get(new, 0) + c * y
+                if not target[new]:
+                    del target[new]
+        return done
+
+    def exponents(self, mono: int) -> list[tuple[int, int]]:
+        """(generator, exponent) pairs of a monomial."""
+        pairs, k = [], 0
+        while mono:
+            if e := mono & BYTE:
+                pairs.append((k, e))
+            mono >>= BITS
+            k += 1
+        return pairs
+
+    # ------------------------------------------------------------------------------------------------------- angles
+
+    def trigonometric(self, angle: dict[int, int]) -> tuple[Polynomial, Polynomial]:
+        """Sine and cosine of a combination {atom: multiple}, written in sines and cosines of the atoms."""
+        sine: Polynomial = {}
+        cosine: Polynomial = ONE
+        for atom, multiple in sorted(angle.items()):
+            s, c = self.sine_cosine(((atom, 1),))
+            unit_s: Polynomial = {1 << BITS * s: 1 if multiple > 0 else -1}
+            unit_c: Polynomial = {1 << BITS * c: 1}
+            for _ in range(abs(multiple)):
+                sine, cosine = (
+                    self.add(self.multiply(sine, unit_c), self.multiply(cosine, unit_s)),
+                    self.add(self.multiply(cosine, unit_c), self.multiply(sine, unit_s), -1),
+                )
+        return sine, cosine
+
+    def substituted(self, p: Polynomial, values: dict[int, Polynomial]) -> Polynomial:
+        """p with polynomials in the place of some generators."""
+        total: Polynomial = {}
+        for mono, c in p.items():
+            term: Polynomial = {0: c}
+            for k, e in self.exponents(mono):
+                term = self.multiply(term, self.power(values.get(k, {1 << BITS * k: 1}), e))
+            total = self.add(total, term)
+        return total
+
+
+def normal(angle: dict[int, int]) -> tuple[Angle, int]:
+    """An angle with positive first multiple, and the sign that was taken out."""
+    pairs = tuple(sorted((atom, k) for atom, k in angle.items() if k))
+    if pairs and pairs[0][1] < 0:
+        return tuple((atom, -k) for atom, k in pairs), -1
+    return pairs, 1
+
+
+def content(p: Polynomial) -> tuple[Coefficient, int]:
+    """Greatest common rational factor (with the sign of the leading term) and common monomial."""
+    numerators, denominators, common = 0, 1, None
+    for mono, c in p.items():
+        c = Fraction(c)
+        numerators = gcd(numerators, c.numerator)
+        denominators = denominators * c.denominator // gcd(denominators, c.denominator)
+        common = mono if common is None else common_monomial(common, mono)
+    factor = Fraction(numerators, denominators)
+    if p[max(p)] < 0:
+        factor = -factor
+    return (int(factor) if factor.denominator == 1 else factor), common or 0
+
+
+def common_monomial(a: int, b: int) -> int:
+    """Greatest common divisor of two monomials."""
+    result, shift = 0, 0
+    while a and b:
+        result |= min(a & BYTE, b & BYTE) << shift
+        a, b, shift = a >> BITS, b >> BITS, shift + BITS
+    return result
+
+
+def divided(p: Polynomial, factor: Coefficient, mono: int) -> Polynomial:
+    """p without a common factor and monomial."""
+    return {m - mono: _whole(Fraction(c) / factor) for m, c in p.items()}
+
+
+def _whole(c: Fraction) -> Coefficient:
+    return c.numerator if c.denominator == 1 else c

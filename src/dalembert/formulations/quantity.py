@@ -1,0 +1,207 @@
+"""A scalar, vector or matrix of a derivation: one set of expressions, many ways to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.cost import Cost, cost
+from dalembert.compiler.evaluate import evaluate
+from dalembert.compiler.program import Program
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations.scope import Scope
+
+LARGEST_WRITTEN_OUT = 20_000
+"""Operations of an expression that is still written out without simplification."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """Expressions of one derivation, as closed form, as named intermediates, as LaTeX, as numbers.
+
+    Args:
+        scope: the symbols of the derivation.
+        name: what it is, an identifier such as ``mass_matrix``.
+        symbol: what it is called in LaTeX, such as ``M``.
+        values: array of traced scalars and numbers; a 0-dimensional array is a scalar.
+    """
+
+    scope: Scope
+    name: str
+    symbol: str
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        array = np.array(self.values, dtype=object)
+        array.setflags(write=False)
+        object.__setattr__(self, "values", array)
+
+    # ------------------------------------------------------------------------------------------------- as an array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array; ``()`` for a scalar."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Quantity:
+        index = ", ".join(str(k) for k in (place if isinstance(place, tuple) else (place,)))
+        return Quantity(self.scope, self.name, f"{self.symbol}[{index}]", self.values[place])
+
+    def __iter__(self) -> Iterator[Quantity]:
+        return (self[k] for k in range(len(self)))
+
+    @cached_property
+    def program(self) -> Program:
+        """The program that computes it, with exactly the inputs it needs."""
+        return self.scope.program({self.name: self.values}, self.name)
+
+    @property
+    def cost(self) -> Cost:
+        """Operations to evaluate it."""
+        return cost(self.program)
+
+    # ---------------------------------------------------------------------------------------------- as mathematics
+
+    def sympy(self, simplify: bool = True) -> Any:
+        """A SymPy expression, column matrix, matrix, or (with more dimensions) array.
+
+        What would swell beyond all bounds raises :class:`~dalembert.errors.UnsupportedError`; large results are read
+        with :meth:`intermediates`.
+
+        Args:
+            simplify: bring it to textbook shape; work is bounded, and what is too large for it is left as it stands.
+        """
+        return self._closed if simplify else self._written_out
+
+    @property
+    def is_simplified(self) -> bool:
+        """True if :meth:`sympy` succeeds in bringing it to textbook shape."""
+        return self._rows is not None
+
+    @cached_property
+    def _rows(self) -> list[Any] | None:
+        from dalembert.formulations.closed_form import closed_forms
+        from dalembert.formulations.polynomials import Swell
+
+        try:
+            symbols = self.scope.symbols
+            return closed_forms(self.program, symbols, [*symbols.get("v", ()), *symbols.get("u", ())])[0]
+        except Swell:
+            return None
+
+    @cached_property
+    def _closed(self) -> Any:
+        return self._written_out if self._rows is None else _shaped(self._rows, self.shape)
+
+    @cached_property
+    def _written_out(self) -> Any:
+        from dalembert.compiler.printers.sympy import to_sympy
+
+        if (size := written_out_size(self.program)) > LARGEST_WRITTEN_OUT:
+            raise UnsupportedError(
+                f"{self.name} written out would have {float(size):.3g} operations, computed it has "
+                f"{self.cost.operations}; read it with .intermediates(), or substitute() numbers for symbols"
+            )
+        return to_sympy(self.program, self.scope.symbols)[self.name]
+
+    def intermediates(self) -> tuple[list[tuple[Any, Any]], Any]:
+        """A list of definitions (symbol, expression in inputs and earlier symbols), and the result in terms of them.
+
+        Works at any size: this is the program, read as mathematics.
+        """
+        from dalembert.compiler.printers.sympy import to_sympy_steps
+
+        definitions, outputs = to_sympy_steps(self.program, self.scope.symbols)
+        return definitions, outputs[self.name]
+
+    def latex(self, form: str = "auto") -> str:
+        """LaTeX of the value, without the symbol.
+
+        Args:
+            form: ``"closed"``, ``"intermediates"`` (an ``aligned`` list of definitions, the result last), or
+                ``"auto"``: closed if it can be brought to textbook shape.
+        """
+        import sympy
+
+        if form not in ("auto", "closed", "intermediates"):
+            raise ArgumentError(f"form = {form!r}; choose 'auto', 'closed' or 'intermediates'")
+        if form == "closed" or (form == "auto" and self.is_simplified):
+            return sympy.latex(self.sympy())
+        definitions, result = self.intermediates()
+        lines = [rf"{sympy.latex(symbol)} &= {sympy.latex(value)}" for symbol, value in definitions]
+        lines.append(rf"{self.symbol} &= {sympy.latex(result)}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.symbol} = {self.latex()}$"
+
+    def __str__(self) -> str:
+        if not self.is_simplified:
+            return f"{self.name} {list(self.shape)}: {self.cost.operations} operations"
+        if self.shape == ():
+            return f"{self.name} = {self.sympy()}"
+        entries = zip(np.ndindex(self.shape), self._rows or ())
+        lines = [f"  [{', '.join(str(k + 1) for k in place)}]  {entry}" for place, entry in entries if entry != 0]
+        return "\n".join([f"{self.name} {list(self.shape)}", *(lines or ["  zero"])])
+
+    def __repr__(self) -> str:
+        return f"<Quantity {self.name} {list(self.shape)}, {self.cost.operations} operations>"
+
+    # -------------------------------------------------------------------------------------------------- as numbers
+
+    def evaluate(self, inputs: Mapping[str, Any]) -> np.ndarray:
+        """Numbers for given inputs, any batch shape.
+
+        Args:
+            inputs: arrays by input (``q``, ``v``, ...), parameters by symbol or name; what is not needed is ignored.
+        """
+        named = named_inputs(self.scope, inputs)
+        missing = [port.name for port in self.program.inputs if port.name not in named]
+        if missing:
+            raise ArgumentError(f"{self.name} needs {', '.join(missing)}; given are {', '.join(named) or 'none'}")
+        return evaluate(self.program, {port.name: named[port.name] for port in self.program.inputs})[self.name]
+
+
+def named_inputs(scope: Scope, inputs: Mapping[Any, Any]) -> dict[str, Any]:
+    """Inputs by the names of their ports, parameters addressed by SymPy symbol or by its name.
+
+    Args:
+        scope: the symbols of the derivation.
+        inputs: by port name, symbol, or name of a symbol.
+    """
+    ports = {**{name: name for name in scope.names}, **{str(scope.names[p][0]): p for p in scope.parameters}}
+    named = {}
+    for key, value in inputs.items():
+        if str(key) not in ports:
+            raise ArgumentError(f"there is no input {str(key)!r}; there are {', '.join(ports)}")
+        named[ports[str(key)]] = value
+    return named
+
+
+def written_out_size(program: Program) -> int:
+    """Operations of all results when nothing is shared.
+
+    Args:
+        program: any program.
+    """
+    sizes: list[int] = []
+    for op, args, _ in program.nodes:
+        sizes.append(0 if op in ("const", "input") else 1 + sum(sizes[a] for a in args))
+    return sum(sizes[k] for row in program.results for k in row)
+
+
+def _shaped(rows: list[Any], shape: tuple[int, ...]) -> Any:
+    import sympy
+
+    if shape == ():
+        return rows[0]
+    if len(shape) <= 2:
+        return sympy.Matrix(*(*shape, 1)[:2], rows)
+    return sympy.ImmutableDenseNDimArray(rows, shape)

@@ -1,0 +1,151 @@
+"""The symbols of one derivation: inputs of an expression graph, and what they are called in mathematics.
+
+Everything is derived on the compiler's graph of hash-consed scalars. Positions ``q``, velocities ``v``, the symbols
+of the mechanism (masses, lengths, ...) and whatever else a derivation needs are inputs of that graph; a ``Scope``
+remembers the SymPy symbol of each, so that results can be shown as mathematics and users' expressions can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.compiler.graph import Expr, Graph
+from dalembert.compiler.program import Node, Program
+from dalembert.compiler.trace import program_of
+from dalembert.errors import ArgumentError
+from dalembert.formulations.names import distinct, identifier
+
+
+class Scope:
+    """A graph and the names of its inputs.
+
+    Attributes:
+        graph: where all expressions of the derivation live.
+        names: for each input its symbols, flat, as strings or SymPy symbols.
+        arrays: for each input its traced scalars.
+        parameters: names of the inputs that are symbols of the mechanism.
+    """
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.names: dict[str, tuple[Any, ...]] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        self.parameters: list[str] = []
+        self._known: dict[Any, Expr] = {}
+
+    def input(self, port: str, names: Iterable[Any]) -> np.ndarray:
+        """Declare a vector of inputs and return its traced scalars.
+
+        Args:
+            port: name of the input array.
+            names: a name or SymPy symbol for each element; names already in use get an underscore.
+        """
+        wanted = list(names)
+        fresh = iter(distinct([x for x in wanted if isinstance(x, str)], self._taken()))
+        symbols = tuple(next(fresh) if isinstance(x, str) else x for x in wanted)
+        self.names[port] = symbols
+        self.arrays[port] = np.asarray(self.graph.input(port, (len(symbols),)), dtype=object)
+        self._known.clear()
+        return self.arrays[port]
+
+    def parameter(self, symbol: Any) -> Expr:
+        """Declare a SymPy symbol as a scalar input and return its traced scalar.
+
+        Args:
+            symbol: the symbol; asked for twice, it is the same input.
+        """
+        for port in self.parameters:
+            if self.names[port][0] == symbol:
+                return self.arrays[port][0]
+        (port,) = distinct([identifier(str(symbol))], self.names)
+        self.names[port] = (symbol,)
+        self.arrays[port] = np.array([self.graph.input(port)], dtype=object)
+        self.parameters.append(port)
+        self._known.clear()
+        return self.arrays[port][0]
+
+    def _taken(self) -> set[str]:
+        return {str(symbol) for symbols in self.names.values() for symbol in symbols}
+
+    @property
+    def symbols(self) -> dict[str, list[Any]]:
+        """SymPy symbols of every input, flat."""
+        import sympy
+
+        return {
+            port: [sympy.Symbol(x) if isinstance(x, str) else x for x in symbols]
+            for port, symbols in self.names.items()
+        }
+
+    def known(self) -> dict[Any, Expr]:
+        """The traced scalar of every symbol."""
+        if not self._known:
+            for port, symbols in self.symbols.items():
+                self._known.update(zip(symbols, self.arrays[port].flat))
+        return self._known
+
+    def read(self, value: Any, *, new_parameters: bool = True) -> np.ndarray:
+        """Numbers, SymPy expressions and traced scalars as an array of numbers and traced scalars.
+
+        Args:
+            value: a scalar or (nested) array of them.
+            new_parameters: symbols that are not known yet become parameters; otherwise they are refused.
+        """
+        array = np.array(value.tolist() if hasattr(value, "tolist") else value, dtype=object)
+        if not any(scalar.is_sympy(x) for x in array.flat):
+            return array
+        return self._from_sympy(array, new_parameters)
+
+    def _from_sympy(self, array: np.ndarray, new_parameters: bool) -> np.ndarray:
+        from dalembert.compiler.printers.sympy import from_sympy
+
+        known = self.known()
+        unknown: set[Any] = set()
+        for x in array.flat:
+            if scalar.is_sympy(x):
+                unknown |= {s for s in x.free_symbols if s not in known}
+        if unknown and not new_parameters:
+            names = ", ".join(sorted(map(str, unknown)))
+            raise ArgumentError(f"unknown symbols {names}; known are {', '.join(map(str, known))}")
+        for symbol in sorted(unknown, key=str):
+            self.parameter(symbol)
+        known = self.known()
+        result = np.empty(array.shape, dtype=object)
+        for place, x in np.ndenumerate(array):
+            if not scalar.is_sympy(x):
+                result[place] = x
+            elif not x.free_symbols and x.is_number:
+                result[place] = float(x)
+            else:
+                result[place] = from_sympy(x, known)
+        return result
+
+    def program(self, outputs: Mapping[str, Any], name: str) -> Program:
+        """The program of some results, with exactly the inputs they need.
+
+        Args:
+            outputs: name -> array of traced scalars and numbers.
+            name: of the program.
+        """
+        return without_unused_inputs(program_of(self.graph, outputs, name))
+
+
+def without_unused_inputs(program: Program, keep: Sequence[str] = ()) -> Program:
+    """The same program without the inputs of which it uses no element.
+
+    Args:
+        program: any program.
+        keep: names of inputs that stay in any case.
+    """
+    needed = {node.args[0] for node in program.nodes if node.op == "input"}
+    used = [k for k, port in enumerate(program.inputs) if k in needed or port.name in keep]
+    place = {port: k for k, port in enumerate(used)}
+    nodes = tuple(
+        Node("input", (place[node.args[0]], node.args[1])) if node.op == "input" else node for node in program.nodes
+    )
+    inputs = tuple(program.inputs[port] for port in used)
+    return Program(program.name, inputs, program.outputs, nodes, program.results, program.labels)

@@ -1,0 +1,163 @@
+"""The choice of quasi-velocities u and the map ``v = B u + d`` that respects all constraints (PARSA (5)-(11))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import product
+from dalembert.errors import ArgumentError
+from dalembert.formulations.assembly import quantity
+from dalembert.formulations.equations import Step
+from dalembert.formulations.linear import dependent_columns, independent_rows, inverse
+from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities, sampled
+from dalembert.formulations.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Speeds:
+    """Quasi-velocities and constraints.
+
+    Args:
+        u: the speeds, inputs.
+        A: constraint matrix, only independent rows.
+        b: right-hand side, A v = b.
+        B: n x m, A B = 0.
+        d: A d = b.
+        N: n x r, A N = 1; picks the multipliers.
+        why: the choice, in words.
+        definitions: the speeds in terms of the velocities.
+    """
+
+    u: np.ndarray
+    A: np.ndarray
+    b: np.ndarray
+    B: np.ndarray
+    d: np.ndarray
+    N: np.ndarray
+    why: str
+    definitions: np.ndarray
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """v = B u + d."""
+        return product(self.B, self.u) + self.d
+
+    def steps(self, system: System) -> list[Step]:
+        """The constraints and the choice, for reading.
+
+        Args:
+            system: the system.
+        """
+        steps = []
+        if len(self.A):
+            steps.append(
+                Step(
+                    "Constraints",
+                    "On velocities; positions constraints have been differentiated; PARSA (5).",
+                    (
+                        quantity(system, "constraint_matrix", "A", self.A),
+                        quantity(system, "constraint_rate", "b", self.b),
+                    ),
+                    "A v = b",
+                )
+            )
+        steps.append(
+            Step(
+                "Speeds",
+                self.why,
+                (
+                    quantity(system, "speeds", "u", self.definitions),
+                    quantity(system, "speed_map", "B", self.B),
+                    quantity(system, "speed_drift", "d", self.d),
+                ),
+                "v = B u + d, \\quad A B = 0, \\quad A d = b",
+            )
+        )
+        return steps
+
+
+def choose_speeds(
+    system: System, speeds: Sequence[Any] | None, pfaffian: Sequence[Any], independent: Sequence[str] | None
+) -> Speeds:
+    """Speeds as the user wants them, or an independent part of the velocities.
+
+    Args:
+        system: the system.
+        speeds: see :func:`dalembert.formulations.kane.kane`.
+        pfaffian: see there.
+        independent: see there.
+    """
+    A, b, names = constraint_rows(system, pfaffian)
+    n, why = system.n, []
+    if len(A):
+        kept = independent_rows(sampled(system, A))
+        left_out = [names[k] for k in range(len(A)) if k not in kept]
+        if left_out:
+            why.append(
+                f"{len(left_out)} of {len(A)} constraints follow from the others and are left out "
+                f"({', '.join(dict.fromkeys(left_out))})."
+            )
+        A, b = A[kept], b[kept]
+    count = n - len(A)
+    if speeds:
+        labels, Y, y = _wanted(system, speeds, count)
+        why.append("The speeds are chosen by the user.")
+    else:
+        labels, Y, y = _automatic(system, A, independent, count, why)
+    K = np.concatenate([Y, A])
+    inverted = inverse(K, sampled(system, K), "the matrix of speeds and constraints")
+    B, N = inverted[:, :count], inverted[:, count:]
+    d = product(N, b) - product(B, y) if len(A) else -product(B, y)
+    u = system.scope.input("u", labels)
+    definitions = product(Y, system.v) + y
+    return Speeds(u, A, b, B, d, N, " ".join(why), definitions)
+
+
+def _wanted(system: System, speeds: Sequence[Any], count: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    if len(speeds) != count:
+        raise ArgumentError(
+            f"{system.name!r} has {system.n} velocities and {system.n - count} independent constraints, so it needs "
+            f"{count} speeds; got {len(speeds)}"
+        )
+    pairs = [x if isinstance(x, tuple) else (f"u{k}", x) for k, x in enumerate(speeds, 1)]
+    values = np.array([system.scope.read(x)[()] for _, x in pairs], dtype=object)
+    Y, y = linear_in_velocities(system, values)
+    return [str(name) for name, _ in pairs], Y, y
+
+
+def _automatic(
+    system: System, A: np.ndarray, independent: Sequence[str] | None, count: int, why: list[str]
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    names = [str(name) for name in system.scope.names["v"]]
+    if independent is not None:
+        places = [_index(system, names, name) for name in independent]
+        if len(set(places)) != count:
+            raise ArgumentError(
+                f"{system.name!r} has {count} independent velocities under its constraints; got {list(independent)}"
+            )
+        why.append("The independent velocities are chosen by the user.")
+    elif len(A):
+        dependent, condition = dependent_columns(sampled(system, A), list(range(system.n)))
+        places = [k for k in range(system.n) if k not in dependent]
+        why.append(
+            f"The constraints are solved for {', '.join(names[k] for k in dependent)}: of the parts of A that are "
+            f"regular at typical states this one is well-conditioned (condition number up to {condition:.2g}) and "
+            f"keeps the first coordinates. Independent remain {', '.join(names[k] for k in places)}."
+        )
+    else:
+        places = list(range(system.n))
+    Y = np.zeros((count, system.n), dtype=object)
+    for row, k in enumerate(places):
+        Y[row, k] = 1
+    return [f"u{k}" for k in range(1, count + 1)], Y, np.zeros(count, dtype=object)
+
+
+def _index(system: System, names: list[str], name: str) -> int:
+    for k, joint in enumerate(system.velocity_names):
+        if str(name) in (names[k], joint):
+            return k
+    raise ArgumentError(f"{system.name!r} has no velocity {name!r}; it has {', '.join(names)}")

@@ -1,0 +1,91 @@
+"""Numbers, or other expressions, in the place of the symbols of finished equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.evaluate import inline
+from dalembert.errors import ArgumentError
+from dalembert.formulations.assembly import Lazy
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.scope import Scope
+
+PARTS = (
+    "mass_matrix", "coriolis", "gravity", "bias", "kinematics", "input_map", "passive", "external",
+    "constraint_matrix", "constraint_bias",
+)  # fmt: skip
+
+
+def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
+    """The same equations over a new scope, from which the substituted parameters are gone.
+
+    Args:
+        equations: any.
+        values: by symbol, or name of a symbol, a number or SymPy expression.
+    """
+    old = equations.scope
+    wanted = {str(key): value for key, value in values.items()}
+    known = {str(symbol) for symbols in old.names.values() for symbol in symbols}
+    if unknown := set(wanted) - known:
+        raise ArgumentError(
+            f"{equations.name!r} has no symbol {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}"
+        )
+    scope = Scope()
+    for port, symbols in old.names.items():
+        if port not in old.parameters:
+            scope.input(port, symbols)
+        elif str(symbols[0]) not in wanted:
+            scope.parameter(symbols[0])
+    arguments = {}
+    for port, symbols in old.names.items():
+        entries = [
+            scope.read(wanted[str(symbol)])[()] if str(symbol) in wanted else _own(scope, port, symbol, k)
+            for k, symbol in enumerate(symbols)
+        ]
+        arguments[port] = entries[0] if port in old.parameters else np.array(entries, dtype=object)
+
+    def moved(quantity: Quantity) -> Quantity:
+        needed = {port.name: arguments[port.name] for port in quantity.program.inputs}
+        lifted = {name: _lifted(scope, value) for name, value in needed.items()}
+        result = inline(quantity.program, lifted)[quantity.name] if needed else quantity.values
+        return Quantity(scope, quantity.name, quantity.symbol, _numbers(result))
+
+    def later(name: str) -> Callable[[], Quantity]:
+        return lambda: moved(equations.extras[name])
+
+    parts: dict[str, Any] = {name: getattr(equations, name) for name in PARTS}
+    parts = {name: None if part is None else moved(part) for name, part in parts.items()}
+    return replace(
+        equations,
+        scope=scope,
+        **parts,
+        extras=Lazy({name: later(name) for name in equations.extras}),
+        derivation=tuple(
+            replace(step, quantities=tuple(moved(q) for q in step.quantities)) for step in equations.derivation
+        ),
+    )
+
+
+def _own(scope: Scope, port: str, symbol: Any, k: int) -> Any:
+    return scope.arrays[port][k] if port in scope.arrays else scope.parameter(symbol)
+
+
+def _lifted(scope: Scope, value: Any) -> np.ndarray:
+    array = np.array(value, dtype=object)
+    result = np.empty(array.shape, dtype=object)
+    for place, x in np.ndenumerate(array):
+        result[place] = scope.graph.lift(x)
+    return result
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """Constants of the graph as plain numbers."""
+    result = np.empty(array.shape, dtype=object)
+    for place, x in np.ndenumerate(array):
+        result[place] = x.value if getattr(x, "is_constant", False) else x
+    return result

@@ -1,0 +1,219 @@
+"""What Lagrange, Kane and the Kronecker form need to know of a system: its bodies and how they move.
+
+For body i: mass, inertia about its centre of mass in body axes, rotation R_i (body to inertial components), position
+c_i of the centre of mass, and the Jacobians (PARSA (13)-(16))
+
+    w_i = Jw_i v   in body axes,        cdot_i = Jv_i v   in inertial axes,
+
+where v are velocities with ``qdot = Gamma(q) v``; for joints of one degree of freedom v is qdot itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import Array, Scalar, asarray, product
+from dalembert.algebra.vectors import dot
+from dalembert.compiler.derivatives import forward
+from dalembert.compiler.graph import Expr
+from dalembert.formulations.scope import Scope
+
+
+@dataclass(frozen=True, eq=False)
+class MovingBody:
+    """A rigid body in motion.
+
+    Args:
+        name: of the body.
+        mass: its mass.
+        inertia: 3 x 3 inertia about the centre of mass, body axes; None for a particle.
+        rotation: R, body to inertial components.
+        center: position of the centre of mass, inertial axes.
+        Jw: 3 x n, angular velocity in body axes per velocity.
+        Jv: 3 x n, velocity of the centre of mass in inertial axes per velocity.
+    """
+
+    name: str
+    mass: Scalar
+    inertia: Array | None
+    rotation: Array
+    center: Array
+    Jw: Array
+    Jv: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Pose and Jacobians of a frame.
+
+    Args:
+        rotation: frame to inertial components.
+        position: of the frame's origin.
+        Jw: 3 x n, angular velocity of the body that carries it, *inertial* axes.
+        Jv: 3 x n, velocity of the origin, inertial axes.
+    """
+
+    rotation: Array
+    position: Array
+    Jw: Array
+    Jv: Array
+
+
+@dataclass(eq=False)
+class System:
+    """Bodies, coordinates and loads of one derivation.
+
+    Args:
+        name: for display.
+        scope: the symbols.
+        q: position coordinates.
+        v: velocities, the input ``v`` of the scope.
+        qdot: rates of the coordinates as a function of q and v.
+        bodies: the bodies that have mass.
+        gravity: acceleration of free fall, inertial axes.
+        place: pose and Jacobians of a named frame.
+        velocity_names: joint coordinate that each velocity belongs to, for actuation by name.
+        time: the input for time, if something depends on it explicitly.
+        passive: for each passive force its name and generalised forces.
+        quaternions: index in q and v of the first entry of each quaternion with its angular velocity.
+        residuals: positions of the loop closures, zero when they are closed, by name.
+    """
+
+    name: str
+    scope: Scope
+    q: np.ndarray
+    v: np.ndarray
+    qdot: np.ndarray
+    bodies: list[MovingBody]
+    gravity: Array
+    place: Callable[[str], Place]
+    velocity_names: Sequence[str]
+    time: Expr | None = None
+    passive: list[tuple[str, Array]] = field(default_factory=list)
+    quaternions: list[tuple[int, int]] = field(default_factory=list)
+    residuals: list[tuple[str, Array]] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Number of velocities."""
+        return len(self.v)
+
+    def rate(self, values: Any, qdot: Any = None) -> np.ndarray:
+        """Time derivative of functions of q (and t), velocities held constant.
+
+        Args:
+            values: array of expressions.
+            qdot: rates of the coordinates; by default those of the system.
+        """
+        rates = list(self.qdot if qdot is None else qdot)
+        variables = list(self.q)
+        if self.time is not None:
+            variables, rates = [*variables, self.time], [*rates, 1]
+        return forward(values, variables, rates)
+
+
+def gram(terms: Sequence[tuple[Scalar, Array]], n: int) -> np.ndarray:
+    """Sum over k of ``m_k J_k^T J_k`` as an n x n symmetric array.
+
+    Columns that several bodies share - a cart carries all its pendulums - are recognised (equal expressions are the
+    same object) and their masses added first, so that chains cost n^2 operations instead of n^3.
+
+    Args:
+        terms: mass and Jacobian (rows x n) of each body.
+        n: number of columns.
+    """
+    matrix = np.zeros((n, n), dtype=object)
+    columns = [[tuple(J[:, j].tolist()) for j in range(n)] for _, J in terms]
+    empty = [[all(_is_nothing(x) for x in column) for column in row] for row in columns]
+    for j in range(n):
+        for i in range(j + 1):
+            groups: dict[tuple, Scalar] = {}
+            for k in reversed(range(len(terms))):
+                if not (empty[k][i] or empty[k][j]):
+                    key = (columns[k][i], columns[k][j])
+                    mass = terms[k][0]
+                    groups[key] = mass if key not in groups else groups[key] + mass
+            total: Scalar = 0
+            for (left, right), mass in groups.items():
+                total = total + _dot(left, [mass * x for x in right])
+            matrix[i, j] = matrix[j, i] = total
+    return matrix
+
+
+def projected(terms: Sequence[tuple[Array, Array]], n: int) -> np.ndarray:
+    """Sum over k of ``J_k^T f_k``; what is projected on a shared column is added first.
+
+    Args:
+        terms: Jacobian (rows x n) and vector of each body.
+        n: number of columns.
+    """
+    result = np.zeros(n, dtype=object)
+    for i in range(n):
+        groups: dict[tuple, Array] = {}
+        for J, f in reversed(terms):
+            key = tuple(J[:, i].tolist())
+            if not all(_is_nothing(x) for x in key):
+                groups[key] = f if key not in groups else groups[key] + f
+        total: Scalar = 0
+        for column, force in groups.items():
+            total = total + _dot(column, force)
+        result[i] = total
+    return result
+
+
+def _dot(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for x, y in zip(a, b):
+        if not (_is_nothing(x) or _is_nothing(y)):
+            total = total + x * y
+    return total
+
+
+def _is_nothing(x: Scalar) -> bool:
+    return x.is_zero if isinstance(x, Expr) else x == 0
+
+
+def mass_matrix(system: System) -> np.ndarray:
+    """M = sum of m Jv^T Jv + Jw^T I Jw (PARSA (35), KHATIB, NGUYEN (95)).
+
+    Args:
+        system: the system.
+    """
+    n = system.n
+    M = gram([(body.mass, body.Jv) for body in system.bodies], n)
+    for body in system.bodies:
+        if body.inertia is None:
+            continue
+        momentum = product(body.inertia, body.Jw)
+        for j in range(n):
+            for i in range(j + 1):
+                term = _dot(body.Jw[:, i], momentum[:, j])
+                if not _is_nothing(term):
+                    M[i, j] = M[i, j] + term
+                    M[j, i] = M[i, j]
+    return M
+
+
+def gravity_forces(system: System) -> np.ndarray:
+    """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)).
+
+    Args:
+        system: the system.
+    """
+    return projected([(body.Jv, -(body.mass * system.gravity)) for body in system.bodies], system.n)
+
+
+def potential_energy(system: System) -> Scalar:
+    """U = - sum of m c.g (PARSA (26)).
+
+    Args:
+        system: the system.
+    """
+    total: Scalar = 0
+    for body in system.bodies:
+        total = total - body.mass * dot(asarray(system.gravity), body.center)
+    return total

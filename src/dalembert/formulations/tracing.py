@@ -1,0 +1,168 @@
+"""A mechanism with all its symbols turned into inputs of an expression graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.attitude import Quaternion
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ArgumentError
+from dalembert.formulations.names import coordinate_names
+from dalembert.formulations.scope import Scope
+from dalembert.model import Inertia, Mechanism
+from dalembert.model.tree import Link, Moments, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class TracedMechanism:
+    """A mechanism as traced scalars.
+
+    Args:
+        mechanism: the original.
+        scope: symbols: inputs ``q``, ``v`` and one for every symbol of the mechanism.
+        tree: its links with traced scalars for symbols.
+        matter: for every link the mass distribution of all bodies it carries, in link axes.
+        names: for every link the names of the massive bodies it carries.
+    """
+
+    mechanism: Mechanism
+    scope: Scope
+    tree: Tree
+    matter: list[Inertia]
+    names: list[str]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Traced positions."""
+        return self.scope.arrays["q"]
+
+    @property
+    def v(self) -> np.ndarray:
+        """Traced velocities."""
+        return self.scope.arrays["v"]
+
+    def transform(self, pose: Transform) -> Transform:
+        """A pose of the mechanism as traced scalars."""
+        return Transform(_plain(self.scope.read(pose.rotation)), _plain(self.scope.read(pose.translation)))
+
+
+def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> TracedMechanism:
+    """Turn every symbol of a mechanism into an input of a new graph.
+
+    Args:
+        mechanism: the mechanism; numbers stay numbers.
+        coordinates: names of the position coordinates, one for each; by default names of joints or q1, q2, ...
+    """
+    q_names, v_names = coordinate_names(mechanism)
+    if coordinates is not None:
+        from dalembert.formulations.names import rate_name
+
+        if len(coordinates) != mechanism.nq:
+            raise ArgumentError(
+                f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
+            )
+        q_names = [str(name) for name in coordinates]
+        if mechanism.nq == mechanism.nv:
+            v_names = [rate_name(name) for name in q_names]
+    scope = Scope()
+    taken = {str(symbol) for symbol in mechanism.symbols}
+    scope.input("q", [_free(name, taken) for name in q_names])
+    scope.input("v", [_free(name, taken) for name in v_names])
+    for symbol in mechanism.symbols:
+        scope.parameter(symbol)
+
+    def read(value: Any) -> Any:
+        array = scope.read(value)
+        return array[()] if array.shape == () else _plain(array)
+
+    def link(old: Link) -> Link:
+        m = old.moments
+        return dataclasses.replace(
+            old,
+            axis=read(old.axis),
+            pitch=read(old.pitch),
+            placement=Transform(read(old.placement.rotation), read(old.placement.translation)),
+            gain=read(old.gain),
+            offset=read(old.offset),
+            moments=Moments(read(m.mass), read(m.first), read(m.second)),
+        )
+
+    old = mechanism.tree
+    carriers = {name: (k, Transform(read(at.rotation), read(at.translation))) for name, (k, at) in old.carriers.items()}
+    tree = Tree(tuple(link(x) for x in old.links), read(old.gravity), old.nq, old.nv, carriers)
+    matter, names = _matter(mechanism)
+    traced_matter = [_TracedInertia(read(x.mass), read(x.center), read(x.tensor)) for x in matter]
+    return TracedMechanism(mechanism, scope, tree, traced_matter, names)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class _TracedInertia:
+    """Mass, centre of mass and central inertia tensor as traced scalars."""
+
+    mass: Any
+    center: np.ndarray
+    tensor: np.ndarray
+
+    @property
+    def is_zero(self) -> bool:
+        """True if there is certainly nothing."""
+        return all(scalar.is_zero(x) for x in (self.mass, *self.tensor.flat))
+
+
+def _matter(mechanism: Mechanism) -> tuple[list[Inertia], list[str]]:
+    """For every link all that it carries; a single body keeps its own numbers and symbols."""
+    total: list[Inertia] = [Inertia() for _ in mechanism.tree.links]
+    names: list[list[str]] = [[] for _ in mechanism.tree.links]
+    identity = Transform.identity()
+    for body in mechanism.bodies:
+        carrier, at = mechanism.tree.carriers[body.name]
+        if carrier < 0 or body.inertia.is_zero:
+            continue
+        moved = body.inertia if at == identity else body.inertia.moved(at.rotation, at.translation)
+        total[carrier] = total[carrier] + moved
+        names[carrier].append(body.name)
+    return total, [" + ".join(x) for x in names]
+
+
+def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        v: velocities.
+    """
+    qdot: list[Any] = []
+    quaternions = []
+    for joint in mechanism.joints:
+        if not joint.nq:
+            continue
+        in_q, in_v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
+        speeds = list(v[in_v])
+        if joint.kind in ("spherical", "free"):
+            eta = q[in_q.stop - 4 : in_q.stop]
+            turn = scalar.product(Quaternion().Gamma(eta), scalar.asarray(speeds[-3:]))
+            qdot += [*speeds[:-3], *turn]
+            quaternions.append((in_q.stop - 4, in_v.stop - 3))
+        else:
+            qdot += speeds
+    return np.array(qdot, dtype=object), quaternions
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """A float array if all entries are numbers."""
+    if array.dtype == object and all(scalar.is_number(x) for x in array.flat):
+        return array.astype(float)
+    return array
