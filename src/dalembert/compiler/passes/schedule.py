@@ -1,11 +1,14 @@
 """Order operations so that few values are live at once, for these must be held in registers.
 
-Finding the best order is NP-hard; some are made and the best is taken:
+Finding the best order is NP-hard; some are made and the best is taken. They start from
 
 - the order as it is;
-- depth first from the results, the operand that needs more registers first (Sethi and Ullman, J. ACM 17, 1970);
-- from the last operation backwards, each time the one that adds least to the live values;
-- each of these with every operation that frees as many values as it makes moved forward as far as it goes.
+- depth first from the results, the operand that needs more registers first (Sethi and Ullman, J. ACM 17, 1970):
+  from the first result to the last, from the last to the first, and from the simplest to the deepest. Of a tree
+  of bodies this finishes one branch before the next.
+
+In each of these every operation that frees as many values as it makes is moved forward as far as it goes; in
+the best, before that, every operation that needs no more values than it makes is moved back as far as it goes.
 
 A product that a sum can absorb in a fused multiply-add stays next to it.
 """
@@ -18,19 +21,33 @@ from ..cost import fused_products
 from ..program import Program
 from .order import reorder
 
+Units = dict[int, tuple[int, ...]]
+"""What each operation needs; a sum and the product it absorbs are one."""
+
 
 def schedule(program: Program) -> Program:
     """The same operations in an order with few live values; bit for bit the same results."""
     fused = fused_products(program)
     units = _units(program, fused)
-    orders = [list(units), _depth_first(program, units), _backward(program, units)]
-    orders += [_eager(program, units, order) for order in orders]
-    held = _held(program, units)
-    best = min(orders, key=lambda order: _pressure(units, held, order))
-    return reorder(program, _with_products(best, fused))
+    held, users = _held(program, units), _users(units)
+    results = list(dict.fromkeys(k for row in program.results for k in row))
+    depth: dict[int, int] = {}
+    for k, needs in units.items():
+        depth[k] = 1 + max((depth[a] for a in needs), default=0)
+    registers = _registers(units, held)
+    starts = [list(units)]
+    for roots in (results, results[::-1], sorted(results, key=lambda k: depth[k])):
+        starts.append(_depth_first(units, registers, roots))
+    tried = [(_pressure(units, held, order), order) for order in starts]
+    eager = [_forward(units, held, users, order) for order in starts]
+    tried += [(_pressure(units, held, order), order) for order in eager]
+    promising = min(range(len(starts)), key=lambda i: tried[len(starts) + i][0])
+    order = _forward(units, held, users, _backward(units, held, users, starts[promising]))
+    tried.append((_pressure(units, held, order), order))
+    return reorder(program, _with_products(min(tried)[1], fused))
 
 
-def _pressure(units: dict[int, tuple[int, ...]], held: set[int], order: list[int]) -> tuple[int, int]:
+def _pressure(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
     """Most values live at once, and the sum of the lengths of their lives."""
     last: dict[int, int] = {}
     for time, k in enumerate(order):
@@ -48,10 +65,9 @@ def _pressure(units: dict[int, tuple[int, ...]], held: set[int], order: list[int
     return most, total
 
 
-def _units(program: Program, fused: dict[int, int]) -> dict[int, tuple[int, ...]]:
-    """What each operation needs; a sum and the product it absorbs are one."""
+def _units(program: Program, fused: dict[int, int]) -> Units:
     absorbed = set(fused.values())
-    units = {}
+    units: Units = {}
     for k, (op, args, _) in enumerate(program.nodes):
         if k not in absorbed:
             needs = [] if op == "input" else [a for a in args if a != fused.get(k)]
@@ -60,11 +76,11 @@ def _units(program: Program, fused: dict[int, int]) -> dict[int, tuple[int, ...]
     return units
 
 
-def _held(program: Program, units: dict[int, tuple[int, ...]]) -> set[int]:
+def _held(program: Program, units: Units) -> set[int]:
     return {k for k in units if program.nodes[k].op not in ("input", "const")}
 
 
-def _users(units: dict[int, tuple[int, ...]]) -> dict[int, list[int]]:
+def _users(units: Units) -> dict[int, list[int]]:
     users: dict[int, list[int]] = {k: [] for k in units}
     for k, needs in units.items():
         for a in needs:
@@ -76,16 +92,19 @@ def _with_products(order: list[int], fused: dict[int, int]) -> list[int]:
     return [k for unit in order for k in ((fused[unit], unit) if unit in fused else (unit,))]
 
 
-def _depth_first(program: Program, units: dict[int, tuple[int, ...]]) -> list[int]:
+def _registers(units: Units, held: set[int]) -> dict[int, int]:
+    """How many values must be held at once to compute each, if it were a tree."""
     registers: dict[int, int] = {}
     for k, needs in units.items():
         below = sorted((registers[a] for a in needs), reverse=True)
-        computed = program.nodes[k].op not in ("input", "const")
-        registers[k] = max([computed, *(r + i for i, r in enumerate(below))])
+        registers[k] = max([k in held, *(r + i for i, r in enumerate(below))])
+    return registers
+
+
+def _depth_first(units: Units, registers: dict[int, int], roots: list[int]) -> list[int]:
     order: list[int] = []
     done: set[int] = set()
-    stack = [k for row in reversed(program.results) for k in reversed(row)]
-    stack = list(dict.fromkeys(stack))
+    stack = roots[::-1]
     while stack:
         k = stack[-1]
         missing = [a for a in units[k] if a not in done]
@@ -100,49 +119,11 @@ def _depth_first(program: Program, units: dict[int, tuple[int, ...]]) -> list[in
     return order
 
 
-def _backward(program: Program, units: dict[int, tuple[int, ...]]) -> list[int]:
-    held, users = _held(program, units), _users(units)
-    waiting = {k: len(us) for k, us in users.items()}
-    live: set[int] = set()
-    growth = {k: sum(a in held for a in needs) for k, needs in units.items()}
-    clock = 0
-    heap: list[tuple[int, int, int]] = []
-
-    def offer(k: int) -> None:  # among equals the latest to become ready, which keeps to one branch of the graph
-        heapq.heappush(heap, (growth[k] - (k in live), -clock, -k))
-
-    for k in units:
-        if not waiting[k]:
-            offer(k)
-    order: list[int] = []
-    done: set[int] = set()
-    while heap:
-        price, _, k = heapq.heappop(heap)
-        k = -k
-        if k in done or price != growth[k] - (k in live):
-            continue
-        done.add(k)
-        order.append(k)
-        live.discard(k)
-        clock += 1
-        for a in units[k]:
-            if a in held and a not in live:
-                live.add(a)
-                for user in users[a]:
-                    growth[user] -= 1
-                    if user not in done and not waiting[user]:
-                        offer(user)
-            waiting[a] -= 1
-            if not waiting[a]:
-                offer(a)
-    return order[::-1]
-
-
-def _eager(program: Program, units: dict[int, tuple[int, ...]], order: list[int]) -> list[int]:
-    held, users = _held(program, units), _users(units)
+def _forward(units: Units, held: set[int], users: dict[int, list[int]], order: list[int]) -> list[int]:
+    """The same order, but whatever frees as many values as it makes comes as soon as it can."""
     position = {k: i for i, k in enumerate(order)}
-    missing = {k: len(needs) for k, needs in units.items()}
-    left = {k: len(us) for k, us in users.items()}
+    missing = {k: len(units[k]) for k in order}
+    left = {k: len(users[k]) for k in order}
     result: list[int] = []
     done: set[int] = set()
     heap: list[tuple[bool, int, int]] = []
@@ -171,3 +152,39 @@ def _eager(program: Program, units: dict[int, tuple[int, ...]], order: list[int]
             if not missing[user]:
                 offer(user)
     return result
+
+
+def _backward(units: Units, held: set[int], users: dict[int, list[int]], order: list[int]) -> list[int]:
+    """The same order, but whatever makes as many values as it needs comes as late as it can."""
+    position = {k: i for i, k in enumerate(order)}
+    waiting = {k: len(users[k]) for k in order}
+    growth = {k: sum(a in held for a in units[k]) for k in order}  # operands that nothing later needs
+    live: set[int] = set()
+    result: list[int] = []
+    done: set[int] = set()
+    heap: list[tuple[bool, int, int]] = []
+
+    def offer(k: int) -> None:
+        heapq.heappush(heap, (growth[k] > (k in live), -position[k], k))
+
+    for k in order:
+        if not waiting[k]:
+            offer(k)
+    while heap:
+        _, _, k = heapq.heappop(heap)
+        if k in done:
+            continue
+        done.add(k)
+        result.append(k)
+        live.discard(k)
+        for a in units[k]:
+            if a in held and a not in live:
+                live.add(a)
+                for user in users[a]:
+                    growth[user] -= 1
+                    if user not in done and not waiting[user]:
+                        offer(user)
+            waiting[a] -= 1
+            if not waiting[a]:
+                offer(a)
+    return result[::-1]
