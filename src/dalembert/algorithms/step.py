@@ -183,7 +183,7 @@ def _constant(R: Array) -> list[PlaneTurn | Matrix]:
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         if all(scalar.is_zero(x) for x in (R[k, i], R[k, j], R[i, k], R[j, k])) and R[k, k] == 1:
-            return [] if R[i, i] == 1 else [PlaneTurn(k, R[i, i], R[j, i])]
+            return [] if R[i, i] == 1 and scalar.is_zero(R[j, i]) else [PlaneTurn(k, R[i, i], R[j, i])]
     if scalar.is_zero(R[2, 0]) and not any(scalar.is_zero(R[i, j]) for i, j in ((0, 0), (1, 0), (2, 1), (2, 2))):
         return [PlaneTurn(2, R[0, 0], R[1, 0]), PlaneTurn(0, R[2, 2], R[2, 1])]  # Rz(gamma) Rx(alpha)
     return [Matrix(R)]

@@ -27,6 +27,10 @@ from dalembert.model.tree import Link, Moments, Tree
 TINY = 1e-12
 """Entries of unit vectors below this are rounding errors of exact zeros."""
 
+FAR = 20.0
+"""Origins are not moved further than this many times the largest distance between neighbouring joints: the common
+normal of two nearly parallel axes may be kilometres away, and moments about a point so far away have no digits left."""
+
 
 def is_numeric(tree: Tree) -> bool:
     """True if all geometry consists of plain numbers."""
@@ -47,10 +51,11 @@ def reframe(tree: Tree, distal: Collection[int] | None = None) -> Tree:
     """
     frames: list[Transform] = []  # new frame of each link in its old frame
     twists: list[float] = []  # by how much it was turned about x into the distal position
+    reach = FAR * max((float(np.linalg.norm(link.placement.translation)) for link in tree.links), default=0.0)
     for i, link in enumerate(tree.links):
         parent = frames[link.parent] if link.parent >= 0 else Transform.identity()
         to_distal = i in distal if distal is not None else not _is_first_rotation(tree, i)
-        frame, twist = _frame(tree, i, parent, to_distal)
+        frame, twist = _frame(tree, i, parent, to_distal, reach)
         frames.append(frame)
         twists.append(twist)
     links = []
@@ -69,7 +74,7 @@ def _is_first_rotation(tree: Tree, i: int) -> bool:
     return all(not tree.links[j].rotates for j in tree.ancestors[i][1:])
 
 
-def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool) -> tuple[Transform, float]:
+def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float) -> tuple[Transform, float]:
     link = tree.links[i]
     if link.kind == "prismatic":  # parallel to the parent's new frame, same relative origin
         return Transform(link.placement.rotation.T @ parent.rotation, np.zeros(3)), 0.0
@@ -78,7 +83,7 @@ def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool) -> tuple[Tran
     z = link.axis
     target = _next_axis(tree, i)
     if target is None:  # a tip: origin nearest to the parent's axis, x along the first moment
-        origin = _foot_towards_parent(tree, i)
+        origin = _foot_towards_parent(tree, i, reach)
         first = link.moments.first
         across = first - (first @ z) * z if first.dtype != object else np.zeros(3)
         x = _unit_or_any(across, z)
@@ -88,11 +93,13 @@ def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool) -> tuple[Tran
     if np.linalg.norm(normal) < TINY:  # parallel axes: x from one to the other, origin level with the next one
         level = (point @ z) * z
         x = _unit_or_any(point - level, z)
-        return Transform(_triad(x, z), level if link.kind != "helical" else np.zeros(3)), 0.0
+        return Transform(_triad(x, z), level), 0.0
     x = normal / np.linalg.norm(normal)
-    origin = _foot(z, point, direction)
+    x = _unit_or_any(x - (x @ z) * z, z)  # rounding errors are large where the axes are nearly parallel
+    foot = _foot(z, point, direction)
+    origin = foot if np.linalg.norm(foot) <= reach else (point @ z) * z
     rotation = _triad(x, z)
-    twist = math.atan2(normal @ x, z @ direction)
+    twist = math.atan2(np.linalg.norm(normal), z @ direction)
     if not to_distal or _is_right(twist):
         return Transform(rotation, origin), 0.0
     return Transform(_clean(rotation @ rotation_x(twist)), origin), twist
@@ -117,7 +124,7 @@ def _next_axis(tree: Tree, i: int) -> tuple[Array, Array] | None:
     return None if best is None else best[1:]
 
 
-def _foot_towards_parent(tree: Tree, i: int) -> Array:
+def _foot_towards_parent(tree: Tree, i: int, reach: float) -> Array:
     """The point of a tip's axis nearest to the axis of the rotating joint before it, in the tip's old frame."""
     link = tree.links[i]
     if link.parent < 0 or link.kind != "revolute":
@@ -129,13 +136,14 @@ def _foot_towards_parent(tree: Tree, i: int) -> Array:
     direction, point = R.T @ inner.axis, -R.T @ p
     if np.linalg.norm(np.cross(link.axis, direction)) < TINY:
         return (point @ link.axis) * link.axis
-    return _foot(link.axis, point, direction)
+    foot = _foot(link.axis, point, direction)
+    return foot if np.linalg.norm(foot) <= reach else (point @ link.axis) * link.axis
 
 
 def _foot(z: Array, point: Array, direction: Array) -> Array:
     """The point of the line through the origin along ``z`` that is nearest to another line."""
-    c = z @ direction
-    along = (point @ z - c * (point @ direction)) / (1 - c * c)
+    normal = np.cross(z, direction)
+    along = (point @ z - (z @ direction) * (point @ direction)) / (normal @ normal)
     return along * z
 
 
@@ -211,12 +219,13 @@ def _zxz(R: Array) -> tuple[float, float, float]:
         alpha = 0.0 if R[2, 2] > 0 else math.pi
         psi = math.atan2(R[1, 0], R[0, 0]) if R[2, 2] > 0 else math.atan2(-R[1, 0], R[0, 0])
         return 0.0, alpha, _exact(psi)
-    gamma = math.atan2(R[0, 2], -R[1, 2])
-    psi = math.atan2(R[2, 0], R[2, 1])
-    alpha = math.atan2(sine, R[2, 2])
+    gamma, alpha = math.atan2(R[0, 2], -R[1, 2]), math.atan2(sine, R[2, 2])
     if abs(abs(gamma) - math.pi) < TINY:  # Rz(pi) Rx(a) Rz(psi) = Rx(-a) Rz(psi + pi)
-        gamma, alpha, psi = 0.0, -alpha, math.remainder(psi + math.pi, 2 * math.pi)
-    return _exact(gamma), _exact(alpha), _exact(psi)
+        gamma, alpha = 0.0, -alpha
+    gamma, alpha = _exact(gamma), _exact(alpha)
+    # psi from what is left: near alpha = 0 and pi only the sum or difference of gamma and psi is well determined.
+    left = rotation_x(alpha).T @ _rotation_z(gamma).T @ R
+    return gamma, alpha, _exact(math.atan2(left[1, 0], left[0, 0]))
 
 
 def _exact(angle: float) -> float:

@@ -62,20 +62,25 @@ def _split(link: Link, moments: Moments) -> tuple[Moments, Moments | None]:
 def _best_first_moment(h: Array, z: Array) -> Scalar:
     """t such that h - t z loses a component: y if it can, so that it has the zero of the vector to the next origin."""
     for k in (2, 1, 0):
-        if not scalar.is_zero(z[k]):
+        if _serves(z[k], 3):
             return h[k] / z[k]
-    raise AssertionError("a unit axis has a non-zero component")
+    raise AssertionError("a unit axis has a component of at least 1/sqrt(3)")
 
 
 def _best_second_moment(J: Array, z: Array) -> Scalar:
     """lam such that J - lam z z^T loses the entry that costs most: off-diagonal ones save three multiplications."""
     for i, j in ((1, 2), (0, 2), (0, 1)):
-        if not scalar.is_zero(z[i] * z[j]):
+        if _serves(z[i] * z[j], 20):
             return J[i, j] / (z[i] * z[j])
     for i in (2, 1, 0):
-        if not scalar.is_zero(z[i]):
+        if _serves(z[i], 3):
             return J[i, i] / (z[i] * z[i])
-    raise AssertionError("a unit axis has a non-zero component")
+    raise AssertionError("a unit axis has a component of at least 1/sqrt(3)")
+
+
+def _serves(divisor: Scalar, most: int) -> bool:
+    """Whether one may divide by it: moments must not grow more than so many times, or their digits are lost."""
+    return not scalar.is_zero(divisor) and (not scalar.is_number(divisor) or most * abs(divisor) > 1)
 
 
 def _cleared(value: Array, before: Array) -> Array:
