@@ -97,5 +97,5 @@ def test_joint_forces_are_named_and_signed():
         friction = joint_forces(mechanism, ("friction",)).of(sign * v, a)
         np.testing.assert_allclose(friction, [sign * (0.25 + 3 * 1.0), 0])
     np.testing.assert_allclose(everything.of(v, a), [19 + 3.25 + 11, -4])
-    with pytest.raises(ArgumentError, match="stiction.*armature, damping, friction"):
+    with pytest.raises(ArgumentError, match=r"stiction.*armature, damping, friction"):
         joint_forces(mechanism, ("stiction",))

@@ -87,5 +87,5 @@ def test_wrong_arguments_are_named():
         inverse_dynamics(mechanism, q, v, a, algorithm="rnea")
     with pytest.raises(ArgumentError, match="expected six numbers"):
         inverse_dynamics(mechanism, q, v, a, wrenches={"tool": [1, 2, 3]})
-    with pytest.raises(ArgumentError, match="no frame 'tol'.*'tool'"):
+    with pytest.raises(ArgumentError, match=r"no frame 'tol'.*'tool'"):
         inverse_dynamics(mechanism, q, v, a, wrenches={"tol": np.zeros(6)})

@@ -1,0 +1,116 @@
+"""Economical frames and regrouped masses change what dynamics costs, never what it says.
+
+Tolerance: 1e-10 of the largest entry. Frames snap entries below 1e-12 to zero, origins are at most twenty link lengths
+away and regrouping multiplies moments by at most twenty, so two or three digits go, not ten.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from algorithm_cases import MIXES, difference, drawn, seeds
+from hypothesis import given
+
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.economy import economical, reframe, regroup
+from dalembert.algorithms.energy import kinetic_energy
+from dalembert.algorithms.kinematics import link_poses, poses
+from dalembert.algorithms.loads import loads_on_links
+from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.formats.catalogue import example_robot_data
+from dalembert.formats.urdf import read_urdf
+from dalembert.model import Body, Joint, Mechanism, Tree
+from random_mechanisms import random_inertia
+
+WAYS = {"reframe": reframe, "regroup": regroup, "economical": economical}
+ROBOTS = sorted(set(example_robot_data().values()))
+
+
+def same_dynamics(mechanism: Mechanism, tree: Tree, state, wrenches=None) -> float:
+    """Worst relative difference of tau, D, V, P between the mechanism's own tree and another one.
+
+    Velocities and accelerations are of order one, so entries that are small against the inertia matrix are differences
+    of larger ones.
+    """
+    expected = sensitivity(mechanism.tree, *state, loads_on_links(mechanism, wrenches))
+    found = sensitivity(tree, *state, loads_on_links(mechanism, wrenches, tree))
+    scale = np.abs(expected.D).max(initial=0)
+    return max(difference(getattr(found, k), getattr(expected, k), scale) for k in ("tau", "D", "V", "P"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mix", MIXES)
+@given(seed=seeds)
+def test_dynamics_is_unchanged(mix, way, seed):
+    mechanism, *state = drawn(mix, seed)
+    wrenches = {"tool": np.arange(1.0, 7.0), mechanism.bodies[0].name: np.ones(6)}
+    assert same_dynamics(mechanism, WAYS[way](mechanism.tree), state, wrenches) < 1e-10
+
+
+@given(seed=seeds)
+def test_nearly_parallel_axes_and_tiny_angles(seed):
+    """Files write pi with five digits: axes almost parallel or almost at right angles, common normals far away."""
+    rng = np.random.default_rng(seed)
+    bodies, joints = [], []
+    for k in range(8):
+        tiny = 10 ** rng.uniform(-14, -1) * rng.choice([-1, 1])
+        alpha, theta = rng.choice([0, np.pi / 2, np.pi]) + tiny, rng.choice([0, 1, np.pi / 2, tiny])
+        a, d = rng.uniform(0.1, 0.5, size=2) * rng.choice([0, 1], size=2)
+        kind = str(rng.choice(["revolute", "revolute", "prismatic", "helical"]))
+        place = Transform.modified_dh(alpha, a, theta, d)
+        bodies.append(Body(f"b{k}", random_inertia(rng)))
+        joints.append(Joint(f"j{k}", kind, f"b{k - 1}" if k else "world", f"b{k}", place, pitch=0.3))
+    mechanism = Mechanism("almost", bodies, joints)
+    assert same_dynamics(mechanism, economical(mechanism.tree), mechanism.random_state(rng)) < 1e-10
+
+
+@pytest.mark.skipif(not ROBOTS, reason="example-robot-data is not installed")
+@pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
+@pytest.mark.parametrize("base", ["fixed", "free"])
+def test_every_robot(base):
+    worst = {}
+    for path in ROBOTS:
+        try:
+            mechanism = read_urdf(path, base=base)
+        except ValueError:
+            continue  # not a file that makes a mechanism
+        state = mechanism.random_state(np.random.default_rng(0))
+        worst[path.stem] = same_dynamics(mechanism, economical(mechanism.tree), state)
+    assert len(worst) > 70
+    assert {name: error for name, error in worst.items() if error > 1e-10} == {}
+
+
+@given(seed=seeds)
+def test_bodies_stay_where_they_are(seed):
+    """The carriers of new frames put every body where the old ones do, and kinetic energy is that of new frames too."""
+    mechanism, q, v, _ = drawn("all", seed)
+    tree = reframe(mechanism.tree)
+    links, expected = link_poses(tree, q), poses(mechanism, q)
+    for body, (carrier, at) in tree.carriers.items():
+        found = links[carrier] @ at if carrier >= 0 else at
+        np.testing.assert_allclose(found.homogeneous(), expected[body].homogeneous(), atol=1e-10)
+    T = kinetic_energy(mechanism.tree, q, v)
+    for other in (tree, economical(mechanism.tree)):
+        assert abs(kinetic_energy(other, q, v) - T) <= 1e-10 * max(T, 1)
+
+
+@given(seed=seeds)
+def test_frames_are_cheap(seed):
+    """Beyond a rotating joint z lies on the axis and the placement is one turn about x, or a turn about z and one about x."""
+    mechanism, _, _, _ = drawn("revolute", seed)
+    for link in reframe(mechanism.tree).links:
+        R = link.placement.rotation
+        np.testing.assert_array_equal(link.axis, [0, 0, 1])
+        assert R[2, 0] == 0  # Rz(gamma) Rx(alpha)
+        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+
+
+@given(seed=seeds)
+def test_regrouping_leaves_few_parameters(seed):
+    """Of a chain of revolute joints every link keeps at most seven of its ten parameters, and no mass."""
+    mechanism, _, _, _ = drawn("revolute", seed)
+    for link in economical(mechanism.tree).links:
+        upper = link.moments.second[np.triu_indices(3)]
+        assert link.moments.mass == 0
+        assert np.count_nonzero(link.moments.first) <= 2
+        assert np.count_nonzero(upper) <= 5
