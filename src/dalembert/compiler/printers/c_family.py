@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ...errors import ArgumentError
+from ..cost import count_uses
 from ..passes.chunk import Chunk, chunk
 from ..program import PREDICATES, Program
 from .names import Names
@@ -52,6 +53,7 @@ class Flavour:
         piece: goes before a piece of a long function, ``void`` included.
         dialect: how operations are written.
         whole: makes a value of ``kind`` of the source of a constant.
+        sincos: name of the function for sine and cosine together; the library's if empty.
     """
 
     kind: str
@@ -61,6 +63,7 @@ class Flavour:
     piece: str
     dialect: Infix
     whole: Callable[[str], str] = str
+    sincos: str = ""
 
 
 def check_real(real: str) -> None:
@@ -134,24 +137,24 @@ def functions(program: Program, face: Interface, names: Names, flavour: Flavour,
         name: of the function.
         longest: most nodes in one function.
     """
-    chunks = chunk(program, longest)
+    chunks, uses = chunk(program, longest), count_uses(program)
     pieces = chunks.pieces or (Chunk(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)
     head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
     if len(pieces) == 1:
-        return "\n".join([head, "{", *_piece(program, face, names.scope(), flavour, pieces[0], False), "}", ""])
+        return "\n".join([head, "{", *_piece(program, face, names.scope(), flavour, pieces[0], uses, False), "}", ""])
     workspace = f"{flavour.kind} *{flavour.restrict} w" if flavour.restrict else f"{flavour.kind} *w"
     text, calls = [], []
     for number, piece in enumerate(pieces):
         part = names.new(f"{name}_part{number}")
-        lines = _piece(program, face, names.scope(), flavour, piece, True)
+        lines = _piece(program, face, names.scope(), flavour, piece, uses, True)
         text += [f"{flavour.piece} {part}({', '.join([*parameters, workspace])})", "{", *lines, "}", ""]
         calls.append(f"    {part}({', '.join([*face.inputs, *face.outputs, 'w'])});")
     return "\n".join([*text, head, "{", f"    {flavour.kind} w[{max(chunks.slots, 1)}];", *calls, "}", ""])
 
 
 def _piece(
-    program: Program, face: Interface, names: Names, flavour: Flavour, piece: Chunk, workspace: bool
+    program: Program, face: Interface, names: Names, flavour: Flavour, piece: Chunk, uses: list[int], workspace: bool
 ) -> list[str]:
     used = {"w"} if piece.loads or piece.stores else set()
 
@@ -160,7 +163,7 @@ def _piece(
         return f"{face.inputs[port]}[{element}]"
 
     loads = {k: f"w[{slot}]" for k, slot in piece.loads.items()}
-    body = Body(program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores))
+    body = Body(program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses)
     lines = [_line(program, flavour, *statement) for statement in body.statements]
     for name, row in zip(face.outputs, program.results):
         for place, k in enumerate(row):
@@ -176,7 +179,7 @@ def _piece(
 
 def _line(program: Program, flavour: Flavour, name: str, source: str, node: int, cosine: str) -> str:
     if cosine:
-        function = "sincosf" if flavour.kind == "float" else "sincos"
+        function = flavour.sincos or ("sincosf" if flavour.kind == "float" else "sincos")
         return f"    {flavour.kind} {name}, {cosine};\n    {function}({source}, &{name}, &{cosine});"
     if "@" in source:  # a statement of several steps on the new variable itself
         return f"    {flavour.kind} {name} = {source.replace('@', name)};"

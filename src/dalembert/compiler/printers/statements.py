@@ -80,6 +80,7 @@ class Body:
         stop: index after its last node; None for all.
         known: sources of values computed before.
         keep: nodes that must have a name, because somebody else needs them.
+        uses: of ``count_uses``, if the caller has it already.
     """
 
     def __init__(
@@ -92,13 +93,15 @@ class Body:
         stop: int | None = None,
         known: Mapping[int, str] | None = None,
         keep: frozenset[int] = frozenset(),
+        uses: list[int] | None = None,
     ):
         stop = len(program.nodes) if stop is None else stop
         self.program, self.dialect, self.names = program, dialect, names
         self.statements: list[Statement] = []
         self._texts: dict[int, Text] = {k: Text(source) for k, source in (known or {}).items()}
         self._named = set(self._texts)
-        self._read, self._uses = read, count_uses(program)
+        self._read = read
+        self._uses = count_uses(program) if uses is None else uses
         self._numbered = 0
         cosines = _partners(program, start, stop) if dialect.pairs else {}
         for k in range(start, stop):
