@@ -1,0 +1,1 @@
+"""Programs on CUDA devices: source, kernels, arrays of other libraries."""

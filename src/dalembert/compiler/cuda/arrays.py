@@ -1,0 +1,113 @@
+"""Arrays of other libraries on the device: taken without copying, given back in the caller's kind.
+
+CuPy arrays, PyTorch tensors, JAX arrays, and anything with ``__cuda_array_interface__`` or DLPack. NumPy arrays are
+copied to the device and the result is copied back, with a warning that says so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, MissingExtraError
+
+
+class DeviceCopyWarning(UserWarning):
+    """Data went to the device and back on every call."""
+
+
+def cupy() -> ModuleType:
+    """CuPy, or an error that says how to get it."""
+    try:
+        import cupy as module
+    except ImportError as error:
+        raise MissingExtraError("cupy", "cuda", "computing on a CUDA device") from error
+    return module
+
+
+def library(arrays: tuple[Any, ...]) -> str:
+    """``numpy``, ``cupy``, ``torch``, ``jax`` or ``other``: the first of the arrays that is not NumPy's decides."""
+    for x in arrays:
+        root = type(x).__module__.partition(".")[0]
+        if root == "cupy":
+            return "cupy"
+        if root == "torch":
+            return "torch"
+        if root in ("jax", "jaxlib"):
+            return "jax"
+        if not isinstance(x, (np.ndarray, np.number, float, int, list, tuple)):
+            return "other"
+    return "numpy"
+
+
+def take(x: Any, name: str, device: int | None = None) -> Any:
+    """Any array as a CuPy array; without copying if it is on the device.
+
+    Args:
+        x: the array.
+        name: of the argument, for messages.
+        device: index of the device it must be on; any if None.
+    """
+    cp = cupy()
+    if isinstance(x, cp.ndarray):
+        found = x
+    elif type(x).__module__.partition(".")[0] == "torch":
+        if not x.is_cuda:
+            raise ArgumentError(f"{name} is a PyTorch tensor on {x.device}; move it with .cuda(), or use device='cpu'")
+        found = cp.from_dlpack(x.detach())
+    elif hasattr(x, "__cuda_array_interface__"):
+        found = cp.asarray(x)
+    elif hasattr(x, "__dlpack_device__") and not isinstance(x, np.ndarray):
+        if x.__dlpack_device__()[0] not in (2, 13):  # CUDA, managed CUDA
+            raise ArgumentError(f"{name} is not on a CUDA device; move it there, or use device='cpu'")
+        found = cp.from_dlpack(x)
+    else:
+        found = cp.asarray(np.asarray(x))
+    if device is not None and found.device.id != device:
+        raise ArgumentError(f"{name} is on CUDA device {found.device.id}, the other arguments on device {device}")
+    if found.dtype.kind not in "fiu":
+        raise ArgumentError(f"{name} has dtype {found.dtype}; it must be real numbers")
+    return found
+
+
+def give(y: Any, kind: str) -> Any:
+    """A CuPy array in the caller's kind."""
+    if kind == "torch":
+        import torch
+
+        return torch.from_dlpack(y)
+    if kind == "jax":
+        import jax
+
+        cupy().cuda.get_current_stream().synchronize()  # JAX reads on streams of its own
+        return jax.dlpack.from_dlpack(y)
+    if kind == "numpy":
+        return cupy().asnumpy(y)
+    return y
+
+
+def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
+    """The stream on which the caller's library works, as a context manager."""
+    cp = cupy()
+    if kind == "torch":
+        import torch
+
+        return cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+    if kind == "jax":
+        for x in arrays:
+            if hasattr(x, "block_until_ready"):
+                x.block_until_ready()
+    return cp.cuda.get_current_stream()
+
+
+def warn_copy(name: str) -> None:
+    """Say that NumPy arrays are copied."""
+    warnings.warn(
+        f"{name}: NumPy arrays are copied to the device and back on every call; pass CuPy, PyTorch or JAX arrays to "
+        "keep them there",
+        DeviceCopyWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,180 @@
+"""A program on a CUDA device, called with arrays of any library."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.cuda import arrays
+from dalembert.compiler.cuda.source import CudaSource, to_cuda
+from dalembert.compiler.program import Port, Program
+from dalembert.errors import ArgumentError, CompilerError
+
+NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+
+
+class CudaKernel:
+    """A compiled function of arrays on the device, one thread per state.
+
+    Inputs may have any batch dimensions before those of the port; they are broadcast against each other. The result
+    comes back in the kind of the inputs - CuPy, PyTorch, JAX, NumPy - on the caller's current stream. Inputs that are
+    all float32 are computed in float32, all others in float64.
+
+    Args:
+        name: an identifier.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        program: what to compute, or a function that gives it, called only when it is needed.
+        dtype: float64 or float32 to compute in one precision always.
+        doc: documentation.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        program: Program | Callable[[], Program],
+        dtype: Any = None,
+        doc: str = "",
+    ):
+        self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
+        self.dtype = None if dtype is None else np.dtype(dtype)
+        if self.dtype is not None and self.dtype not in NAMES:
+            raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
+        self._made = program
+        self._compiled: dict[tuple[int, np.dtype], tuple[Any, CudaSource, int]] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def program(self) -> Program:
+        """What the kernel computes."""
+        with self._lock:
+            if not isinstance(self._made, Program):
+                self._made = self._made()
+            return self._made
+
+    def source(self, dtype: Any = np.float64) -> CudaSource:
+        """The CUDA source for one precision.
+
+        Args:
+            dtype: float64 or float32.
+        """
+        return to_cuda(self.program, NAMES[np.dtype(dtype)])  # type: ignore[arg-type]
+
+    def _get(self, device: int, dtype: np.dtype) -> tuple[Any, CudaSource, int]:
+        """Function, source and number of blocks that fill the device."""
+        with self._lock:
+            if (device, dtype) not in self._compiled:
+                cp = arrays.cupy()
+                source = self.source(dtype)
+                try:
+                    module = cp.RawModule(code=source.source, backend="nvrtc", options=("-std=c++14",))
+                    function = module.get_function(source.kernel)
+                except cp.cuda.compiler.CompileException as error:
+                    raise CompilerError(f"{self.name}: NVRTC refused the generated source: {error}") from error
+                if source.shared > 48 * 1024:
+                    function.max_dynamic_shared_size_bytes = source.shared
+                per_processor = max(
+                    1, min(2048 // source.threads, 65536 // max(function.num_regs, 1) // source.threads)
+                )
+                if source.shared:
+                    per_processor = max(1, min(per_processor, 227 * 1024 // (source.shared + 1024)))
+                processors = cp.cuda.Device(device).attributes["MultiProcessorCount"]
+                self._compiled[device, dtype] = (function, source, per_processor * processors)
+            return self._compiled[device, dtype]
+
+    def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
+        """Evaluate.
+
+        Args:
+            inputs: the input arrays; any of them may be given by name instead.
+            out: the array to write to, or a tuple of them; C-contiguous arrays on the device. Made if None.
+            named: inputs by name.
+        """
+        given = self._arguments(inputs, named)
+        kind = arrays.library(given)
+        if kind == "numpy":
+            arrays.warn_copy(self.name)
+        cp = arrays.cupy()
+        with arrays.stream(kind, given):
+            taken = [arrays.take(x, port.name) for x, port in zip(given, self.inputs)]
+            device = taken[0].device.id
+            for x, port in zip(taken, self.inputs):
+                if x.device.id != device:
+                    raise ArgumentError(
+                        f"{self.name}: {port.name} is on CUDA device {x.device.id}, "
+                        f"{self.inputs[0].name} on device {device}"
+                    )
+            with cp.cuda.Device(device):
+                results = self._run(cp, taken, out)
+                if out is not None:
+                    return out
+                given_back = tuple(arrays.give(y, kind) for y in results)
+        return given_back[0] if len(given_back) == 1 else given_back
+
+    def _arguments(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        if not named and len(inputs) == len(self.inputs):
+            return inputs
+        ports = [port.name for port in self.inputs]
+        unknown = [name for name in named if name not in ports[len(inputs) :]]
+        if unknown or len(inputs) + len(named) != len(ports):
+            raise ArgumentError(f"{self.name} takes {', '.join(ports)}; got {len(inputs)} arrays and {sorted(named)}")
+        return (*inputs, *(named[name] for name in ports[len(inputs) :]))
+
+    def _run(self, cp: Any, taken: list[Any], out: Any) -> list[Any]:
+        dtype = self.dtype or (
+            np.dtype(np.float32) if all(x.dtype == np.float32 for x in taken) else np.dtype(np.float64)
+        )
+        batches = []
+        for x, port in zip(taken, self.inputs):
+            core = len(port.shape)
+            if x.ndim < core or x.shape[x.ndim - core :] != port.shape:
+                raise ArgumentError(
+                    f"{self.name}: {port.name} has shape {x.shape}; expected (..., {', '.join(map(str, port.shape))})"
+                )
+            batches.append(x.shape[: x.ndim - core])
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError as error:
+            shapes = ", ".join(f"{p.name} {b}" for p, b in zip(self.inputs, batches))
+            raise ArgumentError(f"{self.name}: batch shapes do not fit together: {shapes}") from error
+        flags, ready = 0, []
+        for k, (x, own) in enumerate(zip(taken, batches)):
+            if own != batch and all(d == 1 for d in own):
+                flags |= 1 << k  # the same for all states: passed once
+            elif own != batch:
+                x = cp.broadcast_to(x, (*batch, *self.inputs[k].shape))
+            ready.append(cp.ascontiguousarray(x, dtype=dtype))
+        results = self._results(cp, out, batch, dtype)
+        count = int(np.prod(batch, dtype=np.int64))
+        if count:
+            function, source, blocks = self._get(ready[0].device.id, dtype)
+            grid = min(-(-count // source.threads), blocks)
+            arguments = (*ready, *results, np.uint32(flags), np.int64(count))
+            function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+        return results
+
+    def _results(self, cp: Any, out: Any, batch: tuple[int, ...], dtype: np.dtype) -> list[Any]:
+        if out is None:
+            return [cp.empty((*batch, *port.shape), dtype=dtype) for port in self.outputs]
+        wanted = out if isinstance(out, tuple) else (out,)
+        if len(wanted) != len(self.outputs):
+            raise ArgumentError(f"{self.name}: out has {len(wanted)} arrays; it needs {len(self.outputs)}")
+        results = [arrays.take(x, f"out[{k}]") for k, x in enumerate(wanted)]
+        for k, (y, port) in enumerate(zip(results, self.outputs)):
+            shape = (*batch, *port.shape)
+            if y.shape != shape or y.dtype != dtype or not y.flags.c_contiguous:
+                raise ArgumentError(
+                    f"{self.name}: out[{k}] must be a C-contiguous {dtype} array of shape {shape}, "
+                    f"got {y.dtype} {y.shape}"
+                )
+        return results
+
+    def __repr__(self) -> str:
+        ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
+        result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
+        return f"<CudaKernel {self.name}({ports}) -> {result}>"
