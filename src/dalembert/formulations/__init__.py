@@ -7,10 +7,19 @@ from_sympy      a finished SymPy model -> Equations
 rigid_body      one free body about any point, any attitude parameters
 """
 
+from dalembert.formulations.agreement import Agreement
 from dalembert.formulations.bodies import MovingBodies, MovingBodyFormula
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.from_sympy import from_sympy
+from dalembert.formulations.gravitation import InverseSquare
+from dalembert.formulations.lagrangian import from_lagrangian
 from dalembert.formulations.pfaffian import NoSlip
 from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.rigid_body import rigid_body
+from dalembert.formulations.verify import verify
 
-__all__ = ["Equations", "MovingBodies", "MovingBodyFormula", "NoSlip", "Quantity", "Step", "derive"]
+__all__ = [
+    "Agreement", "Equations", "InverseSquare", "MovingBodies", "MovingBodyFormula", "NoSlip", "Quantity", "Step",
+    "derive", "from_lagrangian", "from_sympy", "rigid_body", "verify",
+]  # fmt: skip

@@ -41,6 +41,9 @@ class Lazy(Mapping[str, Quantity]):
     def __len__(self) -> int:
         return len(self._makers)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
     def joined(self, other: Mapping[str, Callable[[], Quantity]]) -> Lazy:
         """Both together; what was made stays made."""
         both = Lazy({**self._makers, **other})

@@ -8,6 +8,7 @@ from typing import Any
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kane import kane
 from dalembert.formulations.kronecker import kronecker
 from dalembert.formulations.lagrange import lagrange
@@ -26,6 +27,7 @@ def derive(
     *,
     coordinates: Sequence[str] | None = None,
     damping: bool = False,
+    field: InverseSquare | None = None,
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
     **options: Any,
@@ -37,6 +39,7 @@ def derive(
         method: ``"lagrange"``, ``"kane"``, ``"kronecker"`` or ``"newton-euler"``.
         coordinates: names of the position coordinates, for display and for reading expressions.
         damping: joint damping counts among the passive forces.
+        field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
         actuated: names of the driven joints, in the order of the inputs; all by default.
         options: for ``kane``: ``speeds``, ``pfaffian``, ``independent``; for ``newton-euler``: ``algorithm``,
@@ -49,6 +52,11 @@ def derive(
                 "the recursive Newton-Euler algorithms need a mechanism with joints; bodies given by formulas can be "
                 "derived by 'lagrange', 'kane' or 'kronecker'"
             )
+        if field is not None:
+            raise UnsupportedError(
+                "Newton-Euler realises gravity as an acceleration of the base, which a field that depends on position "
+                "does not allow (PARSA, after (27)); use 'lagrange', 'kane' or 'kronecker'"
+            )
         return newton_euler(mechanism, coordinates=coordinates, damping=damping, **loads, **options)  # type: ignore[arg-type]
     if method not in ROUTES:
         raise ArgumentError(f"method = {method!r}; choose one of {', '.join(ROUTES)}, newton-euler")
@@ -56,7 +64,10 @@ def derive(
         raise UnsupportedError(
             f"{', '.join(sorted(wrong))}: constraints on velocities and quasi-velocities are treated by method='kane'"
         )
-    return ROUTES[method](_system(mechanism, coordinates, damping), **loads, **options)
+    system = _system(mechanism, coordinates, damping)
+    if field is not None:
+        system.gravity = field
+    return ROUTES[method](system, **loads, **options)
 
 
 def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, damping: bool) -> System:

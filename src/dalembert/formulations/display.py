@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.names import rate_name
 from dalembert.formulations.quantity import Quantity
@@ -40,12 +42,12 @@ def equations_text(equations: Equations) -> str:
 def _law(equations: Equations) -> str:
     velocity = equations.velocity_port
     right = [
-        "B tau",
+        *(["B tau"] if equations.input_map.shape[1] else []),
         *(["passive"] if equations.passive is not None else []),
         *(["external"] if equations.external is not None else []),
         *(["A^T lambda"] if equations.constraint_matrix is not None else []),
     ]
-    return f"M(q) d{velocity}/dt + c(q, {velocity}) + g(q) = {' + '.join(right)}"
+    return f"M(q) d{velocity}/dt + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
 
 
 def _summary(part: Quantity) -> str:
@@ -64,18 +66,23 @@ def equations_latex(equations: Equations, form: str) -> str:
     parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
     rest = [x for x in (equations.passive, equations.external) if x is not None]
     if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest))):
-        rates = sympy.Matrix([sympy.Symbol(_acceleration(name)) for name in equations.velocities])
+        rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
         left = [rf"{sympy.latex(M)} {sympy.latex(rates)}", *(sympy.latex(x) for x in (c, g) if any(x))]
         inputs = sympy.Matrix([sympy.Symbol(f"tau{k}") for k in range(1, equations.input_map.shape[1] + 1)])
         forces = equations.input_map.sympy()
         driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
-        right = [sympy.latex(driven), *(sympy.latex(x.sympy()) for x in rest)]
+        right = [*([sympy.latex(driven)] if inputs else []), *(sympy.latex(x.sympy()) for x in rest)]
         if equations.constraint_matrix is not None:
             right.append(rf"{sympy.latex(equations.constraint_matrix.sympy().T)} \lambda")
-        return f"{' + '.join(left)} = {' + '.join(right)}"
+        return f"{' + '.join(left)} = {' + '.join(right) or '0'}"
     return " \\\\\n".join(part.latex(form) for part in (*parts, *rest))
 
 
-def _acceleration(name: str) -> str:
-    return name.replace("dot", "ddot", 1) if "dot" in name else rate_name(name)
+def _acceleration(velocity: Any) -> Any:
+    import sympy
+
+    if not velocity.is_Symbol:  # a function of time
+        return velocity.diff(next(iter(velocity.free_symbols)))
+    name = velocity.name
+    return sympy.Symbol(name.replace("dot", "ddot", 1) if "dot" in name else rate_name(name))

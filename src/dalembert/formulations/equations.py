@@ -128,10 +128,13 @@ class Equations:
 
     def __getitem__(self, name: str) -> Quantity:
         """A part or an extra by name."""
-        found = {**self.quantities(), **self.extras}
-        if name not in found:
-            raise ArgumentError(f"{self.method} of {self.name!r} has no {name!r}; it has {', '.join(found)}")
-        return found[name]
+        parts = self.quantities()
+        if name in parts:
+            return parts[name]
+        if name not in self.extras:
+            known = ", ".join([*parts, *self.extras])
+            raise ArgumentError(f"{self.method} of {self.name!r} has no {name!r}; it has {known}")
+        return self.extras[name]
 
     # --------------------------------------------------------------------------------------------------- mathematics
 

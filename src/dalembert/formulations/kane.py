@@ -134,6 +134,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         extras=Lazy(
             {
                 "velocities": lambda: make("velocities", "v", v),
+                "acceleration_drift": lambda: make("acceleration_drift", r"\dot{B}u + \dot{d}", reduced.rate(v)),
                 "speed_map": lambda: make("speed_map", "B", B),
                 "speed_drift": lambda: make("speed_drift", "d", chosen.d),
                 "constraint_matrix": lambda: make("constraint_matrix", "A", chosen.A),

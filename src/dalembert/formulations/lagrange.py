@@ -18,11 +18,11 @@ import numpy as np
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.scalar import product
 from dalembert.compiler.derivatives import reverse
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.trace import label, program_of
+from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import SHOWN, assembled, quantity, velocity_map
 from dalembert.formulations.christoffel import coriolis_makers
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.projection import redundant_bias
 from dalembert.formulations.system import System, gravity_forces, mass_matrix, potential_energy
 
 
@@ -66,38 +66,11 @@ def coriolis_forces(system: System, M: np.ndarray) -> np.ndarray:
         M: its mass matrix.
     """
     if system.quaternions:
-        return _projected_coriolis(system, M)
+        Gamma = velocity_map(system)
+        return product(Gamma.T, redundant_bias(system.scope, system.q, system.v, rate_inverse(system), Gamma, M))
     momentum = product(M, system.v)
     energy = product(system.v[None], momentum)[0] / 2
     return system.rate(momentum) - reverse(energy, system.q)
-
-
-def _projected_coriolis(system: System, M: np.ndarray) -> np.ndarray:
-    """Lagrange in redundant coordinates with rates w = qdot, then Gamma^T (FORBES)."""
-    graph = system.scope.graph
-    w = graph.input("rates", (len(system.q),)) if "rates" not in {p.name for p in graph.inputs} else None
-    if w is None:
-        port = [p.name for p in graph.inputs].index("rates")
-        w = np.array([graph.node("input", (port, k)) for k in range(len(system.q))], dtype=object)
-    S = rate_inverse(system)
-    v = product(S, w)
-    momentum = product(S.T, product(M, v))  # dK/dqdot
-    energy = product(v[None], product(M, v))[0] / 2
-    Gamma = velocity_map(system)
-    acceleration = system.rate(product(Gamma, system.v))  # of the coordinates, without vdot
-    inertial = product(S.T, product(M, product(S, acceleration)))
-    force = system.rate(momentum, w) + inertial - reverse(energy, system.q)
-    program = program_of(graph, {"force": force}, "force")
-    values = {port.name: _elements(graph, k, port) for k, port in enumerate(graph.inputs)}
-    values["rates"] = system.qdot
-    return product(Gamma.T, inline(program, values)["force"])
-
-
-def _elements(graph: Any, number: int, port: Any) -> Any:
-    array = np.empty(port.shape, dtype=object)
-    for k in range(port.size):
-        array.flat[k] = graph.node("input", (number, k))
-    return array
 
 
 def rate_inverse(system: System) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.algebra.scalar import asarray, product
 from dalembert.algebra.vectors import cross
 from dalembert.compiler.derivatives import forward
-from dalembert.compiler.evaluate import evaluate, inline
+from dalembert.compiler.evaluate import inline
 from dalembert.compiler.trace import program_of
 from dalembert.formulations.assembly import velocity_map
 from dalembert.formulations.scope import Scope
@@ -108,56 +108,3 @@ def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any
         arguments[port.name] = array
     arguments |= {name: np.array(list(value), dtype=object) for name, value in replacements.items()}
     return inline(program, arguments)["values"]
-
-
-def sampled(system: System, values: np.ndarray, states: int = 3, on_constraints: bool = True) -> np.ndarray:
-    """Numbers at some typical states, (states, *shape); closed loops are closed if that is possible.
-
-    Args:
-        system: the system.
-        values: array of expressions in q, t and parameters.
-        states: how many.
-        on_constraints: move the sampled positions onto the loop closures.
-    """
-    program = program_of(system.scope.graph, {"values": values}, "values")
-    rng = np.random.default_rng(1)
-    results = []
-    for _ in range(states):
-        inputs = _typical(system, rng)
-        if on_constraints and system.residuals:
-            _close(system, inputs, rng)
-        results.append(evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"])
-    return np.array(results)
-
-
-def _typical(system: System, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    inputs = {}
-    for port in system.scope.graph.inputs:
-        positive = port.name in system.scope.parameters
-        inputs[port.name] = rng.uniform(0.7, 1.3, port.shape) if positive else rng.normal(size=port.shape)
-    _normalise(system, inputs["q"])
-    return inputs
-
-
-def _normalise(system: System, q: np.ndarray) -> None:
-    for first, _ in system.quaternions:
-        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
-
-
-def _close(system: System, inputs: dict[str, np.ndarray], rng: np.random.Generator) -> None:
-    """Newton's method on the closures, from several starts; the last one stays if none arrives."""
-    phi = np.concatenate([entries for _, entries in system.residuals])
-    outputs = {"phi": phi, "slope": forward(phi, system.q)}
-    program = program_of(system.scope.graph, outputs, "closure")
-    start = inputs["q"].copy()
-    for _ in range(8):
-        inputs["q"] = start.copy()
-        for _ in range(40):
-            result = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})
-            step = np.linalg.lstsq(result["slope"], result["phi"], rcond=1e-8)[0]
-            inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-12))
-            _normalise(system, inputs["q"])
-            if np.abs(result["phi"]).max() < 1e-11:
-                return
-        start = rng.normal(size=start.shape)
-        _normalise(system, start)

@@ -101,13 +101,17 @@ class Scope:
         return self._from_sympy(array, new_parameters)
 
     def _from_sympy(self, array: np.ndarray, new_parameters: bool) -> np.ndarray:
+        import sympy
+
         from dalembert.compiler.printers.sympy import from_sympy
 
         known = self.known()
+        functions = {x: sympy.Dummy() for x in known if not x.is_Symbol}  # q(t) and the like are known as a whole
         unknown: set[Any] = set()
         for x in array.flat:
             if scalar.is_sympy(x):
-                unknown |= {s for s in x.free_symbols if s not in known}
+                free = x.xreplace(functions).free_symbols if functions else x.free_symbols
+                unknown |= free.difference(known, functions.values())
         if unknown and not new_parameters:
             names = ", ".join(sorted(map(str, unknown)))
             raise ArgumentError(f"unknown symbols {names}; known are {', '.join(map(str, known))}")

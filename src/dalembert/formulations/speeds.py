@@ -13,7 +13,8 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
 from dalembert.formulations.linear import dependent_columns, independent_rows, inverse
-from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities, sampled
+from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
+from dalembert.formulations.sampling import sampled
 from dalembert.formulations.system import System
 
 

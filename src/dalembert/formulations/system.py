@@ -20,6 +20,7 @@ from dalembert.algebra.scalar import Array, Scalar, asarray, product
 from dalembert.algebra.vectors import dot
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.graph import Expr
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.scope import Scope
 
 
@@ -74,7 +75,7 @@ class System:
         v: velocities, the input ``v`` of the scope.
         qdot: rates of the coordinates as a function of q and v.
         bodies: the bodies that have mass.
-        gravity: acceleration of free fall, inertial axes.
+        gravity: acceleration of free fall, inertial axes; or a field that depends on position.
         place: pose and Jacobians of a named frame.
         velocity_names: joint coordinate that each velocity belongs to, for actuation by name.
         time: the input for time, if something depends on it explicitly.
@@ -89,7 +90,7 @@ class System:
     v: np.ndarray
     qdot: np.ndarray
     bodies: list[MovingBody]
-    gravity: Array
+    gravity: Array | InverseSquare
     place: Callable[[str], Place]
     velocity_names: Sequence[str]
     time: Expr | None = None
@@ -199,21 +200,38 @@ def mass_matrix(system: System) -> np.ndarray:
 
 
 def gravity_forces(system: System) -> np.ndarray:
-    """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)).
+    """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)); in a field, force and moment on every body.
 
     Args:
         system: the system.
     """
-    return projected([(body.Jv, -(body.mass * system.gravity)) for body in system.bodies], system.n)
+    field = system.gravity
+    if not isinstance(field, InverseSquare):
+        return projected([(body.Jv, -(body.mass * field)) for body in system.bodies], system.n)
+    forces, moments = [], []
+    mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
+    for body in system.bodies:
+        away = product(body.rotation.T, body.center - attractor)
+        force, moment = field.load(mu, body.mass, body.inertia, away)
+        forces.append((body.Jv, -product(body.rotation, force)))
+        moments.append((body.Jw, -moment))
+    return projected(forces, system.n) + projected(moments, system.n)
 
 
 def potential_energy(system: System) -> Scalar:
-    """U = - sum of m c.g (PARSA (26)).
+    """U = - sum of m c.g (PARSA (26)); in a field, the energy of every body in it.
 
     Args:
         system: the system.
     """
     total: Scalar = 0
+    field = system.gravity
+    if not isinstance(field, InverseSquare):
+        for body in system.bodies:
+            total = total - body.mass * dot(asarray(field), body.center)
+        return total
+    mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
     for body in system.bodies:
-        total = total - body.mass * dot(asarray(system.gravity), body.center)
+        away = product(body.rotation.T, body.center - attractor)
+        total = total + field.energy(mu, body.mass, body.inertia, away)
     return total

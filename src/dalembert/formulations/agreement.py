@@ -1,0 +1,74 @@
+"""What a verification found: rows of (what, who, against whom, worst relative error)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison.
+
+    Args:
+        quantity: what is compared, or the law that is checked.
+        who: the route or algorithm.
+        against: the one it differs from most.
+        error: worst relative error over all states.
+        tolerance: what is allowed.
+    """
+
+    quantity: str
+    who: str
+    against: str
+    error: float
+    tolerance: float
+
+    @property
+    def ok(self) -> bool:
+        """True if the error is within the tolerance; NaN is not."""
+        return self.error <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The outcome of :func:`dalembert.formulations.verify.verify`.
+
+    Args:
+        subject: name of the mechanism.
+        states: number of random states.
+        rows: all comparisons.
+        skipped: what was left out, and why.
+    """
+
+    subject: str
+    states: int
+    rows: tuple[Row, ...]
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True if every comparison is within its tolerance."""
+        return all(row.ok for row in self.rows)
+
+    @property
+    def worst(self) -> Row:
+        """The row with the largest error relative to its tolerance."""
+        return max(self.rows, key=lambda row: row.error / row.tolerance if row.error == row.error else float("inf"))
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        header = ("quantity", "by", "differs most from", "relative error", "")
+        table = [header] + [
+            (row.quantity, row.who, row.against, f"{row.error:.1e}", "ok" if row.ok else f"> {row.tolerance:.0e}")
+            for row in self.rows
+        ]
+        widths = [max(len(line[k]) for line in table) for k in range(5)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+        lines.insert(1, "-" * len(lines[0]))
+        good = sum(row.ok for row in self.rows)
+        verdict = "all agree" if self.ok else f"{len(self.rows) - good} of {len(self.rows)} disagree"
+        title = f"{self.subject}: {len(self.rows)} comparisons at {self.states} random states, {verdict}"
+        tail = [f"left out: {reason}" for reason in self.skipped]
+        return "\n".join([title, "", *lines, *([""] if tail else []), *tail])

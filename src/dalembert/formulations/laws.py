@@ -1,0 +1,202 @@
+"""Laws that hold for every mechanism, checked at states: symmetry, power, skew symmetry, derivatives, constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.attitude import Quaternion
+from dalembert.algorithms.inertia_matrix import mass_matrix
+from dalembert.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.errors import DalembertError
+from dalembert.formulations.agreement import Row
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.mechanism_system import system_of
+from dalembert.formulations.quantity import named_inputs
+from dalembert.formulations.sampling import close_loops, typical_inputs
+from dalembert.model import Mechanism
+
+STEP = 1e-30
+"""Of the complex step: there is no subtraction, so it may be as small as it likes."""
+
+
+def velocity_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Gamma(q), nq x nv: the rates of the coordinates per velocity.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+    """
+    G = np.zeros((mechanism.nq, mechanism.nv))
+    for joint in mechanism.joints:
+        in_q, in_v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
+        if not joint.nq:
+            continue
+        if joint.kind in ("spherical", "free"):
+            G[in_q.stop - 4 : in_q.stop, in_v.stop - 3 : in_v.stop] = Quaternion().Gamma(q[in_q.stop - 4 : in_q.stop])
+            in_q, in_v = slice(in_q.start, in_q.stop - 4), slice(in_v.start, in_v.stop - 3)
+        for k, j in zip(range(in_q.start, in_q.stop), range(in_v.start, in_v.stop)):
+            G[k, j] = 1
+    return G
+
+
+def law_rows(
+    mechanism: Mechanism,
+    derived: Mapping[str, Equations],
+    values: Mapping[str, float],
+    states: tuple[Any, Any, Any],
+    tolerance: float,
+    skipped: list[str],
+    cubic: int,
+) -> list[Row]:
+    """Symmetry and definiteness of M, power balance, skew symmetry of Mdot - 2C.
+
+    Args:
+        mechanism: the mechanism with numbers for all symbols.
+        derived: equations by method.
+        values: values of the symbols.
+        states: q, v, a, each over states.
+        tolerance: allowed relative error.
+        skipped: receives what is left out.
+        cubic: degrees of freedom beyond which n^3 Christoffel symbols are left out.
+    """
+    q, v, _ = states
+    rows = []
+    M = np.array([mass_matrix(mechanism, x) for x in q], dtype=float)
+    Mdot = np.array([_mass_rate(mechanism, x, y) for x, y in zip(q, v)])
+    size = np.abs(M).max()
+    rows.append(
+        Row("M symmetric", "generalized-links", "its transpose", np.abs(M - M.swapaxes(1, 2)).max() / size, tolerance)
+    )
+    lowest = min(float(np.linalg.eigvalsh(x).min() / np.abs(x).max()) for x in M)
+    rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
+    # Forces that cancel, or vanish altogether, are measured against what their ingredients could amount to.
+    speed = float(np.abs(v).max())
+    floor = 1e-3 * size * speed
+    power = np.einsum("si,sij,sj->s", v, Mdot, v) / 2
+    for name, equations in derived.items():
+        c = np.broadcast_to(equations.coriolis.evaluate({"q": q, "v": v, **values}), v.shape)
+        error = np.abs(np.einsum("si,si->s", v, c) - power).max() / max(
+            np.abs(v * c).sum(axis=1).max(), floor * speed**2
+        )
+        rows.append(Row("power balance", name, "1/2 v.Mdot v", float(error), tolerance))
+    for method, extra in (
+        ("lagrange", "coriolis_matrix"),
+        ("newton-euler", "coriolis_matrix"),
+        ("kane", "coriolis_matrix_parsa"),
+    ):
+        if method not in derived or extra not in derived[method].extras:
+            continue
+        if method == "lagrange" and mechanism.nv > cubic:
+            skipped.append(f"Christoffel symbols: {mechanism.nv}^3 of them")
+            continue
+        try:
+            matrix = derived[method][extra].evaluate({"q": q, "v": v, **values})
+        except DalembertError as error:
+            skipped.append(f"Mdot - 2C by {method}: {error}")
+            continue
+        C = np.broadcast_to(matrix, M.shape)
+        c = np.broadcast_to(derived[method].coriolis.evaluate({"q": q, "v": v, **values}), v.shape)
+        N, product = Mdot - 2 * C, np.einsum("sij,sj->si", C, v)
+        skew = np.abs(N + N.swapaxes(1, 2)).max() / max(np.abs(Mdot).max(), np.abs(C).max(), floor)
+        law = {"lagrange": "Christoffel", "newton-euler": "half of V", "kane": "Parsa (36)"}[method]
+        rows.append(Row("Mdot - 2C skew", law, "its transpose", float(skew), tolerance))
+        difference = np.abs(product - c).max() / max(np.abs(c).max(), floor * speed)
+        rows.append(Row("C v = c", law, method, float(difference), tolerance))
+    return rows
+
+
+def _scale(x: float) -> float:
+    return float(x) if x > 0 else 1.0
+
+
+def _mass_rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    moved = q + 1j * STEP * (velocity_matrix(mechanism, q) @ v)
+    return np.asarray(mass_matrix(mechanism, moved), dtype=complex).imag / STEP
+
+
+def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], tolerance: float) -> list[Row]:
+    """D, V and P of the sensitivity algorithm against derivatives of inverse dynamics by the complex step.
+
+    Args:
+        mechanism: the mechanism with numbers for all symbols.
+        state: q, v, a.
+        tolerance: allowed relative error.
+    """
+    q, v, a = state
+    slopes = sensitivity(mechanism.tree, q, v, a)
+    n = mechanism.nv
+    G = velocity_matrix(mechanism, q)
+
+    def column(dq: Any, dv: Any, da: Any) -> np.ndarray:
+        tau = inverse_dynamics(mechanism, q + 1j * STEP * dq, v + 1j * STEP * dv, a + 1j * STEP * da)
+        return np.asarray(tau, dtype=complex).imag / STEP
+
+    still_q, still = np.zeros(mechanism.nq), np.zeros(n)
+    units = np.eye(n)
+    exact = {
+        "D": np.array([column(still_q, still, e) for e in units]).T,
+        "V": np.array([column(still_q, e, still) for e in units]).T,
+        "P": np.array([column(G @ e, still, still) for e in units]).T,
+    }
+    rows = []
+    for name, reference in exact.items():
+        mine = np.asarray(getattr(slopes, name), dtype=float)
+        error = np.abs(mine - reference).max() / _scale(max(np.abs(x).max() for x in exact.values()))
+        rows.append(Row(f"sensitivity {name}", "Algorithms 7.1, 7.2", "complex step", float(error), tolerance))
+    return rows
+
+
+def constraint_rows(
+    mechanism: Mechanism,
+    derived: Mapping[str, Equations],
+    values: Mapping[str, float],
+    states: int,
+    tolerance: float,
+    skipped: list[str],
+) -> list[Row]:
+    """Accelerations under constraints: eliminated by Kane, enforced by multipliers in Lagrange and Newton-Euler.
+
+    Args:
+        mechanism: the mechanism with its constraints.
+        derived: equations by method.
+        values: values of the symbols.
+        states: number of states, at which all loops are closed.
+        tolerance: allowed relative error.
+        skipped: receives what is left out.
+    """
+    system = system_of(mechanism)
+    rng = np.random.default_rng(2)
+    known = named_inputs(system.scope, values)
+    try:
+        kane = derive(mechanism, "kane")
+    except DalembertError as error:
+        skipped.append(f"constraints by Kane: {error}")
+        return []
+    errors: dict[str, float] = {}
+    for _ in range(states):
+        inputs = typical_inputs(system, rng, known)
+        if not close_loops(system, inputs, rng):
+            skipped.append("constraints: no position was found that closes all loops")
+            break
+        u = rng.normal(size=len(kane.mass_matrix))
+        named = {"q": inputs["q"], "u": u, **values}
+        B, drift, v = (kane[name].evaluate(named) for name in ("speed_map", "acceleration_drift", "velocities"))
+        udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -kane.bias.evaluate(named))
+        mine = B @ udot + drift
+        for name, equations in derived.items():
+            A, gamma = equations.constraint_matrix, equations.constraint_bias
+            if A is None or gamma is None:
+                continue
+            named = {"q": inputs["q"], "v": v, **values}
+            M, h, A_, gamma_ = (x.evaluate(named) for x in (equations.mass_matrix, equations.bias, A, gamma))
+            saddle = np.block([[M, -A_.T], [A_, np.zeros((len(A_), len(A_)))]])
+            theirs = np.linalg.lstsq(saddle, -np.concatenate([h, gamma_]), rcond=1e-11)[0][: len(h)]
+            difference = float(np.abs(mine - theirs).max() / _scale(np.abs(theirs).max()))
+            errors[name] = max(errors.get(name, 0.0), difference)
+    # Closing a loop to 1e-13 and solving the saddle both cost some digits.
+    return [Row("constrained motion", "kane", f"multipliers, {k}", e, 1e3 * tolerance) for k, e in errors.items()]

@@ -1,0 +1,193 @@
+"""One free rigid body about any of its points, with any attitude parameters (FORBES; THESIS chapter IV).
+
+    mixed form, nu = [v_a; w_b]:   M(q) nud = f_non + [f_a; m_b] ,
+        M = [[m 1, -C^T c~], [c~ C, J]] ,   f_non = [C^T w~ c~ w ; -w~ J w]
+    body form,  nu = [v_b; w_b]:   M_b nud + nu^x M_b nu = [f_b; m_b] ,
+        M_b = [[m 1, -c~], [c~, J]] ,       nu^x = [[w~, 0], [v~, w~]]
+
+C maps inertial to body components, c is the first moment of mass and J the inertia, both about the reference point z
+(not necessarily the centre of mass), body axes. Attitude parameters q obey ``qdot = Gamma w``; where they are redundant
+the multipliers of their constraints vanish under Gamma^T.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.attitude import Attitude, DirectionCosines, EulerAngles, Quaternion
+from dalembert.algebra.scalar import product
+from dalembert.algebra.vectors import cross, dual
+from dalembert.errors import ArgumentError
+from dalembert.formulations.assembly import Lazy
+from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.gravitation import InverseSquare
+from dalembert.formulations.projection import redundant_bias
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.scope import Scope
+from dalembert.model import Inertia
+
+
+def rigid_body(
+    inertia: Inertia,
+    attitude: Attitude | None = None,
+    *,
+    form: str = "mixed",
+    gravity: Any = (0, 0, 0),
+    name: str = "rigid body",
+) -> Equations:
+    """Equations of motion of a free rigid body; the reference point is the origin of the frame of ``inertia``.
+
+    Positions are ``q = [position of the reference point, inertial axes; attitude parameters]``; the inputs are the
+    force and the moment about the reference point, in the axes of the velocities.
+
+    Args:
+        inertia: mass, centre of mass and central inertia tensor in a body frame; symbols allowed.
+        attitude: attitude parameters, a quaternion by default.
+        form: ``"mixed"``, linear velocity in inertial axes and angular velocity in body axes; or ``"body"``, both in
+            body axes.
+        gravity: acceleration of free fall, inertial axes, or an :class:`InverseSquare` field.
+        name: for display.
+    """
+    if form not in ("mixed", "body"):
+        raise ArgumentError(f"form = {form!r}; choose 'mixed' or 'body'")
+    body = _Body(inertia, attitude or Quaternion(), form, gravity)
+    M, c, g, kinematics = body.mass_matrix(), body.inertia_forces(), body.gravity_forces(), body.kinematics()
+
+    def make(kind: str, symbol: str, values: Any) -> Quantity:
+        return Quantity(body.scope, kind, symbol, values)
+
+    extras = {
+        "rate_matrix": lambda: make("rate_matrix", "S", body.attitude.S(body.parameters)),
+        "velocity_map": lambda: make("velocity_map", r"\Gamma", body.Gamma()),
+        "rotation": lambda: make("rotation", "C", body.C),
+        "angular_momentum": lambda: make("angular_momentum", "h", body.angular_momentum()),
+    }
+    if form == "mixed":
+        extras["redundant_bias"] = lambda: make("redundant_bias", r"\ell", body.redundant_bias(M))
+        extras["projected_bias"] = lambda: make(
+            "projected_bias", r"\Gamma^T \ell", product(body.Gamma().T, body.redundant_bias(M))
+        )
+    Xi = body.attitude.Xi(body.parameters)
+    if Xi is not None:
+        extras["parameter_constraints"] = lambda: make("parameter_constraints", r"\Xi", Xi)
+    mass, coriolis, weight = make("mass_matrix", "M", M), make("coriolis", "c", c), make("gravity", "g", g)
+    return Equations(
+        name,
+        "rigid-body",
+        body.scope,
+        mass_matrix=mass,
+        coriolis=coriolis,
+        gravity=weight,
+        bias=make("bias", "h", c + g),
+        kinematics=make("kinematics", r"\dot{q}", kinematics),
+        input_map=make("input_map", "B", np.eye(6, dtype=int)),
+        extras=Lazy(extras),
+        derivation=_steps(form, mass, coriolis, weight, make("kinematics", r"\dot{q}", kinematics)),
+        sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, InverseSquare) else ())),
+    )
+
+
+class _Body:
+    """The ingredients, as traced scalars."""
+
+    def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any):
+        self.scope, self.attitude, self.form, self.field = Scope(), attitude, form, gravity
+        self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)])
+        linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
+        self.v = self.scope.input("v", [*linear, "omega_x", "omega_y", "omega_z"])
+        self.position, self.parameters = self.q[:3], self.q[3:]
+        self.w = self.v[3:]
+        read = self.scope.read
+        self.mass = read(inertia.mass)[()]
+        self.center, self.central = read(inertia.center), read(inertia.tensor)
+        self.first, self.J = read(inertia.first_moment), read(inertia.tensor_about_origin)
+        self.C = attitude.dcm(self.parameters)
+
+    def mass_matrix(self) -> np.ndarray:
+        skew = dual(self.first)
+        coupling = product(skew, self.C) if self.form == "mixed" else skew
+        M = np.zeros((6, 6), dtype=object)
+        for k in range(3):
+            M[k, k] = self.mass
+        M[3:, :3], M[:3, 3:], M[3:, 3:] = coupling, coupling.T, self.J  # (c~ C)^T = -C^T c~
+        return M
+
+    def inertia_forces(self) -> np.ndarray:
+        w, c = self.w, self.first
+        spin = cross(w, product(self.J, w))
+        pull = cross(w, cross(w, c))  # centripetal: minus w~ c~ w
+        if self.form == "mixed":
+            return np.concatenate([product(self.C.T, pull), spin])
+        v = self.v[:3]
+        return np.concatenate([self.mass * cross(w, v) + pull, cross(c, cross(w, v)) + spin])
+
+    def gravity_forces(self) -> np.ndarray:
+        if isinstance(self.field, InverseSquare):
+            mu = self.scope.read(self.field.mu)[()]
+            away = product(self.C, self.position - self.scope.read(self.field.attractor)) + self.center
+            force, moment = self.field.load(mu, self.mass, self.central, away)
+            moment = moment + cross(self.center, force)
+        else:
+            field = product(self.C, self.scope.read(self.field))
+            force, moment = self.mass * field, cross(self.first, field)
+        return -np.concatenate([product(self.C.T, force) if self.form == "mixed" else force, moment])
+
+    def Gamma(self) -> np.ndarray:
+        """Rates of position and attitude parameters per velocity."""
+        G = np.zeros((len(self.q), 6), dtype=object)
+        G[:3, :3] = scalar.identity(3) if self.form == "mixed" else self.C.T
+        G[3:, 3:] = self.attitude.Gamma(self.parameters)
+        return G
+
+    def kinematics(self) -> np.ndarray:
+        return product(self.Gamma(), self.v)
+
+    def redundant_bias(self, M: np.ndarray) -> np.ndarray:
+        """Lagrange's left-hand side in position and attitude parameters, without accelerations."""
+        S = np.zeros((6, len(self.q)), dtype=object)
+        S[:3, :3], S[3:, 3:] = scalar.identity(3), self.attitude.S(self.parameters)
+        return redundant_bias(self.scope, self.q, self.v, S, self.Gamma(), M)
+
+    def angular_momentum(self) -> np.ndarray:
+        """About the reference point, body axes."""
+        v = product(self.C, self.v[:3]) if self.form == "mixed" else self.v[:3]
+        return product(self.J, self.w) + cross(self.first, v)
+
+
+def _parameter_names(attitude: Attitude) -> list[str]:
+    if isinstance(attitude, Quaternion):
+        return ["epsilon1", "epsilon2", "epsilon3", "eta"]
+    if isinstance(attitude, DirectionCosines):
+        return [f"c_{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]
+    if isinstance(attitude, EulerAngles):
+        return ["psi", "theta", "phi"]
+    return [f"p{k}" for k in range(1, attitude.nq + 1)]
+
+
+def _steps(form: str, M: Quantity, c: Quantity, g: Quantity, kinematics: Quantity) -> tuple[Step, ...]:
+    axes = "inertial" if form == "mixed" else "body"
+    return (
+        Step(
+            "Kinematics",
+            f"Velocity of the reference point in {axes} axes, angular velocity in body axes.",
+            (kinematics,),
+            r"\dot{q} = \Gamma(q)\, \omega, \quad S\,\Gamma = 1, \quad \Xi\,\Gamma = 0",
+        ),
+        Step(
+            "Kinetic energy",
+            "With the first moment c and the inertia J about the reference point.",
+            (M,),
+            r"T = \tfrac12 \nu^T M \nu",
+        ),
+        Step(
+            "Lagrange with multipliers, projected",
+            "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
+            "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations.",
+            (c, g),
+            r"\Gamma^T \left( \frac{d}{dt}\frac{\partial T}{\partial\dot{q}} - \frac{\partial T}{\partial q} \right)"
+            r" = \Gamma^T f + \Gamma^T \Xi^T \lambda = \Gamma^T f",
+        ),
+    )

@@ -1,0 +1,84 @@
+"""Numbers for expressions at typical states: to choose pivots, independent velocities, and to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.derivatives import forward
+from dalembert.compiler.evaluate import evaluate
+from dalembert.compiler.trace import program_of
+from dalembert.formulations.system import System
+
+
+def sampled(system: System, values: np.ndarray, states: int = 3) -> np.ndarray:
+    """Values of expressions in q, t and parameters at some typical states, (states, *shape); loops are closed.
+
+    Args:
+        system: the system.
+        values: array of expressions.
+        states: how many.
+    """
+    program = program_of(system.scope.graph, {"values": values}, "values")
+    rng = np.random.default_rng(1)
+    results = []
+    for _ in range(states):
+        inputs = typical_inputs(system, rng)
+        close_loops(system, inputs, rng)
+        results.append(evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"])
+    return np.array(results)
+
+
+def typical_inputs(
+    system: System, rng: np.random.Generator, known: Mapping[str, Any] | None = None
+) -> dict[str, np.ndarray]:
+    """Random numbers for all inputs; parameters are positive and of the order of one.
+
+    Args:
+        system: the system.
+        rng: source of randomness.
+        known: inputs that are given.
+    """
+    inputs = {}
+    for port in system.scope.graph.inputs:
+        positive = port.name in system.scope.parameters
+        inputs[port.name] = rng.uniform(0.7, 1.3, port.shape) if positive else rng.normal(size=port.shape)
+    inputs |= {name: np.array(value, dtype=float) for name, value in (known or {}).items()}
+    _normalise(system, inputs["q"])
+    return inputs
+
+
+def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Generator) -> bool:
+    """Move the positions among the inputs onto the loop closures by Newton's method; false if no start arrives.
+
+    Args:
+        system: the system.
+        inputs: all inputs; ``q`` is changed.
+        rng: source of further starting points.
+    """
+    if not system.residuals:
+        return True
+    phi = np.concatenate([entries for _, entries in system.residuals])
+    program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
+    start = inputs["q"].copy()
+    for _ in range(12):
+        inputs["q"] = start.copy()
+        for _ in range(60):
+            result = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})
+            if np.abs(result["phi"]).max() < 1e-13:
+                return True
+            step = np.linalg.lstsq(result["slope"], result["phi"], rcond=1e-8)[0]
+            inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+            _normalise(system, inputs["q"])
+        if np.abs(result["phi"]).max() < 1e-10:
+            return True
+        start = rng.normal(size=start.shape)
+        _normalise(system, start)
+    return False
+
+
+def _normalise(system: System, q: np.ndarray) -> None:
+    for first, _ in system.quaternions:
+        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])

@@ -1,0 +1,174 @@
+"""Nothing is believed until two independent routes agree: every formulation and algorithm against every other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import asarray
+from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS, forward_dynamics
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics
+from dalembert.errors import ArgumentError, DalembertError, UnsupportedError
+from dalembert.formulations.agreement import Agreement, Row
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.laws import constraint_rows, law_rows, sensitivity_rows
+from dalembert.model import Mechanism
+from dalembert.model.parameters import substitute
+
+METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
+CUBIC, QUARTIC = 30, 10
+"""Degrees of freedom beyond which routes that cost n^3 expressions, or n^4 operations, are left out."""
+
+
+def verify(
+    mechanism: Mechanism,
+    states: int = 4,
+    tolerance: float = 1e-10,
+    *,
+    seed: int = 0,
+    methods: Sequence[str] | None = None,
+) -> Agreement:
+    """Compare all formulations and algorithms at random states, and check the laws of mechanics.
+
+    Rows: mass matrix, Coriolis forces, gravity, inverse and forward dynamics by every route; symmetry and definiteness
+    of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; and, if there
+    are constraints, their elimination against multipliers. Symbols get random positive values.
+
+    Args:
+        mechanism: the mechanism.
+        states: number of random states.
+        tolerance: allowed relative error.
+        seed: of the random numbers.
+        methods: formulations to compare; by default all that the mechanism admits and its size permits.
+    """
+    if states < 1:
+        raise ArgumentError(f"states = {states}; at least one state is needed")
+    if mechanism.nv == 0:
+        raise ArgumentError(f"{mechanism.name!r} has no degree of freedom; there is nothing to compare")
+    rng = np.random.default_rng(seed)
+    values = {str(symbol): float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
+    numeric = substitute(mechanism.replace(strict=False), values) if values else mechanism
+    q, v, a = numeric.random_state(rng, (states,))
+    skipped: list[str] = []
+    derived = _derived(mechanism, methods, skipped)
+    found = _Results(numeric, q, v, a, skipped)
+    for name, equations in derived.items():
+        found.add_equations(f"derived: {name}", equations, values)
+    found.add_algorithms()
+    rows = [*found.rows(tolerance)]
+    rows += law_rows(numeric, derived, values, (q, v, a), tolerance, skipped, CUBIC)
+    rows += sensitivity_rows(numeric, (q[0], v[0], a[0]), tolerance)
+    if mechanism.constraints:
+        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped)
+    return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
+
+
+def _derived(mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[str]) -> dict[str, Equations]:
+    chosen = METHODS if methods is None else tuple(methods)
+    free = mechanism.replace(constraints=()) if mechanism.constraints else mechanism
+    derived = {}
+    for method in chosen:
+        if methods is None and method == "kronecker" and mechanism.nv > CUBIC:
+            skipped.append(f"kronecker: {mechanism.nv}^3 derivatives of M; ask for it by methods=[...]")
+            continue
+        try:
+            derived[method] = derive(mechanism if method in ("lagrange", "newton-euler") else free, method)
+        except UnsupportedError as error:
+            skipped.append(f"{method}: {error}")
+    return derived
+
+
+class _Results:
+    """The same quantities by many routes: name -> route -> array over states."""
+
+    def __init__(self, mechanism: Mechanism, q: Any, v: Any, a: Any, skipped: list[str]):
+        self.mechanism, self.q, self.v, self.a, self.skipped = mechanism, q, v, a, skipped
+        self.table: dict[str, dict[str, np.ndarray]] = {}
+
+    def add(self, quantity: str, who: str, values: Any) -> None:
+        self.table.setdefault(quantity, {})[who] = np.asarray(values, dtype=float)
+
+    def add_equations(self, name: str, equations: Equations, values: dict[str, float]) -> None:
+        parts = {"mass_matrix": "mass matrix", "coriolis": "Coriolis forces", "gravity": "gravity forces"}
+        inputs = {"q": self.q, "v": self.v, **values}
+        numbers = {}
+        for part in (*parts, "bias"):
+            quantity = equations[part]
+            numbers[part] = np.broadcast_to(quantity.evaluate(inputs), (len(self.q), *quantity.shape))
+        for part, words in parts.items():
+            self.add(words, name, numbers[part])
+        tau = np.einsum("sij,sj->si", numbers["mass_matrix"], self.a) + numbers["bias"]
+        self.add("inverse dynamics", name, tau)
+
+    def add_algorithms(self) -> None:
+        states = list(zip(self.q, self.v, self.a))
+        rest = np.zeros_like(self.v[0])
+        weightless = self.mechanism.replace(gravity=np.zeros(3))
+        for name in INVERSE_DYNAMICS:
+            if name == "uicker-kahn" and self.mechanism.nv > QUARTIC:
+                self.skipped.append(f"uicker-kahn: {self.mechanism.nv}^4 operations")
+                continue
+            try:
+                tau = [inverse_dynamics(self.mechanism, *state, algorithm=name) for state in states]
+            except UnsupportedError as error:
+                self.skipped.append(f"{name}: {error}")
+                continue
+            self.add("inverse dynamics", name, tau)
+        self.add("Coriolis forces", "augmented-links", [inverse_dynamics(weightless, q, v, rest) for q, v, _ in states])
+        self.add(
+            "gravity forces", "augmented-links", [inverse_dynamics(self.mechanism, q, rest, rest) for q, _, _ in states]
+        )
+        for name in INERTIA_MATRIX:
+            try:
+                self.add("mass matrix", name, [mass_matrix(self.mechanism, q, algorithm=name) for q in self.q])
+            except DalembertError as error:
+                self.skipped.append(f"{name}: {error}")
+        torques = self.table["inverse dynamics"]["augmented-links"]
+        self.add("forward dynamics", "the acceleration given", self.a)
+        for name in FORWARD_DYNAMICS:
+            try:
+                a = [forward_dynamics(self.mechanism, q, v, t, algorithm=name) for (q, v, _), t in zip(states, torques)]
+            except (DalembertError, ZeroDivisionError) as error:
+                self.skipped.append(f"forward dynamics by {name}: {error}")
+                continue
+            self.add("forward dynamics", name, a)
+
+    def rows(self, tolerance: float) -> list[Row]:
+        rows = []
+        total = max(float(np.abs(x).max(initial=0)) for x in self.table["inverse dynamics"].values())
+        for quantity, results in self.table.items():
+            allowed = tolerance * self._conditioning() if quantity == "forward dynamics" else tolerance
+            for who, mine in results.items():
+                errors = {
+                    other: relative_error(mine, theirs, 1e-3 * total if "forces" in quantity else 0)
+                    for other, theirs in results.items()
+                    if other != who
+                }
+                if errors:
+                    against = max(errors, key=lambda other: (errors[other] != errors[other], errors[other]))
+                    rows.append(Row(quantity, who, against, errors[against], allowed))
+        return rows
+
+    def _conditioning(self) -> float:
+        """Solving with M loses as many digits as its condition number has."""
+        M = self.table["mass matrix"].get("generalized-links", next(iter(self.table["mass matrix"].values())))
+        return max(1.0, max(float(np.linalg.cond(x)) for x in M) * 1e-4)
+
+
+def relative_error(x: np.ndarray, y: np.ndarray, floor: float = 0.0) -> float:
+    """Largest difference over all states, relative to the largest entry of either at that state.
+
+    Args:
+        x: array over states.
+        y: the same by another route.
+        floor: sizes below this count as this: cancelling forces cannot be more exact than what they consist of.
+    """
+    x, y = asarray(x).reshape(len(x), -1), asarray(y).reshape(len(y), -1)
+    size = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
+    size = np.maximum(size, floor)
+    difference = np.abs(x - y).max(axis=1, initial=0)
+    return float(np.max(np.where(difference == 0, 0.0, difference / np.where(size > 0, size, 1))))
