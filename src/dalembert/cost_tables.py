@@ -1,0 +1,215 @@
+"""Our operation counts for the generic arm next to the tables of the THESIS.
+
+Counting rule: straight-line code; sines and cosines of the joint angles are given; changes of sign are free; whatever
+does not depend on the state is off-line and free; multiplications by 0, 1 and -1 and additions of 0 do not occur; equal
+terms are computed once. Divisions count as multiplications.
+
+The generic arm has revolute joints with Denavit-Hartenberg parameters and inertias without any special value; numbers
+serve where the THESIS has symbols, because everything computed from them alone is off-line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.economy import economical
+from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.compiler.cost import cost
+from dalembert.compiler.program import Program
+from dalembert.compiler.trace import trace
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Tree
+from dalembert.published_costs import PUBLISHED, CostTable, Polynomial
+
+TWISTS = {
+    "general": "no special angle",
+    "right": "every twist 90 degrees",
+    "alternating": "twists 0 and 90 degrees in turn",
+}
+"""The generic arms: name of the twist -> what it means."""
+
+
+class Count(NamedTuple):
+    """Operations of a straight-line program; divisions count as multiplications."""
+
+    multiplications: int
+    additions: int
+
+    def __str__(self) -> str:
+        return f"{self.multiplications} / {self.additions}"
+
+    def beyond(self, other: Count) -> Count:
+        """What is left when the operations of another count are taken away."""
+        return Count(self.multiplications - other.multiplications, self.additions - other.additions)
+
+
+def generic_arm(n: int, twist: str = "general") -> Mechanism:
+    """A chain of n revolute joints in which only the twists may be special.
+
+    Args:
+        n: number of joints.
+        twist: one of :data:`TWISTS`.
+    """
+    if twist not in TWISTS:
+        raise ArgumentError(f"twist = {twist!r}; choose one of {', '.join(TWISTS)}")
+    rng = np.random.default_rng(0)
+    bodies, joints = [], []
+    for k in range(n):
+        alpha = {"general": rng.uniform(0.3, 1.2), "right": math.pi / 2, "alternating": k % 2 * math.pi / 2}[twist]
+        spread = rng.normal(size=(3, 3)) * 0.1
+        second = spread @ spread.T + 0.05 * np.eye(3)  # positive, so that a real body has this inertia
+        matter = Inertia(rng.uniform(1, 3), rng.normal(size=3) * 0.1, np.trace(second) * np.eye(3) - second)
+        place = Transform.modified_dh(alpha, rng.uniform(0.1, 0.5), 0, rng.uniform(0.1, 0.5))
+        bodies.append(Body(f"link{k + 1}", matter))
+        joints.append(Joint(f"joint{k + 1}", "revolute", f"link{k}" if k else WORLD, f"link{k + 1}", place))
+    return Mechanism(f"generic arm, {n} joints, {twist} twist", tuple(bodies), tuple(joints))
+
+
+def count(program: Program) -> Count:
+    """Multiplications (with divisions) and additions of a program."""
+    found = cost(program)
+    return Count(found.multiplications + found.divisions, found.additions)
+
+
+def count_algorithm(algorithm: Callable[..., Any], tree: Tree, inputs: str) -> Count:
+    """Operations of an algorithm on a tree, as traced, without further passes.
+
+    Args:
+        algorithm: a function of the tree and the inputs.
+        tree: the links.
+        inputs: letters among ``q``, ``v``, ``a`` (also for generalised forces).
+    """
+    shapes = {name: (tree.nq if name == "q" else tree.nv,) for name in inputs}
+    return count(trace(lambda *state: algorithm(tree, *state), shapes))
+
+
+def _tau_D_V_P(tree: Tree, *state: Any) -> tuple[Any, ...]:
+    found = sensitivity(tree, *state)
+    return found.tau, found.D, found.V, found.P
+
+
+def arm_counts(n: int, twist: str = "general") -> dict[str, Count]:
+    """Every algorithm on the generic arm: as printed, on the economical tree, and as a kernel after all passes.
+
+    Args:
+        n: number of joints.
+        twist: one of :data:`TWISTS`.
+    """
+    arm = generic_arm(n, twist)
+    own, cheap = arm.tree, economical(arm.tree)
+    found: dict[str, Count] = {}
+    for name, algorithm in INVERSE_DYNAMICS.items():
+        if name != "uicker-kahn":  # its n^4 terms take minutes to trace
+            found[name] = count_algorithm(algorithm, own, "qva")
+    for name, matrix in INERTIA_MATRIX.items():
+        found[name] = count_algorithm(matrix, own, "q")
+    for name, solver in FORWARD_DYNAMICS.items():
+        found[name] = count_algorithm(solver, own, "qva")
+    found["economical inverse dynamics"] = count_algorithm(INVERSE_DYNAMICS["augmented-links"], cheap, "qva")
+    found["economical inertia matrix"] = count_algorithm(INERTIA_MATRIX["two-sided"], cheap, "q")
+    found["economical forward dynamics"] = count_algorithm(FORWARD_DYNAMICS["factor-and-solve"], cheap, "qva")
+    found["economical articulated bodies"] = count_algorithm(FORWARD_DYNAMICS["articulated-body"], cheap, "qva")
+    whole, inverse = count_algorithm(_tau_D_V_P, cheap, "qva"), found["economical inverse dynamics"]
+    found["economical D, V, P"] = whole.beyond(inverse)
+    dynamics = Dynamics(arm)
+    kernels = {q: count(dynamics.program(q)) for q in ("inverse_dynamics", "mass_matrix", "forward_dynamics")}
+    found["kernel inverse dynamics"] = kernels["inverse_dynamics"]
+    found["kernel inertia matrix"] = kernels["mass_matrix"]
+    found["kernel forward dynamics"] = kernels["forward_dynamics"]
+    found["kernel D, V, P"] = count(dynamics.program("sensitivities")).beyond(kernels["inverse_dynamics"])
+    return found
+
+
+_OURS = {
+    "5.2": {
+        "Algorithm 5.5 as printed, terms shared": "augmented-links",
+        "in economical frames, masses regrouped": "economical inverse dynamics",
+        "kernel, after all passes": "kernel inverse dynamics",
+    },
+    "5.3": {
+        "Hollerbach 4x4": "hollerbach-4x4",
+        "Hollerbach 3x3": "hollerbach-3x3",
+        "Waters (5.2.3)": "waters",
+        "Kane, Silver (5.2.13)": "kane-silver",
+        "Newton-Euler (5.3)": "newton-euler",
+        "Algorithm 5.4": "tensor",
+        "Algorithm 5.5": "augmented-links",
+        "Algorithm 5.5, economical": "economical inverse dynamics",
+        "kernel": "kernel inverse dynamics",
+    },
+    "6.1": {
+        "Algorithm 6.2, corrected, terms shared": "generalized-links",
+        "two-sided": "two-sided",
+        "two-sided, economical": "economical inertia matrix",
+        "kernel": "kernel inertia matrix",
+    },
+    "6.2": {
+        "column method": "column-method",
+        "Walker, Orin": "walker-orin",
+        "orthogonal complement (Angeles, Ma)": "orthogonal-complement",
+        "operator factors": "operator-factors",
+        "Algorithm 6.2, corrected": "generalized-links",
+        "two-sided, economical": "economical inertia matrix",
+        "kernel": "kernel inertia matrix",
+    },
+    "6.3": {
+        "articulated bodies": "articulated-body",
+        "articulated bodies, economical": "economical articulated bodies",
+        "factor and solve": "factor-and-solve",
+        "factor and solve, economical": "economical forward dynamics",
+        "kernel": "kernel forward dynamics",
+    },
+    "7.2": {
+        "D, V, P beyond inverse dynamics, propagated": "economical D, V, P",
+        "kernel": "kernel D, V, P",
+    },
+}
+"""Table -> our rows below it -> name in :func:`arm_counts`."""
+
+
+def cost_tables(n: int = 6) -> str:
+    """The tables as text, each followed by our counts for the same arm: multiplications / additions.
+
+    Args:
+        n: number of joints, at least 2, for which the polynomials are evaluated and our algorithms counted.
+    """
+    if n < 2:
+        raise ArgumentError(f"n = {n}: the tables hold for two joints or more")
+    counts = {twist: arm_counts(n, twist) for twist in TWISTS}
+    return "\n\n".join("\n".join(_lines(table, n, counts)) for table in PUBLISHED)
+
+
+def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Iterator[str]:
+    yield f"Table {table.number}  {table.title}"
+    body = [(name, *(_cell(entry, n) for entry in row)) for name, row in table.rows.items()]
+    if table.total:
+        body.append(("total", *(_cell(entry, n) for entry in table.total)))
+    if table.printed:
+        body.append(("total as printed", *(_cell(table.printed.get(c), n) for c in table.columns)))
+    yield from _aligned([("", *table.columns), *body])
+    if table.number in _OURS:
+        rows = [(ours, *(str(counts[t][name]) for t in TWISTS)) for ours, name in _OURS[table.number].items()]
+        yield from _aligned([(f"dalembert, n = {n}", *TWISTS), *rows])
+    for note in table.notes:
+        yield f"  note: {note}"
+
+
+def _cell(entry: Polynomial | None, n: int) -> str:
+    if entry is None:
+        return ""
+    return str(entry(n)) if len(entry.coefficients) == 1 else f"{entry} ({entry(n)})"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    for first, *others in rows:
+        yield "  ".join(["  " + first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(others, widths[1:]))]).rstrip()
