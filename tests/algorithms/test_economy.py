@@ -96,7 +96,7 @@ def test_bodies_stay_where_they_are(seed):
 
 @given(seed=seeds)
 def test_frames_are_cheap(seed):
-    """Beyond a rotating joint z lies on the axis and the placement is one turn about x, or a turn about z and one about x."""
+    """Beyond a rotating joint z lies on the axis, and the placement is a turn about z, if need be, and one about x."""
     mechanism, _, _, _ = drawn("revolute", seed)
     for link in reframe(mechanism.tree).links:
         R = link.placement.rotation
