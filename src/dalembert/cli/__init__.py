@@ -1,1 +1,11 @@
+"""The command line: ``dalembert show|cost|verify|export|bench|robots|doctor|demo``, one file per command.
 
+application     finds the command, turns errors into messages and exit codes
+terminal        text, tables, colour, JSON
+options         arguments that several commands share
+model           from the arguments to a mechanism
+"""
+
+from dalembert.cli.application import main
+
+__all__ = ["main"]

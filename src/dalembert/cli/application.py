@@ -1,0 +1,140 @@
+"""Finds the command and runs it; turns errors into one clean message and an exit code.
+
+0    done
+1    done, and the answer is no: results differ, or the installation is not sound
+2    wrong arguments, an unreadable model, or something that cannot be computed
+70   a bug in dalembert, with its traceback
+130  interrupted with Ctrl-C
+141  the reader of the output went away
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import textwrap
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import ModuleType
+from typing import Any
+
+import dalembert
+from dalembert.cli import bench, completion, cost, demo, doctor, export, robots, show, verify
+from dalembert.cli.terminal import Terminal
+from dalembert.errors import DalembertError, ModelWarning
+
+COMMANDS: tuple[ModuleType, ...] = (show, cost, verify, export, bench, robots, doctor, demo, completion)
+"""Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
+
+MOST_WARNINGS = 4
+"""Warnings shown one by one; of more there is only the number."""
+
+OVERVIEW = """
+first steps:
+  dalembert demo                                  what dalembert does, on a small arm
+  dalembert show my_robot.urdf                    bodies, joints, masses, what was assumed
+  dalembert verify my_robot.urdf                  every algorithm against every other
+  dalembert cost my_robot.urdf                    multiplications and additions of each quantity
+  dalembert export my_robot.urdf inverse_dynamics --language c --to .
+
+`dalembert COMMAND --help` explains each command, with examples.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="dalembert",
+        description="Equations of motion of rigid multibody systems: derived, proved equal, compiled.",
+        epilog=OVERVIEW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"dalembert {dalembert.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", title="commands")
+    for module in COMMANDS:
+        text = textwrap.dedent(module.__doc__ or "").strip()
+        command = commands.add_parser(
+            module.__name__.rpartition(".")[2],
+            help=module.SUMMARY,
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: what comes after the name of the program; that of the process by default.
+    """
+    terminal = Terminal()
+    try:
+        try:
+            return _run(arguments, terminal)
+        finally:
+            terminal.flush()
+    except BrokenPipeError:
+        _silence(terminal)
+        return 141
+    except KeyboardInterrupt:
+        terminal.error("interrupted")
+        return 130
+
+
+def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
+    parser = build_parser()
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as done:  # argparse has written help, version or what is wrong
+        return done.code if isinstance(done.code, int) else 2
+    if options.command is None:
+        parser.print_help(terminal.err)
+        return 2
+    try:
+        with _warnings_on(terminal):
+            return options.run(options, terminal)
+    except BrokenPipeError:
+        raise
+    except (DalembertError, OSError) as error:
+        terminal.error(traceback.format_exc().rstrip() if options.traceback else str(error))
+        return 2
+    except MemoryError:
+        terminal.error("not enough memory; try smaller numbers")
+        return 2
+    except Exception:
+        terminal.error(f"{traceback.format_exc().rstrip()}\nThis is a bug in dalembert; please report it.")
+        return 70
+
+
+@contextmanager
+def _warnings_on(terminal: Terminal) -> Iterator[None]:
+    """Show warnings as single lines, each once, and not too many of them."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *place: Any, **more: Any) -> None:
+        text = str(message)
+        if text not in seen and len(seen) < MOST_WARNINGS:
+            terminal.warn(text)
+        seen.add(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ModelWarning)
+        warnings.showwarning = show  # restored by catch_warnings
+        yield
+    if len(seen) > MOST_WARNINGS:
+        terminal.warn(f"and {len(seen) - MOST_WARNINGS} more; `dalembert show` lists all that was assumed")
+
+
+def _silence(terminal: Terminal) -> None:
+    """Give the interpreter somewhere to flush to at exit."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, terminal.out.fileno())
+        os.close(null)

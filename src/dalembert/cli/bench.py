@@ -1,0 +1,164 @@
+"""Measure how long the compiled quantities take per state: one call at a time, and in batches.
+
+Answers are compared before anything is timed: with Pinocchio where it is installed, else with Newton-Euler. Pinocchio's
+times stand beside ours, measured in the same run on the same states; ratios below one are ours to lose.
+
+examples:
+  dalembert bench panda.urdf
+  dalembert bench panda.urdf --batch 1e6
+  dalembert bench talos.urdf --base free --quantity inverse_dynamics
+  dalembert bench panda.urdf --quantity linearize --quantity jacobian --frame panda_hand
+  dalembert bench panda.urdf --json > times.json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from dalembert.cli.model import open_model, source_of
+from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, integer, real
+from dalembert.cli.terminal import Cell, Terminal, duration
+from dalembert.cli.timing import MAIN, Timing, time_peer, time_quantity
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.cli.peers import Pinocchio
+    from dalembert.dynamics import Dynamics
+
+SUMMARY = "time the compiled quantities, beside Pinocchio"
+
+MOST_MEMORY = 4 * 10**9
+"""Bytes of arrays that are not exceeded."""
+
+TOLERANCE = 1e-9
+"""Largest relative difference at which a time is kept."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    add_quantities(parser, f"default: {' '.join(MAIN)}")
+    parser.add_argument(
+        "--batch", type=integer(1, 10_000_000), default=10_000, help="states in a batch (default 10000)"
+    )
+    parser.add_argument("--threads", type=integer(1, 1024), help="how many all threads are (default: all cores)")
+    parser.add_argument(
+        "--seconds", type=real(0.01, 60.0), default=0.3, help="how long to measure each cell (default 0.3)"
+    )
+    add_common(parser)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    import numpy as np
+
+    from dalembert.cli.peers import find_peer
+    from dalembert.compiler.threads import default_threads
+    from dalembert.dynamics import Dynamics
+
+    mechanism = open_model(options, numeric=True)
+    dynamics = Dynamics(mechanism)
+    chosen = chosen_quantities(options, MAIN, mechanism)
+    threads = options.threads or default_threads()
+    peer, remark = find_peer(mechanism, source_of(options.model), options.base)
+    if peer is not None and peer.is_coupled:
+        remark = "Pinocchio moves mimic joints on their own and computes something else; it is not timed"
+    found = []
+    for quantity, frame in chosen.items():
+        _check_memory(dynamics, quantity, frame, options.batch)
+        terminal.progress(f"checking {quantity} ...")
+        difference = check(dynamics, quantity, frame, peer)
+        if difference <= TOLERANCE:
+            terminal.progress(f"timing {quantity} ...")
+            q, v, a = mechanism.random_state(np.random.default_rng(0), (options.batch,))
+            states = {"q": q, "v": v, "a": a, "tau": a}
+            timing = time_quantity(dynamics, quantity, frame, states, threads, options.seconds)
+            if peer is not None and quantity in MAIN and not peer.is_coupled:
+                time_peer(timing, peer, states, threads, options.seconds)
+        else:
+            timing = Timing(quantity)
+        timing.difference = difference
+        found.append(timing)
+    if options.json:
+        terminal.json(
+            {
+                "model": mechanism.name,
+                "batch": options.batch,
+                "threads": threads,
+                "remark": remark,
+                "seconds_per_state": [vars(timing) for timing in found],
+            }
+        )
+    else:
+        terminal.say(f"{mechanism.name}: time per state", "bold")
+        say_timings(terminal, found, options.batch, threads)
+        if remark:
+            terminal.say(f"\n{remark}", "dim")
+    return 0 if all(timing.single is not None for timing in found) else 1
+
+
+def _check_memory(dynamics: Dynamics, quantity: str, frame: dict[str, str], batch: int) -> None:
+    kernel = dynamics.kernel(quantity, **frame)
+    size = 2 * 8 * sum(port.size for port in (*kernel.inputs, *kernel.outputs))
+    if size * batch > MOST_MEMORY:
+        raise ArgumentError(
+            f"{batch} states of {quantity} take {size * batch / 1e9:.0f} GB; give --batch {MOST_MEMORY // size} or less"
+        )
+
+
+def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocchio | None) -> float:
+    """Worst relative difference over a few states: to Newton-Euler and Pinocchio, or to the program run by NumPy.
+
+    Args:
+        dynamics: the kernels.
+        quantity: which.
+        frame: the options of a quantity of a frame.
+        peer: the same robot in Pinocchio.
+    """
+    import numpy as np
+
+    from dalembert.cli.agreement import compare, relative
+    from dalembert.compiler.evaluate import evaluate
+
+    mechanism = dynamics.mechanism
+    rng = np.random.default_rng(1)
+    states = [mechanism.random_state(rng) for _ in range(5)]
+    if quantity in MAIN:
+        found = compare(mechanism, dynamics, peer, states, [quantity], every=False)
+        differences = [agreement.worst for agreement in found if agreement.worst is not None]
+    else:
+        kernel, differences = dynamics.kernel(quantity, **frame), []
+        for q, v, a in states:
+            given = [{"q": q, "v": v, "a": a, "tau": a}[port.name] for port in kernel.inputs]
+            ours, plain = kernel(*given), evaluate(kernel.program, given).values()
+            pairs = zip(ours if isinstance(ours, tuple) else (ours,), plain)
+            differences += [relative(np.asarray(x) - y, y) for x, y in pairs]
+    return max(differences) if all(x == x for x in differences) else float("nan")
+
+
+def say_timings(terminal: Terminal, found: list[Timing], batch: int, threads: int) -> None:
+    """Times side by side.
+
+    Args:
+        terminal: where to.
+        found: the timings.
+        batch: how many states a batch had.
+        threads: how many threads all were.
+    """
+    rows: list[tuple[str | Cell, ...]] = []
+    for t in found:
+        if t.single is None:
+            terminal.say(f"  {t.quantity}: answers differ by {t.difference:.1e}, so no time is kept", "bad")
+            continue
+        for way, ours, theirs in (
+            ("one state per call", t.single, t.peer_single),
+            (f"{batch} states, 1 thread", t.batch, t.peer_batch),
+            (f"{batch} states, up to {threads} threads", t.threads, t.peer_threads),
+        ):
+            if ours is not None:
+                pair = (duration(theirs), _ratio(theirs / ours)) if theirs is not None else ("", "")
+                rows.append((t.quantity, way, duration(ours), *pair))
+    terminal.table(("quantity", "", "dalembert", "Pinocchio", "ratio"), rows, left=2)
+
+
+def _ratio(value: float) -> Cell:
+    return Cell(f"{value:.1f}", "good" if value >= 1 else "bad")

@@ -1,0 +1,130 @@
+"""Count operations: what each compiled quantity of a mechanism costs, exactly, per state.
+
+A fused multiply-add counts as a product and a sum; changes of sign are free; live is the number of values held at once.
+
+examples:
+  dalembert cost panda.urdf
+  dalembert cost panda.urdf --algorithms                every algorithm on this robot, beside what is compiled
+  dalembert cost panda.urdf --tables                    and what the literature gives for as many joints
+  dalembert cost panda.urdf --quantity linearize
+  dalembert cost panda.urdf --quantity jacobian --frame panda_hand
+  dalembert cost stacker --keep-symbols                 symbols stay inputs instead of taking their default values
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dalembert.cli.counting import FAMILIES, PUBLISHED, count_algorithms
+from dalembert.cli.model import open_model
+from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities
+from dalembert.cli.terminal import Cell, Terminal
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.compiler.cost import Cost
+
+SUMMARY = "count the operations of each quantity and algorithm"
+
+USUAL = (
+    "gravity",
+    "bias",
+    "inverse_dynamics",
+    "mass_matrix",
+    "forward_dynamics",
+    "inverse_dynamics_derivatives",
+)
+"""What is counted unless something else is asked for."""
+
+TITLES = ("mult", "add", "div", "sqrt", "sin", "cos", "other", "total")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    add_quantities(parser, f"default: {' '.join(USUAL)}")
+    parser.add_argument("--algorithms", action="store_true", help="count every algorithm as it is written, too")
+    parser.add_argument("--tables", action="store_true", help="add the counts published for as many revolute joints")
+    parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
+    parser.add_argument("--keep-symbols", action="store_true", help="leave symbols of the model as inputs")
+    add_common(parser)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    from dalembert.dynamics import Dynamics
+
+    if options.keep_symbols and options.algorithms:
+        raise ArgumentError("--algorithms counts on numbers; leave out --keep-symbols")
+    mechanism = open_model(options, numeric=not options.keep_symbols)
+    dynamics = Dynamics(mechanism)
+    chosen = chosen_quantities(options, USUAL, mechanism)
+    ours: dict[str, Cost] = {}
+    for name, frame in chosen.items():
+        terminal.progress(f"counting {name} ...")
+        ours[name] = dynamics.cost(name, **frame)
+    families = [name for name in FAMILIES if name in ours]
+    counted = {}
+    if options.algorithms:
+        for name in families:
+            terminal.progress(f"counting the algorithms of {name} ...")
+            counted[name] = list(count_algorithms(mechanism, name, options.all))
+    if options.json:
+        data: dict[str, Any] = {"model": mechanism.name, "nv": mechanism.nv}
+        data["compiled"] = {name: _fields(cost) for name, cost in ours.items()}
+        if options.algorithms:
+            data["algorithms"] = {
+                name: {c.algorithm: _fields(c.cost) if c.cost else {"not_counted": c.reason} for c in counts}
+                for name, counts in counted.items()
+            }
+        if options.tables:
+            data["published"] = {
+                name: {who: {"multiplications": m, "additions": a} for who, m, a in _published(name, mechanism.nv)}
+                for name in families
+            }
+        terminal.json(data)
+        return 0
+
+    terminal.say(f"{mechanism.name}: operations per state of the compiled quantities", "bold")
+    rows = [(name, *_numbers(cost), str(cost.live)) for name, cost in ours.items()]
+    terminal.table(("quantity", *TITLES, "live"), rows)
+    for name, counts in counted.items():
+        terminal.title(f"{name}, every algorithm on the robot as it is described:")
+        best = ours[name].operations
+        lines: list[tuple[str | Cell, ...]] = []
+        for count in counts:
+            if count.cost is None:
+                terminal.say(f"  {count.algorithm}: {count.reason}", "dim")
+            else:
+                ratio = f"{count.cost.operations / best:.2f}" if best else ""
+                lines.append((count.algorithm, *_numbers(count.cost), ratio))
+        kernel = ("compiled by dalembert", *_numbers(ours[name]), "1.00" if best else "")
+        lines.append(tuple(Cell(cell, "good") for cell in kernel))
+        terminal.table(("algorithm", *TITLES, "ratio"), lines)
+    if options.tables:
+        _say_published(terminal, mechanism.nv, {name: ours[name] for name in families})
+    return 0
+
+
+def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
+    for name, cost in ours.items():
+        if published := _published(name, n):
+            terminal.title(f"{name}, as published for {n} revolute joints in a row with general twists:")
+            rows: list[tuple[str | Cell, ...]] = [(who, f"{m:.0f}", f"{a:.0f}") for who, m, a in published]
+            this = ("this robot, compiled", str(cost.multiplications), str(cost.additions))
+            terminal.table(("source", "mult", "add"), [*rows, tuple(Cell(cell, "good") for cell in this)])
+
+
+def _published(quantity: str, n: int) -> list[tuple[str, float, float]]:
+    return [(who, m(n), a(n)) for who, m, a in PUBLISHED.get(quantity, ())] if n >= 2 else []
+
+
+def _numbers(cost: Cost) -> tuple[str, ...]:
+    numbers = [cost.multiplications, cost.additions, cost.divisions, cost.square_roots, cost.sines, cost.cosines]
+    numbers.append(cost.other_functions + cost.comparisons)
+    return (*(str(number) if number else "" for number in numbers), str(cost.operations))
+
+
+def _fields(cost: Cost) -> dict[str, int]:
+    from dataclasses import asdict
+
+    return asdict(cost) | {"operations": cost.operations}

@@ -1,0 +1,99 @@
+"""See dalembert at work: a six-axis arm is loaded, described, computed in every way it knows, compiled, and timed.
+
+example:
+  dalembert demo
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from dalembert.cli.options import add_common
+from dalembert.cli.terminal import Cell, Terminal, duration
+
+SUMMARY = "see dalembert at work on a small arm"
+
+ROBOT = "demo_arm"
+
+NEXT = """\
+  dalembert show YOUR_ROBOT.urdf               your own robot: what is in it, and what was assumed
+  dalembert verify YOUR_ROBOT.urdf             all routes compared
+  dalembert cost YOUR_ROBOT.urdf --algorithms  what each algorithm costs on it
+  dalembert export YOUR_ROBOT.urdf inverse_dynamics --to .     C, CUDA, Python, LaTeX
+  dalembert robots                             robots known by name
+  python -c "import dalembert as da; print(da.load('demo_arm'))"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_common(parser, json=False)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    import numpy as np
+
+    from dalembert.cli.agreement import compare
+    from dalembert.cli.bench import TOLERANCE, say_timings
+    from dalembert.cli.counting import count_algorithms
+    from dalembert.cli.model import source_of
+    from dalembert.cli.peers import find_peer
+    from dalembert.cli.timing import MAIN, time_peer, time_quantity
+    from dalembert.cli.verify import say_agreements
+    from dalembert.compiler.threads import default_threads
+    from dalembert.dynamics import Dynamics
+    from dalembert.formats import load
+
+    start = time.perf_counter()
+    terminal.title(f"1. A robot: da.load({ROBOT!r}), printed")
+    arm = load(ROBOT)
+    terminal.say(f"\n{arm}")
+
+    dynamics = Dynamics(arm)
+    rng = np.random.default_rng(1)
+    q, v, a = arm.random_state(rng)
+    terminal.title("2. Inverse dynamics: the torques that produce given accelerations, as machine code")
+    before = time.perf_counter()
+    tau = dynamics.inverse_dynamics(q, v, a)
+    first = duration(time.perf_counter() - before)
+    names = [joint.name for joint in arm.joints if joint.nv]
+    rows = [(name, *(f"{x:.3f}" for x in numbers)) for name, *numbers in zip(names, q, v, a, tau)]
+    terminal.table(("joint", "q (rad)", "v (rad/s)", "a (rad/s^2)", "tau (Nm)"), rows)
+    terminal.say(f"  The first call took {first}, compilation included; the disk cache spares the next process that.")
+
+    terminal.title("3. Is it true? Independent routes to the same numbers, worst relative difference over five states")
+    peer, remark = find_peer(arm, source_of(ROBOT), None)
+    found = list(compare(arm, dynamics, peer, [arm.random_state(rng) for _ in range(5)]))
+    say_agreements(terminal, found, TOLERANCE)
+    wrong = [agreement for agreement in found if not agreement.holds(TOLERANCE)]
+    if wrong:
+        terminal.say(f"\n{len(wrong)} routes differ by more than {TOLERANCE:g}; please report this.", "bad")
+        return 1
+
+    terminal.title("4. What inverse dynamics costs on this arm, per state")
+    compiled = dynamics.cost("inverse_dynamics")
+    counts = [(c.algorithm, c.cost) for c in count_algorithms(arm, "inverse_dynamics") if c.cost]
+    counts.sort(key=lambda pair: -pair[1].operations)
+    lines: list[tuple[str | Cell, ...]] = [
+        (name, str(cost.multiplications), str(cost.additions), f"{cost.operations / compiled.operations:.1f}")
+        for name, cost in counts
+    ]
+    ours = ("compiled by dalembert", str(compiled.multiplications), str(compiled.additions), "1.0")
+    terminal.table(("algorithm", "mult", "add", "ratio"), [*lines, tuple(Cell(cell, "good") for cell in ours)])
+
+    terminal.title("5. How fast it is, time per state")
+    batch, threads, timings = 10_000, default_threads(), []
+    q, v, a = arm.random_state(rng, (batch,))
+    states = {"q": q, "v": v, "a": a, "tau": a}
+    for quantity in MAIN:
+        terminal.progress(f"timing {quantity} ...")
+        timings.append(time_quantity(dynamics, quantity, {}, states, threads, 0.15))
+        if peer is not None:
+            time_peer(timings[-1], peer, states, threads, 0.15)
+    say_timings(terminal, timings, batch, threads)
+    if remark:
+        terminal.say(f"\n  {remark}", "dim")
+
+    terminal.title(f"What next? (This took {duration(time.perf_counter() - start)}.)")
+    terminal.say(NEXT.rstrip())
+    return 0

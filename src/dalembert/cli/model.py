@@ -1,0 +1,55 @@
+"""From the arguments of a command to a mechanism."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.model.mechanism import Mechanism
+
+
+def source_of(name: str) -> Path | None:
+    """The file behind the MODEL argument, if there is one: a path as it is, a robot's name looked up."""
+    from dalembert.formats import catalogue
+
+    if name.lstrip().startswith("<"):
+        return None
+    return {**catalogue.example_robot_data(), **catalogue.packaged()}.get(name, Path(name))
+
+
+def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
+    """The mechanism that the arguments of :func:`~dalembert.cli.options.add_model` describe.
+
+    Args:
+        options: the parsed arguments.
+        numeric: give symbols the default values of the file; an error if one has none.
+    """
+    from dalembert.formats import load
+    from dalembert.model.operations import with_base
+    from dalembert.model.parameters import substitute
+
+    source = source_of(options.model)
+    suffix = source.suffix.lower() if source else ""
+    values = dict(options.values)
+    if suffix == ".urdf":
+        mechanism = load(options.model, **({"base": options.base} if options.base else {}))
+    elif suffix == ".toml" and numeric:
+        mechanism = load(options.model, parameters=values)
+        values = {}
+    else:
+        mechanism = load(options.model)
+    if options.base and suffix != ".urdf":
+        mechanism = with_base(mechanism, options.base)
+    if values:
+        mechanism = substitute(mechanism, values)
+    if numeric and mechanism.symbols:
+        names = [symbol.name for symbol in mechanism.symbols]
+        raise ArgumentError(
+            f"{mechanism.name!r} has symbols without a value: {', '.join(names)}; "
+            f"give them one, for example --set {names[0]}=1"
+        )
+    return mechanism

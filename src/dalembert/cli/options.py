@@ -1,0 +1,122 @@
+"""Arguments that several commands share, and their checks."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.model import Mechanism
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """MODEL and the options that change it while it is loaded."""
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="a .urdf, .xml (MJCF) or .toml file, or the name of a robot (see `dalembert robots`)",
+    )
+    group = parser.add_argument_group("the model")
+    group.add_argument("--base", choices=("fixed", "free"), help="bolt the root body to the ground, or let it float")
+    group.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=assignment,
+        dest="values",
+        help="give a symbol of the model a value; may be repeated",
+    )
+
+
+def add_quantities(parser: argparse.ArgumentParser, default: str) -> None:
+    """--quantity and --frame."""
+    parser.add_argument(
+        "--quantity",
+        metavar="NAME",
+        action="append",
+        default=[],
+        dest="quantities",
+        help=f"a quantity, such as mass_matrix, or all; may be repeated; {default}",
+    )
+    parser.add_argument("--frame", metavar="NAME", help="body or frame for pose, jacobian, velocity, ...; the last one")
+
+
+def chosen_quantities(
+    options: argparse.Namespace, usual: Sequence[str], mechanism: Mechanism
+) -> dict[str, dict[str, str]]:
+    """The quantities asked for, each with the options it needs.
+
+    Args:
+        options: the parsed arguments of :func:`add_quantities`.
+        usual: what is taken if nothing is asked for.
+        mechanism: whose last body is the frame if none is named.
+    """
+    from dalembert.quantities import QUANTITIES
+
+    names: dict[str, None] = {}
+    for name in options.quantities or usual:
+        for one in QUANTITIES if name == "all" else [name]:
+            if one not in QUANTITIES:
+                near = difflib.get_close_matches(one, QUANTITIES, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(QUANTITIES)}"
+                raise ArgumentError(f"there is no quantity {one!r}; {hint}")
+            names[one] = None
+    frame = options.frame or (mechanism.bodies[-1].name if mechanism.bodies else "world")
+    mechanism.frame(frame)
+    return {name: {"frame": frame} if "frame" in QUANTITIES[name].options else {} for name in names}
+
+
+def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:
+    """Options of every command."""
+    group = parser.add_argument_group("output")
+    if json:
+        group.add_argument("--json", action="store_true", help="print JSON, for machines")
+    group.add_argument("--traceback", action="store_true", help="show where in the source an error was raised")
+
+
+def assignment(text: str) -> tuple[str, float]:
+    """``NAME=VALUE`` with a finite number."""
+    name, equals, value = text.partition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not equals or not name.strip() or not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a finite number, such as m1=2.5")
+    return name.strip(), number
+
+
+def integer(low: int, high: int) -> Callable[[str], int]:
+    """A type of argument: a whole number within bounds; ``1e4`` is one too."""
+
+    def parse(text: str) -> int:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (low <= number <= high) or number != int(number):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+        return int(number)
+
+    return parse
+
+
+def real(low: float, high: float) -> Callable[[str], float]:
+    """A type of argument: a number within bounds."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
+        return number
+
+    return parse

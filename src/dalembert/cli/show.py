@@ -1,0 +1,128 @@
+"""Show a mechanism: its bodies and joints, masses, limits, frames, conventions, and everything that was assumed.
+
+examples:
+  dalembert show panda.urdf
+  dalembert show talos.urdf --base free        let the robot float
+  dalembert show demo_arm --frames             and where everything is at the neutral position
+  dalembert show stacker --set m3=20           a model with symbols, one of them given a value
+  dalembert show panda.urdf --json | jq .mass
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dalembert.cli.model import open_model
+from dalembert.cli.options import add_common, add_model
+from dalembert.cli.terminal import Terminal
+from dalembert.errors import ModelWarning
+
+if TYPE_CHECKING:
+    from dalembert.model.mechanism import Mechanism
+
+SUMMARY = "show a mechanism as tables"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument(
+        "--frames", action="store_true", help="also list where bodies and frames are in the world at q neutral"
+    )
+    add_common(parser)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # the table lists them all
+        mechanism = open_model(options)
+    if options.json:
+        frames = {"neutral_poses": dict(_poses(mechanism))} if options.frames else {}
+        terminal.json(described(mechanism) | frames)
+        return 0
+    headline, _, rest = str(mechanism).partition("\n")
+    terminal.say(headline, "bold")
+    terminal.say(rest)
+    if options.frames:
+        from dalembert.model.display import texts
+
+        terminal.title("Where everything is at the neutral position, in the world:")
+        rows = [
+            (name, texts(pose["position"]), texts(pose["rpy"]) if pose["rpy"] is not None else "symbolic")
+            for name, pose in _poses(mechanism)
+        ]
+        terminal.table(("frame", "position (m)", "roll pitch yaw (rad)"), rows, left=3)
+    return 0
+
+
+def _poses(mechanism: Mechanism) -> Iterator[tuple[str, dict[str, Any]]]:
+    from dalembert.algebra.rotations import rpy_from_rotation
+    from dalembert.algorithms.kinematics import pose
+
+    for name in [*(body.name for body in mechanism.bodies), *(frame.name for frame in mechanism.frames)]:
+        found = pose(mechanism, mechanism.neutral, name)
+        numeric = found.rotation.dtype != object
+        yield (
+            name,
+            {"position": found.translation, "rpy": rpy_from_rotation(found.rotation) if numeric else None},
+        )
+
+
+def described(mechanism: Mechanism) -> dict[str, Any]:
+    """A mechanism in the types of JSON; SI units, symbols as text, limits that are infinite as null."""
+    m = mechanism
+    return {
+        "name": m.name,
+        "nq": m.nq,
+        "nv": m.nv,
+        "mass": m.mass,
+        "gravity": m.gravity,
+        "symbols": [symbol.name for symbol in m.symbols],
+        "bodies": [
+            {
+                "name": body.name,
+                "mass": body.inertia.mass,
+                "center_of_mass": body.inertia.center,
+                "inertia_about_center_of_mass": body.inertia.tensor,
+            }
+            for body in m.bodies
+        ],
+        "joints": [
+            {
+                "name": joint.name,
+                "kind": joint.kind,
+                "parent": joint.parent,
+                "child": joint.child,
+                "axis": joint.axis,
+                "position": joint.placement.translation,
+                "rotation": joint.placement.rotation,
+                "q": list(range(m.nq))[m.q_slice(joint.name)],
+                "v": list(range(m.nv))[m.v_slice(joint.name)],
+                "lower": joint.limits.lower,
+                "upper": joint.limits.upper,
+                "max_velocity": joint.limits.velocity,
+                "max_effort": joint.limits.effort,
+                "damping": joint.damping,
+                "friction": joint.friction,
+                "armature": joint.armature,
+                "mimic": joint.mimic
+                and {"joint": joint.mimic.joint, "multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset},
+            }
+            for joint in m.joints
+        ],
+        "frames": [
+            {
+                "name": frame.name,
+                "body": frame.body,
+                "position": frame.placement.translation,
+                "rotation": frame.placement.rotation,
+            }
+            for frame in m.frames
+        ],
+        "constraints": [{"name": item.name, "kind": item.kind, "a": item.a, "b": item.b} for item in m.constraints],
+        "forces": [{"name": item.name, "kind": item.kind, "a": item.a, "b": item.b} for item in m.forces],
+        "assumed": m.notes,
+        "doubtful": m.problems(),
+    }

@@ -1,0 +1,139 @@
+"""What commands write: text, tables and JSON; colour only where somebody looks at it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
+
+STYLES = {"bold": "1", "dim": "2", "good": "32", "bad": "1;31", "warning": "33", "title": "1;36"}
+"""ANSI codes."""
+
+
+class Cell(NamedTuple):
+    """A cell of a table with a style of its own."""
+
+    text: str
+    style: str = ""
+
+
+class Terminal:
+    """Standard output and standard error.
+
+    Text may come from files and arguments: control characters in it are shown instead of obeyed, and characters that
+    the encoding does not have are escaped.
+    """
+
+    def __init__(self) -> None:
+        self.out, self.err = sys.stdout, sys.stderr
+
+    def say(self, text: str = "", style: str = "") -> None:
+        """A line, or several, on standard output."""
+        self._write(self.out, text, style)
+
+    def title(self, text: str) -> None:
+        """The heading of a section, after an empty line."""
+        self.say()
+        self.say(text, "title")
+
+    def warn(self, text: str) -> None:
+        """A line on standard error."""
+        self._write(self.err, f"warning: {text}", "warning")
+
+    def error(self, text: str) -> None:
+        """A message on standard error."""
+        self._write(self.err, f"error: {text}", "bad")
+
+    def progress(self, text: str = "") -> None:
+        """What is being worked on, overwritten by what comes next; only on a terminal."""
+        if _is_terminal(self.err):
+            self.err.write(f"\r\x1b[K{printable(text)[:79]}")
+            self.err.flush()
+
+    def json(self, data: Any) -> None:
+        """Data for machines; numbers that JSON does not have become null."""
+        self.say(json.dumps(_plain(data), indent=2, allow_nan=False))
+
+    def table(self, titles: Sequence[str], rows: Iterable[Sequence[str | Cell]], left: int = 1) -> None:
+        """Aligned columns, without those that are empty in all rows, and without titles if none is given.
+
+        Args:
+            titles: one for each column.
+            rows: the cells.
+            left: how many columns, from the first one on, hold text and are aligned left; the others hold numbers.
+        """
+        lines = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
+        used = [k for k in range(len(titles)) if any(line[k].text for line in lines)]
+        left = sum(k < left for k in used)
+        if any(titles):
+            lines.insert(0, [Cell(title, "bold") for title in titles])
+        shown = [[Cell(printable(line[k].text).replace("\n", " "), line[k].style) for k in used] for line in lines]
+        widths = [max(len(line[k].text) for line in shown) for k in range(len(used))]
+        self.progress()
+        for line in shown:
+            padded = [
+                (" " * (width - len(text)), self._styled(self.out, text, style))
+                for (text, style), width in zip(line, widths)
+            ]
+            cells = [text + gap if k < left else gap + text for k, (gap, text) in enumerate(padded)]
+            self._raw(self.out, ("  " + "  ".join(cells)).rstrip() + "\n")
+
+    def flush(self) -> None:
+        """Write what is still held back."""
+        self.progress()
+        self.out.flush()
+        self.err.flush()
+
+    def _write(self, stream: TextIO, text: str, style: str) -> None:
+        self.progress()
+        self._raw(stream, "".join(self._styled(stream, line, style) + "\n" for line in printable(text).split("\n")))
+
+    def _raw(self, stream: TextIO, text: str) -> None:
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+    def _styled(self, stream: TextIO, text: str, style: str) -> str:
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and text and _has_colour(stream) else text
+
+
+def printable(text: str) -> str:
+    """The text with control characters, new lines excepted, written as escapes."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def duration(seconds: float) -> str:
+    """A duration with three digits and a unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}" if seconds < 1000 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _has_colour(stream: TextIO) -> bool:
+    return _is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def _plain(data: Any) -> Any:
+    """Data in the types of JSON; symbols as text."""
+    if data is None or isinstance(data, (bool, str)):
+        return data
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if hasattr(data, "tolist"):  # NumPy
+        return _plain(data.tolist())
+    if isinstance(data, Iterable):
+        return [_plain(item) for item in data]
+    if isinstance(data, int):
+        return data
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    return str(data)
