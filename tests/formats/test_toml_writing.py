@@ -30,7 +30,7 @@ def test_a_random_mechanism_comes_back_equal(seed, n, floating):
     shape = Shape("capsule", (0.1, 0.3), random_transform(rng), colour=(0.25, 0.5, 0.75, 1.0))
     wrote = wrote.replace(
         bodies=tuple(body.replace(shapes=(shape,)) for body in wrote.bodies),
-        constraints=(Constraint("c", "distance", "b1", "world", *at, value=rng.normal()),),
+        constraints=(Constraint("c", "distance", "b1", "world", *at, value=abs(rng.normal())),),
         forces=(Force("f", "spring", "b1", "tool", *at, rng.normal(), rng.normal(), rng.normal()),),
         notes=("first", 'a "quoted"\n note with ünicode \\ and \x7f'),
     )

@@ -11,7 +11,8 @@ from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.model.body import Shape
-from dalembert.model.constraint import Constraint, Force
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import Force
 
 Notes = list[str]
 

@@ -33,7 +33,7 @@
     [[constraint]]                          # name, kind, a: required; b, placement_a = { xyz, rpy }, placement_b,
                                             # value, coefficients
     [[force]]                               # name, kind, a: required; b, placement_a, placement_b, stiffness,
-                                            # damping, rest
+                                            # damping, rest, value, smoothing, lower, upper, components
 
 A serial chain may be given by a Denavit-Hartenberg table instead, with the keys of :func:`~dalembert.formats.from_dh`:
 
@@ -67,7 +67,8 @@ from dalembert.formats.suggest import hint
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
 from dalembert.formats.xml import TEXT
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import Constraint, Force
+from dalembert.model.constraint import ON_JOINTS, Constraint
+from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
@@ -290,7 +291,7 @@ def _frame(table: Table) -> Frame:
 def _between(table: Table) -> dict[str, Any]:
     """Name, kind and ends, which constraints and forces share."""
     found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind", "a")}
-    on_joints = found["kind"] in ("coupling", "joint-spring")
+    on_joints = found["kind"] in ON_JOINTS or found["kind"].startswith("joint-")
     found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
     for key in ("placement_a", "placement_b"):
         if inner := table.table(key):
@@ -307,6 +308,7 @@ def _constraint(table: Table) -> Constraint:
 
 
 def _force(table: Table) -> Force:
-    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "stiffness", "damping", "rest"))
-    numbers = {key: table.scalar(key) for key in ("stiffness", "damping", "rest")}
-    return Force(**_between(table), **numbers)
+    numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
+    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", *numbers))
+    given = {key: table.scalar(key) for key in numbers if key in table.data}
+    return Force(**_between(table), components=table.scalars("components"), **given)

@@ -18,7 +18,8 @@ from dalembert.errors import ArgumentError, FormatError, UnsupportedError
 from dalembert.formats.expression import evaluate_exact
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
-from dalembert.model.constraint import Constraint, Force
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import Force
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
 
@@ -198,9 +199,13 @@ def _between(item: Constraint | Force) -> Pairs:
         pose = _pose(getattr(item, key), where)
         if pose:
             pairs.append((key, _inline(pose)))
-    for key in ("value", "stiffness", "damping", "rest"):
-        if not scalar.is_zero(getattr(item, key, 0)):
-            pairs.append((key, _scalar(getattr(item, key), where)))
-    if getattr(item, "coefficients", ()):
-        pairs.append(("coefficients", _vector(item.coefficients, where)))  # type: ignore[union-attr]
+    if item.function is not None:
+        raise UnsupportedError(f"{where} is a function; TOML holds numbers and expressions of parameters only")
+    for key in item.numbers:
+        value = getattr(item, key)
+        if not scalar.is_zero(value) and not (scalar.is_number(value) and math.isinf(value)):
+            pairs.append((key, _scalar(value, where)))
+    for key in ("coefficients", "components"):
+        if getattr(item, key, ()):
+            pairs.append((key, _vector(getattr(item, key), where)))
     return pairs

@@ -1,7 +1,8 @@
 """What a mechanism is. Frozen data; knows nothing of algorithms."""
 
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import Constraint, Force
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism

@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.mechanism import Mechanism
-
-ON_JOINTS = ("coupling", "joint-spring")
-"""Kinds of constraints and forces whose ends are joints, not bodies."""
 
 
 def merge_fixed(mechanism: Mechanism) -> Mechanism:
@@ -97,6 +94,8 @@ def attach(
             ground of ``other``. Without it the ground of ``other`` is the frame ``to`` itself.
         prefix: put before every name of ``other``.
     """
+    refuse_functions_of_coordinates(mechanism, "attach")
+    refuse_functions_of_coordinates(other, "attach")
     place = mechanism.frame(to)
     ground, at = place.body, place.placement
     bodies: list[Body] = []
@@ -183,7 +182,9 @@ def subtree(mechanism: Mechanism, body: str) -> Mechanism:
     places = {ground, *inside, *_names(frames)}
 
     def kept_ends(item: Any) -> bool:
-        if item.kind in ON_JOINTS:
+        if not item.has_ends or item.of_coordinates:
+            return False
+        if item.on_joints:
             return all(end in kept or end in ("", WORLD) for end in (item.a, item.b))
         return item.a in places and item.b in places
 
@@ -228,11 +229,29 @@ def _moved(item: Any, place: Callable[[str], tuple[str, Transform]], joint: Call
         place: for the name of a body or frame its new name, and the old frame in the new one.
         joint: for the name of a joint its new name.
     """
-    if item.kind in ON_JOINTS:
+    if not item.has_ends:
+        return item
+    if item.on_joints:
         a, b = (end if end in ("", WORLD) else joint(end) for end in (item.a, item.b))
         return item.replace(a=a, b=b)
     (a, at_a), (b, at_b) = place(item.a), place(item.b)
     return item.replace(a=a, b=b, placement_a=at_a @ item.placement_a, placement_b=at_b @ item.placement_b)
+
+
+def refuse_functions_of_coordinates(mechanism: Mechanism, operation: str) -> None:
+    """UnsupportedError if a user's function of whole vectors would get others after an operation.
+
+    Args:
+        mechanism: the mechanism.
+        operation: its name, for the message.
+    """
+    items: list[Any] = [*mechanism.constraints, *mechanism.forces]
+    names = ", ".join(repr(item.name) for item in items if item.of_coordinates)
+    if names:
+        raise UnsupportedError(
+            f"{operation}: {names} of {mechanism.name!r} are functions of all coordinates, and the layout of q and v "
+            "changes; leave them out with replace(...) and write them anew for the result"
+        )
 
 
 def dropped(before: Iterable[Any], after: Iterable[Any], why: str) -> list[str]:

@@ -1,13 +1,15 @@
-"""Constraints and forces between parts of a mechanism, as data."""
+"""Constraints beyond the kinematic tree, as data: closed loops, couplings, rolling, given motions, a user's own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.scalar import Scalar, is_number
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
+from dalembert.model.formula import as_function
 from dalembert.model.record import Record, check_scalar
 
 CONSTRAINT_KINDS = {
@@ -21,78 +23,95 @@ CONSTRAINT_KINDS = {
     "point-on-line": "origin of b stays on the z axis of a",
     "point-on-plane": "origin of b stays in the xy plane of a",
     "coupling": "position of joint b is a polynomial (`coefficients`) of the position of joint a",
+    "motion": "position of joint a is `function(t)`, or a polynomial (`coefficients`) of time",
+    "rolling-disc": "thin disc of radius `value` in the xy plane of frame a rolls on the xy plane of frame b",
+    "rolling-sphere": "sphere of radius `value` about the origin of a rolls on the xy plane of frame b",
+    "rolling-ellipsoid": "ellipsoid with semi-axes `coefficients` along x, y, z of a rolls on the xy plane of frame b",
+    "rolling-wheel": "wheel of radius `value`, kept upright by its joints, does not slip on the xy plane of frame b",
+    "skate": "origin of a has no velocity along y of frame a, seen from frame b",
+    "position": "the user's `function(q, t)` is zero",
+    "velocity": "the user's `function(q, v, t)`, linear in v, is zero",
 }
-"""Every kind of constraint with its meaning."""
+"""Every kind of constraint with its meaning. Where something rolls, it is on the side of positive z."""
+
+ON_JOINTS = ("coupling", "motion")
+"""Kinds whose ends are joints, not bodies or frames."""
+
+OF_USERS = ("position", "velocity")
+"""Kinds without ends."""
+
+WITH_LENGTH = ("distance", "rolling-disc", "rolling-sphere", "rolling-wheel")
+"""Kinds that need a positive ``value``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Constraint(Record):
-    """A closure of a loop, or a coupling of joints, beyond the kinematic tree.
+    """What must hold beyond the kinematic tree.
+
+    A user's function gets sequences of scalars of any kind - numbers, symbols, traced scalars - and returns one scalar
+    or a sequence of them; use the functions of :mod:`dalembert.algebra.scalar`. SymPy expressions may take its place.
 
     Args:
         name: unique among the constraints.
         kind: one of :data:`CONSTRAINT_KINDS`.
-        a: name of the first body (or joint, for a coupling).
-        b: name of the second body (or joint; empty for a coupling that fixes joint a).
+        a: name of the first body or frame (or joint, for ``coupling`` and ``motion``).
+        b: name of the second body or frame (or joint; empty for a coupling that fixes joint a).
         placement_a: constraint frame in body a.
         placement_b: constraint frame in body b.
-        value: the distance, for ``distance``.
-        coefficients: polynomial coefficients, constant first, for ``coupling``.
+        value: the distance or radius, m.
+        coefficients: of the polynomial, constant first, for ``coupling`` and ``motion``; semi-axes of an ellipsoid.
+        function: of time for ``motion``; ``function(q, t)`` or ``function(q, v, t)`` for a user's own; SymPy
+            expressions will do.
     """
 
     name: str
     kind: str
-    a: str
+    a: str = WORLD
     b: str = WORLD
     placement_a: Transform = field(default_factory=Transform.identity)
     placement_b: Transform = field(default_factory=Transform.identity)
     value: Scalar = 0
     coefficients: tuple[Scalar, ...] = ()
+    function: Any = None
 
     def __post_init__(self) -> None:
+        where = f"constraint {self.name!r}"
         if self.kind not in CONSTRAINT_KINDS:
-            raise ModelError(
-                f"constraint {self.name!r}: unknown kind {self.kind!r}; choose one of {', '.join(CONSTRAINT_KINDS)}"
-            )
+            raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(CONSTRAINT_KINDS)}")
+        object.__setattr__(self, "coefficients", tuple(self.coefficients))
+        object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
         for value in (self.value, *self.coefficients):
-            check_scalar(value, f"constraint {self.name!r}, value or coefficient")
+            check_scalar(value, f"{where}, value or coefficient")
+        self._check_needs(where)
 
+    def _check_needs(self, where: str) -> None:
+        if self.kind in WITH_LENGTH and is_number(self.value) and not self.value > 0:
+            raise ModelError(f"{where}: a {self.kind} constraint needs a positive value (metres), got {self.value}")
+        if self.kind == "rolling-ellipsoid" and len(self.coefficients) != 3:
+            raise ModelError(f"{where}: give the three semi-axes as coefficients, got {len(self.coefficients)} numbers")
+        if self.kind in OF_USERS and self.function is None:
+            raise ModelError(f"{where}: a {self.kind} constraint needs a function")
+        if self.kind == "motion" and (self.function is None) == (not self.coefficients):
+            raise ModelError(f"{where}: give either coefficients or a function of time")
+        if self.function is not None and self.kind not in (*OF_USERS, "motion"):
+            raise ModelError(f"{where}: a {self.kind} constraint has no function; use 'position' or 'velocity'")
 
-FORCE_KINDS = {
-    "spring": "spring and damper along the line between a point of body a and a point of body b",
-    "joint-spring": "spring and damper on the position of one-degree joint a",
-}
-"""Every kind of force with its meaning."""
+    @property
+    def on_joints(self) -> bool:
+        """True if its ends are joints."""
+        return self.kind in ON_JOINTS
 
+    @property
+    def has_ends(self) -> bool:
+        """False for a user's own constraint, which may depend on anything."""
+        return self.kind not in OF_USERS
 
-@dataclass(frozen=True, eq=False)
-class Force(Record):
-    """A passive force element, as data.
+    @property
+    def of_coordinates(self) -> bool:
+        """True if a user's function gets whole vectors, whose layout belongs to one mechanism."""
+        return self.kind in OF_USERS
 
-    Args:
-        name: unique among the forces.
-        kind: one of :data:`FORCE_KINDS`.
-        a: name of the first body (or joint).
-        b: name of the second body.
-        placement_a: attachment in body a.
-        placement_b: attachment in body b.
-        stiffness: N/m, or N m/rad.
-        damping: N s/m, or N m s/rad.
-        rest: free length, or free position.
-    """
-
-    name: str
-    kind: str
-    a: str
-    b: str = WORLD
-    placement_a: Transform = field(default_factory=Transform.identity)
-    placement_b: Transform = field(default_factory=Transform.identity)
-    stiffness: Scalar = 0
-    damping: Scalar = 0
-    rest: Scalar = 0
-
-    def __post_init__(self) -> None:
-        if self.kind not in FORCE_KINDS:
-            raise ModelError(f"force {self.name!r}: unknown kind {self.kind!r}; choose one of {', '.join(FORCE_KINDS)}")
-        for name in ("stiffness", "damping", "rest"):
-            check_scalar(getattr(self, name), f"force {self.name!r}, {name}")
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the single numbers that matter for this kind."""
+        return ("value",) if self.kind in WITH_LENGTH else ()

@@ -17,6 +17,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.model.body import WORLD, Frame
 from dalembert.model.constraint import CONSTRAINT_KINDS
+from dalembert.model.force import FORCE_KINDS
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.mechanism import Mechanism
@@ -124,18 +125,23 @@ def _frames(frames: Sequence[Frame]) -> list[str]:
 def _constraints(mechanism: Mechanism) -> list[str]:
     rows = []
     for item in mechanism.constraints:
-        extra = [f"distance {text(item.value)}"] if item.kind == "distance" else []
+        extra = [f"{'distance' if item.kind == 'distance' else 'radius'} {text(item.value)}" for _ in item.numbers]
         extra += [f"coefficients {texts(item.coefficients)}"] if item.coefficients else []
         rows.append([item.name, item.kind, item.a, item.b, "; ".join([CONSTRAINT_KINDS[item.kind], *extra])])
     return _columns(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
 
 
 def _forces(mechanism: Mechanism) -> list[str]:
-    rows = [
-        [item.name, item.kind, item.a, item.b, text(item.stiffness), text(item.damping), text(item.rest)]
-        for item in mechanism.forces
-    ]
-    return _columns(["force", "kind", "a", "b", "stiffness", "damping", "rest"], rows) if rows else []
+    rows = []
+    for item in mechanism.forces:
+        numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
+        numbers += [f"components {texts(item.components)}"] if item.components else []
+        rows.append([item.name, item.kind, item.a, item.b, "; ".join([FORCE_KINDS[item.kind], *numbers])])
+    return _columns(["force", "kind", "a", "b", "meaning"], rows) if rows else []
+
+
+def _matters(x: Scalar) -> bool:
+    return not scalar.is_zero(x) and not (scalar.is_number(x) and math.isinf(x))
 
 
 def _conventions(mechanism: Mechanism) -> list[str]:

@@ -16,7 +16,8 @@ from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError
 from dalembert.model.body import WORLD, Body, Frame
-from dalembert.model.constraint import Constraint, Force
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.record import Record, content, frozen_array

@@ -11,7 +11,7 @@ from dalembert.algebra.rotations import rotation_from_axis_angle
 from dalembert.algebra.scalar import Array, Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.model.assembly import dropped
+from dalembert.model.assembly import dropped, refuse_functions_of_coordinates
 from dalembert.model.body import WORLD
 from dalembert.model.constraint import Constraint
 from dalembert.model.joint import SIZES, Joint
@@ -87,6 +87,7 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
         positions: by joint name, a number or symbol for a joint of one degree, else the coordinates of that kind of
             joint: a quaternion (x, y, z, w) for a spherical joint, (x, y, z, quaternion) for a free one.
     """
+    refuse_functions_of_coordinates(mechanism, "lock")
     held: dict[str, list[Scalar]] = {}
     for name, value in positions.items():
         joint = mechanism.joint(name)
@@ -106,7 +107,7 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
     notes = [f"joint {name!r} is locked at {_text(value)}" for name, value in held.items()]
     constraints = [_lock_coupling(constraint, held) for constraint in mechanism.constraints]
     notes += dropped(mechanism.constraints, constraints, "a locked joint keeps it or breaks it for good")
-    forces = [None if f.kind == "joint-spring" and f.a in held else f for f in mechanism.forces]
+    forces = [None if f.on_joints and f.a in held else f for f in mechanism.forces]
     notes += dropped(mechanism.forces, forces, "its joint is locked")
     return mechanism.replace(
         joints=joints,
@@ -136,8 +137,10 @@ def _position(joint: Joint, value: Any) -> list[Scalar]:
 
 def _lock_coupling(constraint: Constraint, held: Mapping[str, list[Scalar]]) -> Constraint | None:
     """What is left of the coupling q_b = c0 + c1 q_a + ... when some of its joints are held."""
-    if constraint.kind != "coupling" or not (constraint.a in held or constraint.b in held):
+    if not constraint.on_joints or not (constraint.a in held or constraint.b in held):
         return constraint
+    if constraint.kind == "motion":
+        return None
     a_held, b_free = constraint.a in held, constraint.b not in held and constraint.b not in ("", WORLD)
     if a_held and not b_free:
         return None

@@ -140,12 +140,12 @@ def _slots(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Path]]:
     for frame in mechanism.frames:
         yield from _placement_slots("frame", frame.name, frame.placement)
     for constraint in mechanism.constraints:
-        if constraint.kind == "distance":
-            yield "constraint", constraint.name, "value", ("value",)
+        for attribute in constraint.numbers:
+            yield "constraint", constraint.name, attribute, (attribute,)
         for k in range(len(constraint.coefficients)):
             yield "constraint", constraint.name, f"coefficient.{k}", ("coefficients", k)
     for force in mechanism.forces:
-        for attribute in ("stiffness", "damping", "rest"):
+        for attribute in force.numbers:
             yield "force", force.name, attribute, (attribute,)
 
 

@@ -126,9 +126,9 @@ def _references(mechanism: Mechanism) -> list[str]:
             problems.append(f"frame {frame.name!r}: body {frame.body!r} does not exist")
     links: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
     for item in links:
-        on_joints = item.kind in ("coupling", "joint-spring")
+        on_joints = item.on_joints
         what = type(item).__name__.lower()
-        for end in (item.a, item.b):
+        for end in (item.a, item.b) if item.has_ends else ():
             if on_joints and end not in joints and (end == item.a or end not in ("", WORLD)):
                 problems.append(f"{what} {item.name!r}: joint {end!r} does not exist")
             if on_joints and end in joints and SIZES[joints[end].kind][1] != 1:
@@ -190,7 +190,9 @@ def _numbers(mechanism: Mechanism) -> list[str]:
     for force in mechanism.forces:
         where = f"force {force.name!r}"
         check(f"{where}: placement", [force.placement_a.homogeneous(), force.placement_b.homogeneous()])
-        check(f"{where}: stiffness, damping or rest", [force.stiffness, force.damping, force.rest])
+        bounds = ("lower", "upper")  # of a stop; infinite where there is none
+        check(f"{where}: stiffness, damping or rest", [getattr(force, x) for x in force.numbers if x not in bounds])
+        check(f"{where}: components", force.components)
     return problems
 
 

@@ -1,0 +1,133 @@
+"""Force elements, as data: springs, dampers, friction, stops, wrenches, fields of gravity, a user's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from dalembert.algebra.scalar import Scalar, is_number
+from dalembert.algebra.transform import Transform
+from dalembert.errors import ModelError
+from dalembert.model.body import WORLD
+from dalembert.model.formula import as_function
+from dalembert.model.record import Record, check_scalar
+
+FORCE_KINDS = {
+    "spring": "spring and damper along the line between a point of body a and a point of body b",
+    "torsional-spring": "spring and damper on the angle of frame b about z of frame a",
+    "joint-spring": "spring and damper on the position of one-degree joint a",
+    "joint-friction": "Coulomb friction of `value` in one-degree joint a; smooth over speeds of about `smoothing`",
+    "joint-stop": "spring and damper on one-degree joint a outside `lower` .. `upper`; smooth over about `smoothing`",
+    "joint-force": "`value`, or `function(t)`, on one-degree joint a",
+    "wrench": "constant `components` [force; moment] at frame a, in the axes of frame b",
+    "user": "the user's generalised forces `function(q, v, t)`, nv of them",
+    "user-wrench": "the user's `function(q, v, t)` = [force; moment] at frame a, in the axes of frame b",
+    "attraction": "inverse-square gravity of a point at frame a of the ground, `value` = G M, on every body",
+    "gravity-field": "the user's acceleration of free fall `function(p, t)` at point p, world axes, on every body",
+}
+"""Every kind of force with its meaning."""
+
+USES: dict[str, tuple[str, ...]] = {
+    "spring": ("stiffness", "damping", "rest"),
+    "torsional-spring": ("stiffness", "damping", "rest"),
+    "joint-spring": ("stiffness", "damping", "rest"),
+    "joint-friction": ("value", "smoothing"),
+    "joint-stop": ("stiffness", "damping", "lower", "upper", "smoothing"),
+    "joint-force": ("value", "function"),
+    "wrench": ("components",),
+    "user": ("function",),
+    "user-wrench": ("function",),
+    "attraction": ("value",),
+    "gravity-field": ("function",),
+}
+"""The fields beyond name, kind, ends and placements that matter for each kind; others must stay at their default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Force(Record):
+    """A force element. It enters a result only when asked for by name.
+
+    Args:
+        name: unique among the forces.
+        kind: one of :data:`FORCE_KINDS`.
+        a: name of the first body or frame (or joint).
+        b: name of the second body or frame.
+        placement_a: attachment in body a.
+        placement_b: attachment in body b.
+        stiffness: N/m, or N m/rad.
+        damping: N s/m, or N m s/rad.
+        rest: free length, or free position.
+        value: magnitude of friction, force or torque (N or N m), or gravitational parameter (m^3/s^2).
+        smoothing: width of the transition, of a speed for friction, of a position for a stop; 0 is sharp.
+        lower: position where a stop begins.
+        upper: position where a stop begins.
+        components: [fx, fy, fz, mx, my, mz] of a wrench.
+        function: of time for ``joint-force``, of (p, t) for a field, of (q, v, t) for a user's own.
+    """
+
+    name: str
+    kind: str
+    a: str = WORLD
+    b: str = WORLD
+    placement_a: Transform = field(default_factory=Transform.identity)
+    placement_b: Transform = field(default_factory=Transform.identity)
+    stiffness: Scalar = 0
+    damping: Scalar = 0
+    rest: Scalar = 0
+    value: Scalar = 0
+    smoothing: Scalar = 0
+    lower: Scalar = -math.inf
+    upper: Scalar = math.inf
+    components: tuple[Scalar, ...] = ()
+    function: Any = None
+
+    def __post_init__(self) -> None:
+        where = f"force {self.name!r}"
+        if self.kind not in FORCE_KINDS:
+            raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(FORCE_KINDS)}")
+        object.__setattr__(self, "components", tuple(self.components))
+        object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
+        for name in ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper"):
+            check_scalar(getattr(self, name), f"{where}, {name}")
+        for value in self.components:
+            check_scalar(value, f"{where}, component")
+        self._check_needs(where)
+
+    def _check_needs(self, where: str) -> None:
+        for name, default in DEFAULTS.items():
+            given = getattr(self, name)
+            if name not in USES[self.kind] and not (given is default or given == default):
+                raise ModelError(f"{where}: a {self.kind} does not use {name}, got {given!r}")
+        if self.kind == "wrench" and len(self.components) != 6:
+            raise ModelError(f"{where}: a wrench has six components [force; moment], got {len(self.components)}")
+        if USES[self.kind] == ("function",) and self.function is None:
+            raise ModelError(f"{where}: a {self.kind} force needs a function")
+        if self.kind == "joint-stop" and all(is_number(x) and math.isinf(x) for x in (self.lower, self.upper)):
+            raise ModelError(f"{where}: give the stop a lower or an upper position")
+
+    @property
+    def on_joints(self) -> bool:
+        """True if its ends are joints."""
+        return self.kind.startswith("joint-")
+
+    @property
+    def has_ends(self) -> bool:
+        """False for forces that act on everything or on any generalised coordinate."""
+        return self.kind not in ("user", "gravity-field")
+
+    @property
+    def of_coordinates(self) -> bool:
+        """True if a user's function gets whole vectors, whose layout belongs to one mechanism."""
+        return self.kind in ("user", "user-wrench")
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the single numbers that matter for this kind."""
+        return tuple(name for name in USES[self.kind] if name not in ("components", "function"))
+
+
+DEFAULTS = {
+    "stiffness": 0, "damping": 0, "rest": 0, "value": 0, "smoothing": 0, "lower": -math.inf, "upper": math.inf,
+    "components": (), "function": None,
+}  # fmt: skip
