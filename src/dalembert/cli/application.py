@@ -18,18 +18,18 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import dalembert
 from dalembert.cli import bench, completion, cost, demo, doctor, export, robots, show, verify
-from dalembert.cli.terminal import Terminal
+from dalembert.cli.terminal import Terminal, printable
 from dalembert.errors import DalembertError, ModelWarning
 
 COMMANDS: tuple[ModuleType, ...] = (show, cost, verify, export, bench, robots, doctor, demo, completion)
 """Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
 
-MOST_WARNINGS = 4
-"""Warnings shown one by one; of more there is only the number."""
+MOST_WARNINGS = 5
+"""Lines of warnings that are shown; of more there is only the number."""
 
 OVERVIEW = """
 first steps:
@@ -43,9 +43,16 @@ first steps:
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """Repeats what it does not understand without obeying control characters in it."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="dalembert",
         description="Equations of motion of rigid multibody systems: derived, proved equal, compiled.",
         epilog=OVERVIEW,
@@ -115,14 +122,14 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
 
 @contextmanager
 def _warnings_on(terminal: Terminal) -> Iterator[None]:
-    """Show warnings as single lines, each once, and not too many of them."""
+    """Show warnings without the place in the source, each line once, and not too many of them."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *place: Any, **more: Any) -> None:
-        text = str(message)
-        if text not in seen and len(seen) < MOST_WARNINGS:
-            terminal.warn(text)
-        seen.add(text)
+        for line in str(message).splitlines():
+            if line not in seen and len(seen) < MOST_WARNINGS:
+                terminal.warn(line)
+            seen.add(line)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ModelWarning)

@@ -1,0 +1,262 @@
+"""The frame around all commands: help, exit codes, errors, warnings, pipes, interrupts, hostile arguments."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from cli_helpers import process, run
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dalembert
+from dalembert.cli import application, main, show
+from dalembert.cli.application import COMMANDS, build_parser
+from dalembert.errors import DalembertError
+
+NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_teaches_with_examples_that_name_it(capsys, name):
+    outcome = run(capsys, name, "--help")
+    assert outcome.code == 0
+    assert "example" in outcome.out
+    assert f"dalembert {name}" in outcome.out
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_the_examples_in_the_help_are_valid_command_lines(module):
+    lines = [line.strip() for line in (module.__doc__ or "").splitlines()]
+    examples = [line for line in lines if line.startswith(("dalembert ", 'eval "$(dalembert '))]
+    assert examples
+    for line in examples:
+        words = (
+            line.removeprefix('eval "$(').partition(")")[0].partition("   ")[0].partition(" | ")[0].partition(" >")[0]
+        )
+        options = build_parser().parse_args(words.split()[1:])
+        assert options.run is module.run or options.command in NAMES
+
+
+def test_help_lists_every_command(capsys):
+    outcome = run(capsys, "--help")
+    assert outcome.code == 0
+    assert all(name in outcome.out for name in NAMES)
+
+
+def test_no_command_is_an_error_that_shows_the_help(capsys):
+    outcome = run(capsys)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "first steps" in outcome.err
+
+
+def test_version(capsys):
+    assert run(capsys, "--version").out.strip() == f"dalembert {dalembert.__version__}"
+
+
+def test_module_and_script_are_the_same_command():
+    outcome = process("--version")
+    assert (outcome.returncode, outcome.stdout.strip()) == (0, f"dalembert {dalembert.__version__}")
+
+
+def test_help_does_not_load_numpy():
+    code = "import sys; from dalembert.cli import main; main(['--help']); sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["shwo", "demo_arm"],
+        ["show"],
+        ["show", "demo_arm", "--bas", "free"],
+        ["show", "demo_arm", "--base", "floating"],
+        ["show", "demo_arm", "--set", "m1"],
+        ["show", "demo_arm", "--set", "m1=nan"],
+        ["verify", "demo_arm", "--states", "0"],
+        ["verify", "demo_arm", "--states", "1e99"],
+        ["verify", "demo_arm", "--tolerance", "-1"],
+        ["bench", "demo_arm", "--batch", "1.5"],
+        ["bench", "demo_arm", "--seconds", "inf"],
+    ],
+)
+def test_wrong_arguments_are_explained_with_exit_code_2(capsys, arguments):
+    outcome = run(capsys, *arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "error" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "no_such_robot"], "no robot 'no_such_robot'"),
+        (["show", "demo_arn"], "did you mean 'demo_arm'"),
+        (["show", "missing.urdf"], "missing.urdf"),
+        (["show", "<robot name='x'"], "malformed XML"),
+        (["show", "stacker", "--set", "m9=1"], "no symbol 'm9'"),
+        (["cost", "demo_arm", "--quantity", "masmatrix"], "did you mean 'mass_matrix'"),
+        (["cost", "demo_arm", "--quantity", "jacobian", "--frame", "flnge"], "did you mean 'flange'"),
+        (["cost", "stacker", "--algorithms", "--keep-symbols"], "--keep-symbols"),
+        (["export", "demo_arm", "bias", "--language", "fortran"], "no language 'fortran'"),
+        (["bench", "demo_arm", "--quantity", "linearize", "--batch", "1e7"], "--batch"),
+    ],
+)
+def test_errors_of_the_library_are_one_clean_message(capsys, arguments, words):
+    outcome = run(capsys, *arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("error: ")
+    assert words in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_the_traceback_comes_when_asked_for(capsys):
+    outcome = run(capsys, "show", "no_such_robot", "--traceback")
+    assert outcome.code == 2
+    assert "Traceback" in outcome.err
+
+
+def test_a_bug_is_called_a_bug_and_shows_its_traceback(capsys, monkeypatch):
+    def broken(options, terminal):
+        raise KeyError("oops")
+
+    monkeypatch.setattr(show, "run", broken)
+    outcome = run(capsys, "show", "demo_arm")
+    assert outcome.code == 70
+    assert "KeyError" in outcome.err
+    assert "bug" in outcome.err
+
+
+def test_an_interrupt_is_quiet(capsys, monkeypatch):
+    def interrupted(options, terminal):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(show, "run", interrupted)
+    outcome = run(capsys, "show", "demo_arm")
+    assert outcome.code == 130
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_signal_ends_a_long_command_at_once():
+    command = [sys.executable, "-m", "dalembert", "bench", "demo_arm", "--seconds", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(timeout=3)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("arguments", [["--help"], ["show", "demo_arm"], ["cost", "demo_arm", "--json"]])
+def test_a_reader_that_goes_away_is_no_error(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "dalembert", *arguments]
+    outcome = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writing)
+    assert outcome.returncode in ((0, 141) if arguments == ["--help"] else (141,))  # argparse may swallow the error
+    assert outcome.stderr == ""
+
+
+MASSLESS = """<robot name="r"><link name="base"/>{links}</robot>"""
+LINK = """
+<link name="l{k}"><inertial>
+<mass value="1"/><inertia ixx="1" iyy="1" izz="9" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="l{k}"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+"""
+
+
+def doubtful(tmp_path, links: int) -> str:
+    """A URDF whose links break the triangle inequality, each of which is a warning."""
+    parts = [LINK.format(k=k, parent=f"l{k - 1}" if k else "base") for k in range(links)]
+    path = tmp_path / "doubtful.urdf"
+    path.write_text(MASSLESS.format(links="".join(parts)))
+    return str(path)
+
+
+def test_warnings_are_single_lines_and_not_too_many(capsys, tmp_path):
+    outcome = run(capsys, "cost", doubtful(tmp_path, 9), "--quantity", "gravity")
+    lines = outcome.err.strip().splitlines()
+    assert outcome.code == 0
+    assert all(line.startswith("warning: ") for line in lines)
+    assert 1 <= len(lines) <= application.MOST_WARNINGS + 1
+    assert "doubtful.urdf" in lines[0] or "l0" in lines[0]
+
+
+def test_show_lists_what_is_doubtful_in_its_table_alone(capsys, tmp_path):
+    outcome = run(capsys, "show", doubtful(tmp_path, 9))
+    assert outcome.err == ""
+    assert all(f"l{k}" in outcome.out for k in range(9))
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(capsys, tmp_path):
+    path = tmp_path / "evil.toml"
+    path.write_text(
+        'name = "a\\u001b[31mb"\n[[body]]\nname = "c\\u0007d"\nmass = 1\ninertia = [1, 1, 1]\n'
+        '[[joint]]\nname = "e\\u001b]0;x"\nkind = "revolute"\nparent = "world"\nchild = "c\\u0007d"\n'
+    )
+    for arguments in (["show", str(path), "--frames"], ["verify", str(path), "--states", "1"], ["show", "\x1b[2J\x07"]):
+        outcome = run(capsys, *arguments)
+        assert "\x1b" not in outcome.out + outcome.err
+        assert "\x07" not in outcome.out + outcome.err
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    command=st.sampled_from(["show", "cost", "verify", "export", "bench", "robots", "completion", "nonsense"]),
+    words=st.lists(
+        st.one_of(
+            st.text(max_size=12),
+            st.sampled_from(
+                ["--base", "--set", "=", "a=b", "--", "-", "..", "/", "/dev/null", "\0", "\udcff", "--frame", "-1", "~"]
+            ),
+        ),
+        max_size=4,
+    ),
+)
+def test_hostile_arguments_end_in_an_exit_code(capsys, command, words):
+    outcome = run(capsys, command, *words)
+    assert outcome.code in (0, 2)
+    if outcome.code == 2:
+        assert outcome.err
+
+
+def test_standard_output_in_ascii_is_served_too():
+    outcome = process("show", "<robot name='é…'><link name='ü'/></robot>", environment={"PYTHONIOENCODING": "ascii"})
+    assert outcome.returncode == 0
+    assert outcome.stdout.isascii()
+
+
+def test_filters_of_warnings_are_left_as_they_were(capsys):
+    import warnings
+
+    before = list(warnings.filters), warnings.showwarning
+    run(capsys, "robots")
+    assert (list(warnings.filters), warnings.showwarning) == before
+
+
+def test_main_reads_the_arguments_of_the_process(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["dalembert", "--version"])
+    assert main() == 0
+    assert dalembert.__version__ in capsys.readouterr().out
+
+
+def test_errors_that_are_not_ours_but_the_systems_are_clean_too(capsys, monkeypatch):
+    def refused(options, terminal):
+        raise PermissionError(13, "Permission denied", "x")
+
+    monkeypatch.setattr(show, "run", refused)
+    outcome = run(capsys, "show", "demo_arm")
+    assert outcome.code == 2
+    assert "Permission denied" in outcome.err
+    assert not issubclass(PermissionError, DalembertError)

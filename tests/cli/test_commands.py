@@ -1,0 +1,324 @@
+"""Every command says what is true, to people and to machines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from cli_helpers import process, run
+
+import dalembert as da
+from dalembert.algorithms import inverse_dynamics
+from dalembert.cli import agreement, bench, counting
+from dalembert.cli.agreement import Agreement, compare
+from dalembert.cli.peers import find_peer
+from dalembert.compiler.cost import cost as count
+from dalembert.compiler.trace import trace
+from dalembert.quantities import QUANTITIES
+
+ROBOTS = ("demo_arm", "puma560", "stacker", "free_body", "four_bar", "cart_pole")
+
+# ----------------------------------------------------------------------------------------------------------------- show
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_show_prints_the_mechanism(capsys, name):
+    outcome = run(capsys, "show", name)
+    assert outcome.code == 0
+    assert outcome.out.rstrip() == str(da.load(name))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_show_as_json_is_complete(capsys, name):
+    data, mechanism = run(capsys, "show", name, "--json", "--frames").json, da.load(name)
+    assert (data["nq"], data["nv"]) == (mechanism.nq, mechanism.nv)
+    assert [body["name"] for body in data["bodies"]] == [body.name for body in mechanism.bodies]
+    assert sum(len(joint["v"]) for joint in data["joints"] if not joint["mimic"]) == mechanism.nv
+    assert data["assumed"] == list(mechanism.notes)
+    assert set(data["neutral_poses"]) >= {body.name for body in mechanism.bodies}
+
+
+def test_show_lets_a_robot_float(capsys):
+    assert run(capsys, "show", "demo_arm", "--base", "free", "--json").json["nv"] == 12
+    assert run(capsys, "show", "free_body", "--base", "fixed", "--json").json["nv"] == 0
+
+
+def test_show_puts_values_in_the_place_of_symbols(capsys):
+    data = run(capsys, "show", "double_pendulum", "--set", "m1=3", "--set", "m2=4", "--json").json
+    assert data["mass"] == 7
+    assert set(data["symbols"]) == {"g", "l1", "l2"}
+
+
+def test_frames_are_where_the_kinematics_puts_them(capsys):
+    poses = run(capsys, "show", "demo_arm", "--json", "--frames").json["neutral_poses"]
+    arm = da.load("demo_arm")
+    rotation, position = da.Dynamics(arm).pose(arm.neutral, frame="flange")
+    np.testing.assert_allclose(poses["flange"]["position"], position, atol=1e-12)
+    np.testing.assert_allclose(da.algebra.rotation_from_rpy(*poses["flange"]["rpy"]), rotation, atol=1e-12)
+
+
+# ----------------------------------------------------------------------------------------------------------------- cost
+
+
+def test_costs_are_those_of_the_library(capsys):
+    data = run(capsys, "cost", "demo_arm", "--json", "--algorithms", "--tables").json
+    arm = da.load("demo_arm")
+    dynamics = da.Dynamics(arm)
+    for name, found in data["compiled"].items():
+        assert found["operations"] == dynamics.cost(name).operations
+        assert found["multiplications"] == dynamics.cost(name).multiplications
+    program = trace(
+        lambda q, v, a: inverse_dynamics(arm, q, v, a, algorithm="newton-euler"), {"q": (6,), "v": (6,), "a": (6,)}
+    )
+    assert data["algorithms"]["inverse_dynamics"]["newton-euler"]["operations"] == count(program).operations
+    assert set(data["algorithms"]) == set(counting.FAMILIES)
+    assert data["published"]["inverse_dynamics"]["Luh, Walker, Paul"] == {"multiplications": 852, "additions": 738}
+    assert data["published"]["mass_matrix"]["Balafoutis (6.2)"] == {"multiplications": 420, "additions": 339}
+
+
+def test_published_counts_for_six_joints_are_those_printed():
+    """Tables 5.3 and 6.2: the values in brackets, with the corrections of slips of arithmetic."""
+    six = {name: {who: (m(6), a(6)) for who, m, a in rows} for name, rows in counting.PUBLISHED.items()}
+    assert six["inverse_dynamics"] == {
+        "Hollerbach, 4x4": (4388, 3586), "Hollerbach, 3x3": (2195, 1719), "Luh, Walker, Paul": (852, 738),
+        "Craig": (657, 544), "Khosla, Neuman": (678, 521), "Li": (616, 494), "Ma": (545, 462),
+        "Khalil et al.": (538, 478), "Balafoutis (5.5)": (450, 386),
+    }  # fmt: skip
+    assert six["mass_matrix"] == {
+        "Walker, Orin": (741, 601), "Angeles, Ma": (746, 629), "Featherstone": (505, 410),
+        "Balafoutis (6.2)": (420, 339),
+    }  # fmt: skip
+
+
+def test_cost_prints_every_algorithm_with_its_ratio(capsys):
+    outcome = run(capsys, "cost", "demo_arm", "--algorithms")
+    for name in counting.FAMILIES:
+        assert all(algorithm in outcome.out for algorithm in counting.algorithms_of(name))
+    assert outcome.out.count("compiled by dalembert") == 3
+
+
+def test_cost_says_why_an_algorithm_is_missing(capsys):
+    outcome = run(capsys, "cost", "free_body", "--algorithms")
+    assert outcome.code == 0
+    assert "uicker-kahn: (5.2.2)" in outcome.out
+
+
+def test_long_counts_are_left_out_and_say_so(monkeypatch, capsys):
+    monkeypatch.setattr(counting, "TOO_LONG", 1)
+    assert "--all" in run(capsys, "cost", "rrr", "--algorithms").out
+    assert "--all" not in run(capsys, "cost", "rrr", "--algorithms", "--all").out
+
+
+def test_cost_knows_every_quantity(capsys):
+    data = run(capsys, "cost", "cart_pole", "--quantity", "all", "--json").json
+    assert set(data["compiled"]) == set(QUANTITIES)
+
+
+def test_symbols_may_stay_inputs(capsys):
+    kept = run(capsys, "cost", "double_pendulum", "--keep-symbols", "--json").json["compiled"]
+    folded = run(capsys, "cost", "double_pendulum", "--json").json["compiled"]
+    assert all(kept[name]["operations"] >= folded[name]["operations"] for name in kept)
+
+
+# --------------------------------------------------------------------------------------------------------------- verify
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_verify_finds_agreement(capsys, name):
+    outcome = run(capsys, "verify", name, "--states", "3", "--json")
+    assert outcome.code == 0
+    data = outcome.json
+    assert data["agrees"]
+    routes = {item["route"] for item in data["comparisons"] if item["quantity"] == "inverse_dynamics"}
+    assert {*counting.algorithms_of("inverse_dynamics"), agreement.KERNEL} <= routes
+    assert all(item["states"] == 3 or item["reason"] for item in data["comparisons"])
+
+
+def test_verify_asks_pinocchio_if_it_is_there(capsys):
+    pytest.importorskip("pinocchio")
+    for arguments in (["demo_arm"], ["demo_arm", "--base", "free"], ["puma560"], ["stacker"], ["free_body"]):
+        data = run(capsys, "verify", *arguments, "--states", "2", "--json").json
+        assert data["remark"] == ""
+        assert sum(item["route"] == "Pinocchio" and item["worst"] is not None for item in data["comparisons"]) == 3
+
+
+def test_verify_fails_when_a_route_is_wrong(capsys, monkeypatch):
+    from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+
+    right = INVERSE_DYNAMICS["tensor"]
+    monkeypatch.setitem(INVERSE_DYNAMICS, "tensor", lambda tree, q, v, a: right(tree, q, v, a) * (1 + 1e-6))
+    outcome = run(capsys, "verify", "demo_arm", "--states", "2")
+    assert outcome.code == 1
+    assert "1 of" in outcome.out
+    assert run(capsys, "verify", "demo_arm", "--states", "2", "--tolerance", "1e-5").code == 0
+    monkeypatch.setitem(INVERSE_DYNAMICS, "tensor", lambda tree, q, v, a: right(tree, q, v, a) * np.nan)
+    assert run(capsys, "verify", "demo_arm", "--states", "2", "--json").code == 1
+
+
+def test_wrong_accelerations_are_found(monkeypatch):
+    from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
+
+    right = FORWARD_DYNAMICS["articulated-body"]
+    monkeypatch.setitem(FORWARD_DYNAMICS, "articulated-body", lambda *state: right(*state) * (1 + 1e-6))
+    arm = da.load("demo_arm")
+    states = [arm.random_state(np.random.default_rng(0))]
+    found = {a.route: a for a in compare(arm, da.Dynamics(arm), None, states, ["forward_dynamics"])}
+    assert not found["articulated-body"].holds(1e-9)
+    assert found["factor-and-solve"].holds(1e-9)
+
+
+def test_a_slow_route_is_asked_about_fewer_states(monkeypatch):
+    monkeypatch.setattr(agreement, "PATIENCE", 0.0)
+    arm = da.load("rrr")
+    states = [arm.random_state(np.random.default_rng(k)) for k in range(4)]
+    found = list(compare(arm, da.Dynamics(arm), None, states, ["inverse_dynamics"]))
+    assert {a.states for a in found} == {1, 4}  # the reference is asked about all
+
+
+def test_agreement_is_not_claimed_for_nan():
+    assert not Agreement("x", "y", "z", 1, float("nan")).holds(1.0)
+    assert Agreement("x", "y", "z", reason="does not apply").holds(0.0)
+
+
+def test_a_missing_pinocchio_is_a_remark(capsys, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pinocchio", None)
+    outcome = run(capsys, "verify", "rrr", "--states", "1")
+    assert outcome.code == 0
+    assert "pip install" in outcome.out
+    arm = da.load("rrr")
+    assert find_peer(arm, None, None)[0] is None
+
+
+def test_symbols_without_values_are_asked_for(capsys, tmp_path):
+    path = tmp_path / "pendulum.toml"
+    path.write_text(
+        '[[body]]\nname = "bob"\nmass = "m"\ncenter = [0, 0, -1]\ninertia = [1, 1, 1]\n'
+        '[[joint]]\nname = "hinge"\nkind = "revolute"\nparent = "world"\nchild = "bob"\naxis = "y"\n'
+    )
+    outcome = run(capsys, "verify", str(path))
+    assert outcome.code == 2
+    assert "'m'" in outcome.err or "--set m=1" in outcome.err
+    assert run(capsys, "verify", str(path), "--set", "m=2", "--states", "1").code == 0
+
+
+# --------------------------------------------------------------------------------------------------------------- export
+
+
+def test_export_prints_or_writes(capsys, tmp_path):
+    printed = run(capsys, "export", "demo_arm", "gravity")
+    assert printed.code == 0
+    assert "void gravity(" in printed.out
+    written = run(capsys, "export", "demo_arm", "gravity", "--to", str(tmp_path), "--name", "arm_gravity")
+    assert written.code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"arm_gravity.c", "arm_gravity.h"}
+
+
+def test_export_of_a_frame_and_of_parameters(capsys):
+    assert "jacobian" in run(capsys, "export", "demo_arm", "jacobian", "--frame", "flange", "--language", "python").out
+    outcome = run(capsys, "export", "double_pendulum", "mass_matrix", "--language", "latex")
+    assert "\\begin{align*}" in outcome.out
+    assert "g, l1, l2, m1, m2" in outcome.err
+    numeric = run(capsys, "export", "double_pendulum", "mass_matrix", "--numeric", "--single")
+    assert "parameters" not in numeric.out
+    assert "float" in numeric.out
+
+
+def test_export_does_not_overwrite_the_users_model(capsys, tmp_path):
+    model = tmp_path / "arm.urdf"
+    model.write_text(da.write_urdf(da.load("demo_arm")))
+    before = model.read_text()
+    outcome = run(capsys, "export", str(model), "gravity", "--to", str(model))
+    assert outcome.code == 2
+    assert "was not generated by dalembert" in outcome.err
+    assert model.read_text() == before
+
+
+# ---------------------------------------------------------------------------------------------------------------- bench
+
+
+def test_bench_times_what_it_has_checked(capsys):
+    outcome = run(capsys, "bench", "demo_arm", "--seconds", "0.01", "--batch", "500", "--json")
+    assert outcome.code == 0
+    for row in outcome.json["seconds_per_state"]:
+        assert 0 < row["batch"] < row["single"] < 1
+        assert row["difference"] < 1e-12
+
+
+def test_bench_of_any_quantity(capsys):
+    arguments = ["--quantity", "linearize", "--quantity", "pose", "--quantity", "kinetic_energy", "--threads", "1"]
+    outcome = run(capsys, "bench", "rrr", "--seconds", "0.01", "--batch", "100", *arguments)
+    assert outcome.code == 0
+    assert all(name in outcome.out for name in ("linearize", "pose", "kinetic_energy"))
+    assert "threads" not in outcome.out
+
+
+def test_bench_keeps_no_time_of_wrong_answers(capsys, monkeypatch):
+    monkeypatch.setattr(bench, "check", lambda *arguments: 1e-3)
+    outcome = run(capsys, "bench", "rrr", "--seconds", "0.01", "--quantity", "gravity")
+    assert outcome.code == 1
+    assert "no time is kept" in outcome.out
+
+
+# ------------------------------------------------------------------------------------------------ robots, doctor, demo
+
+
+def test_robots_are_those_that_load(capsys):
+    data = run(capsys, "robots", "--json").json
+    assert sorted(name for names in data.values() for name in names) == sorted(da.robots())
+    assert "demo_arm" in data["dalembert"]
+    names = run(capsys, "robots", "--names", "PENDULUM").out.split()
+    assert "double_pendulum" in names
+    assert all("pendulum" in name for name in names)
+    assert "no robot" in run(capsys, "robots", "zzzz").out
+
+
+def test_doctor_finds_this_installation_sound(capsys):
+    outcome = run(capsys, "doctor", "--json")
+    assert outcome.code == 0
+    data = outcome.json
+    assert data["sound"]
+    assert data["compiler"]["works"]
+    assert data["versions"]["numpy"] == np.__version__
+    assert "All is well" in run(capsys, "doctor").out
+
+
+def test_doctor_says_how_to_get_what_is_missing(capsys, monkeypatch):
+    from dalembert.cli import doctor
+
+    monkeypatch.setattr(doctor, "_version", lambda name: None if name in ("mujoco", "scipy") else "1.0")
+    outcome = run(capsys, "doctor")
+    assert outcome.code == 1  # scipy is required
+    assert "pip install 'dalembert[mjcf]'" in outcome.out
+
+
+def test_doctor_without_a_cache(tmp_path):
+    for setting, words in ((str(tmp_path / "here"), "here"), ("off", "compiled anew")):
+        outcome = process("doctor", "--json", environment={"DALEMBERT_CACHE": setting})
+        assert outcome.returncode == 0
+        assert words in json.loads(outcome.stdout)["cache"]["folder"]
+
+
+def test_demo_does_the_main_job(capsys):
+    outcome = run(capsys, "demo")
+    assert outcome.code == 0
+    for words in ("demo_arm: 7 bodies", "tau (Nm)", "newton-euler", "compiled kernel", "mult", "dalembert export"):
+        assert words in outcome.out
+
+
+# ------------------------------------------------------------------------------------------------------- completion
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("line", "expected"), [("dalembert ver", "verify"), ("dalembert cost x --algo", "--algorithms")]
+)
+def test_completion_completes(capsys, line, expected):
+    script = run(capsys, "completion", "bash").out
+    words = line.split()
+    driver = f'{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _dalembert; echo "${{COMPREPLY[@]}}"'
+    outcome = subprocess.run(["bash", "-c", driver], text=True, capture_output=True, timeout=60)
+    assert outcome.stderr == ""
+    assert expected in outcome.stdout.split()
