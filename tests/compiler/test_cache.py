@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -247,5 +246,5 @@ def test_many_processes_at_once(tmp_path):
 def test_importing_kernels_needs_no_compiler(tmp_path):
     """LLVM is loaded when code is needed, not before."""
     text = "import sys, dalembert.compiler.kernel; print('llvmlite' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, cwd=Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr

@@ -353,6 +353,19 @@ def test_threads_change_nothing(threads, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
+def test_threads_and_overlapping_arrays(monkeypatch):
+    monkeypatch.setattr("dalembert.compiler.compiled.LARGE", 100.0)
+    run = make(copy_program((3,)))
+    x = np.random.default_rng(0).normal(size=(5000, 3))
+    for out in (x[::-1], x):
+        wanted = x.copy()
+        run(x, out=out, threads=4)
+        np.testing.assert_array_equal(out, wanted)
+    both = np.random.default_rng(0).normal(size=(5000, 6))
+    run(both[:, :3], out=both[:, 3:], threads=4)
+    np.testing.assert_array_equal(both[:, :3], both[:, 3:])
+
+
 def test_number_of_threads_by_environment(monkeypatch):
     monkeypatch.setenv("DALEMBERT_THREADS", "3")
     assert default_threads() == 3

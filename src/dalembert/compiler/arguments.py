@@ -11,6 +11,21 @@ from ..errors import ArgumentError
 from .program import Port
 
 
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays share memory without being one and the same, so that writing one may spoil reading the other.
+
+    Args:
+        a: an array.
+        b: an array.
+    """
+    if (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
 class Arguments:
     """The arguments of one kernel.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError
+from .arguments import overlap
 from .calls import bound_call
 from .program import Port
 
@@ -73,11 +74,7 @@ def check_overlap(call: str, ports: Sequence[Port], arrays: Sequence[np.ndarray]
     """
     for j in range(inputs, len(arrays)):
         for k in range(j):
-            a, b = arrays[k], arrays[j]
-            if not np.shares_memory(a, b):
-                continue
-            same = (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides)
-            if k >= inputs or not same:
+            if overlap(arrays[k], arrays[j]) or (k >= inputs and arrays[k] is arrays[j]):
                 raise ArgumentError(f"{call}.bind: {ports[k].name} and {ports[j].name} overlap in memory")
 
 

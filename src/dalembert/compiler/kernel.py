@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..errors import ArgumentError
-from .arguments import Arguments
+from .arguments import Arguments, overlap
 from .bound import BoundKernel, bind
 from .compiled import Compiled
 from .llvm.engine import assembly
@@ -212,6 +212,8 @@ class Kernel:
         )
         ufunc = self.compiled.streaming_ufunc if self._streams(out) else self.compiled.ufunc
         workers = (threads or default_threads()) if math.prod(batch) > self.compiled.few else 1
+        if any(overlap(x, y) for x in arrays for y in results):
+            workers = 1  # NumPy makes the copies that are needed, but only within one call
         try:
             if workers == 1:
                 ufunc(*arrays, out=results, **options)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from ..program import Port, Program
 from .plan import Calls, Plan
+from .rows import group
 from .target import Lanes, Target
 from .text import Block
-from .transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED, group
+from .transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED
 
 STACK = 1 << 16
 """Bytes of scratch that are taken from the stack; more come from the heap."""
