@@ -205,7 +205,7 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(capsys, tmp_path
         'name = "a\\u001b[31mb"\n[[body]]\nname = "c\\u0007d"\nmass = 1\ninertia = [1, 1, 1]\n'
         '[[joint]]\nname = "e\\u001b]0;x"\nkind = "revolute"\nparent = "world"\nchild = "c\\u0007d"\n'
     )
-    for arguments in (["show", str(path), "--frames"], ["verify", str(path), "--states", "1"], ["show", "\x1b[2J\x07"]):
+    for arguments in (["show", str(path), "--frames"], ["verify", str(path), "--quick"], ["show", "\x1b[2J\x07"]):
         outcome = run(capsys, *arguments)
         assert "\x1b" not in outcome.out + outcome.err
         assert "\x07" not in outcome.out + outcome.err
@@ -213,7 +213,9 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(capsys, tmp_path
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    command=st.sampled_from(["show", "cost", "verify", "export", "bench", "robots", "completion", "nonsense"]),
+    command=st.sampled_from(
+        ["show", "derive", "cost", "verify", "export", "bench", "robots", "completion", "nonsense"]
+    ),
     words=st.lists(
         st.one_of(
             st.text(max_size=12),

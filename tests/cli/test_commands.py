@@ -13,7 +13,7 @@ from cli_helpers import process, run
 import dalembert as da
 from dalembert.algorithms import inverse_dynamics
 from dalembert.cli import agreement, bench, counting
-from dalembert.cli.agreement import Agreement, compare
+from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
 from dalembert.compiler.cost import cost as count
 from dalembert.compiler.trace import trace
@@ -58,6 +58,28 @@ def test_frames_are_where_the_kinematics_puts_them(capsys):
     rotation, position = da.Dynamics(arm).pose(arm.neutral, frame="flange")
     np.testing.assert_allclose(poses["flange"]["position"], position, atol=1e-12)
     np.testing.assert_allclose(da.algebra.rotation_from_rpy(*poses["flange"]["rpy"]), rotation, atol=1e-12)
+
+
+# --------------------------------------------------------------------------------------------------------------- derive
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_derived_equations_are_those_of_the_kernels(capsys, method):
+    import sympy
+
+    data = run(capsys, "derive", "cart_pole", "--method", method, "--json").json
+    names = [*data["coordinates"], *data["velocities"], *data["parameters"]]
+    symbols = sympy.symbols(names)
+    values = np.random.default_rng(0).uniform(0.5, 1.5, len(names))
+    M = [[float(sympy.sympify(x, dict(zip(names, symbols))).subs(dict(zip(symbols, values)))) for x in row]
+         for row in data["parts"]["mass_matrix"]]  # fmt: skip
+    expected = da.Dynamics(da.load("cart_pole")).mass_matrix(values[:2], values[4:])
+    np.testing.assert_allclose(M, expected, rtol=1e-12)
+
+
+def test_derive_prints_mathematics(capsys):
+    assert "l*m*cos(q2)" in run(capsys, "derive", "cart_pole", "--steps").out
+    assert "\\cos" in run(capsys, "derive", "cart_pole", "--latex").out
 
 
 # ----------------------------------------------------------------------------------------------------------------- cost
@@ -128,64 +150,62 @@ def test_symbols_may_stay_inputs(capsys):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_verify_finds_agreement(capsys, name):
-    outcome = run(capsys, "verify", name, "--states", "3", "--json")
+    outcome = run(capsys, "verify", name, "--states", "2", "--json")
     assert outcome.code == 0
     data = outcome.json
     assert data["agrees"]
-    routes = {item["route"] for item in data["comparisons"] if item["quantity"] == "inverse_dynamics"}
-    assert {*counting.algorithms_of("inverse_dynamics"), agreement.KERNEL} <= routes
-    assert all(item["states"] == 3 or item["reason"] for item in data["comparisons"])
+    routes = {(row["quantity"], row["who"]) for row in data["comparisons"]}
+    assert {("inverse dynamics", who) for who in ("derived: kane", "tensor", agreement.KERNEL)} <= routes
+    assert ("mass matrix", agreement.KERNEL) in routes
+    assert ("forward dynamics", agreement.KERNEL) in routes
 
 
 def test_verify_asks_pinocchio_if_it_is_there(capsys):
     pytest.importorskip("pinocchio")
     for arguments in (["demo_arm"], ["demo_arm", "--base", "free"], ["puma560"], ["stacker"], ["free_body"]):
-        data = run(capsys, "verify", *arguments, "--states", "2", "--json").json
-        assert data["remark"] == ""
-        assert sum(item["route"] == "Pinocchio" and item["worst"] is not None for item in data["comparisons"]) == 3
+        data = run(capsys, "verify", *arguments, "--states", "2", "--quick", "--json").json
+        assert data["left_out"] == []
+        assert sum(row["who"] == "Pinocchio" for row in data["comparisons"]) == 3
 
 
-def test_verify_fails_when_a_route_is_wrong(capsys, monkeypatch):
+def test_verify_fails_when_an_algorithm_is_wrong(capsys, monkeypatch):
     from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 
     right = INVERSE_DYNAMICS["tensor"]
-    monkeypatch.setitem(INVERSE_DYNAMICS, "tensor", lambda tree, q, v, a: right(tree, q, v, a) * (1 + 1e-6))
-    outcome = run(capsys, "verify", "demo_arm", "--states", "2")
+    monkeypatch.setitem(INVERSE_DYNAMICS, "tensor", lambda *state: right(*state) * (1 + 1e-6))
+    outcome = run(capsys, "verify", "rrr", "--states", "2")
     assert outcome.code == 1
-    assert "1 of" in outcome.out
-    assert run(capsys, "verify", "demo_arm", "--states", "2", "--tolerance", "1e-5").code == 0
-    monkeypatch.setitem(INVERSE_DYNAMICS, "tensor", lambda tree, q, v, a: right(tree, q, v, a) * np.nan)
-    assert run(capsys, "verify", "demo_arm", "--states", "2", "--json").code == 1
+    assert "comparisons fail" in outcome.out
+    assert run(capsys, "verify", "rrr", "--states", "2", "--tolerance", "1e-5").code == 0
 
 
-def test_wrong_accelerations_are_found(monkeypatch):
-    from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
-
-    right = FORWARD_DYNAMICS["articulated-body"]
-    monkeypatch.setitem(FORWARD_DYNAMICS, "articulated-body", lambda *state: right(*state) * (1 + 1e-6))
-    arm = da.load("demo_arm")
-    states = [arm.random_state(np.random.default_rng(0))]
-    found = {a.route: a for a in compare(arm, da.Dynamics(arm), None, states, ["forward_dynamics"])}
-    assert not found["articulated-body"].holds(1e-9)
-    assert found["factor-and-solve"].holds(1e-9)
-
-
-def test_a_slow_route_is_asked_about_fewer_states(monkeypatch):
-    monkeypatch.setattr(agreement, "PATIENCE", 0.0)
-    arm = da.load("rrr")
-    states = [arm.random_state(np.random.default_rng(k)) for k in range(4)]
-    found = list(compare(arm, da.Dynamics(arm), None, states, ["inverse_dynamics"]))
-    assert {a.states for a in found} == {1, 4}  # the reference is asked about all
+@pytest.mark.parametrize("quantity", agreement.REFERENCES)
+@pytest.mark.parametrize("factor", [1 + 1e-6, np.nan])
+def test_wrong_kernels_are_found(monkeypatch, quantity, factor):
+    dynamics = da.Dynamics(da.load("demo_arm"))
+    (good,) = compare(dynamics, None, quantities=[quantity])
+    assert good.worst < 1e-14
+    right = dynamics.kernel(quantity)
+    monkeypatch.setattr(dynamics, "kernel", lambda name: lambda *state: right(*state) * factor)
+    (bad,) = compare(dynamics, None, quantities=[quantity])
+    assert not bad.worst < 1e-8
 
 
-def test_agreement_is_not_claimed_for_nan():
-    assert not Agreement("x", "y", "z", 1, float("nan")).holds(1.0)
-    assert Agreement("x", "y", "z", reason="does not apply").holds(0.0)
+def test_a_singular_inertia_matrix_is_no_disagreement(capsys, tmp_path):
+    path = tmp_path / "massless.toml"
+    path.write_text(
+        'strict = false\n[[body]]\nname = "a"\nmass = 1\ninertia = [1, 1, 1]\n[[body]]\nname = "b"\n'
+        '[[joint]]\nname = "i"\nkind = "revolute"\nparent = "world"\nchild = "a"\n'
+        '[[joint]]\nname = "j"\nkind = "revolute"\nparent = "a"\nchild = "b"\naxis = "x"\n'
+    )
+    outcome = run(capsys, "verify", str(path), "--quick", "--json")
+    assert outcome.code == 0
+    assert any("singular" in reason for reason in outcome.json["left_out"])
 
 
 def test_a_missing_pinocchio_is_a_remark(capsys, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pinocchio", None)
-    outcome = run(capsys, "verify", "rrr", "--states", "1")
+    outcome = run(capsys, "verify", "rrr", "--states", "1", "--quick")
     assert outcome.code == 0
     assert "pip install" in outcome.out
     arm = da.load("rrr")

@@ -1,16 +1,15 @@
-"""One mechanism, several independent routes to the same numbers: how far apart are they?
+"""Compiled kernels, and Pinocchio where it is installed, against the algorithms as they are written.
 
-Inverse dynamics and the inertia matrix are compared with a reference route, relative to its largest entry. Forward
-dynamics is judged by the forces that its accelerations need, M a + bias, against the forces it was given, relative to
-the largest sum of terms |M| |a| + |bias|: that measures the algorithm rather than how well conditioned M is.
+Inverse dynamics and the inertia matrix are compared with a textbook algorithm run on plain numbers, relative to its
+largest entry. Forward dynamics is judged by the forces that its accelerations need, M a + bias, against the forces it
+was given, relative to the largest sum of terms |M| |a| + |bias|: that measures the code rather than how well M is
+conditioned.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.errors import UnsupportedError
 
@@ -21,83 +20,49 @@ if TYPE_CHECKING:
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
 
-    State = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-REFERENCES = {"inverse_dynamics": "newton-euler", "mass_matrix": "column-method"}
-"""The textbook route the others are compared with."""
-
-COMPARED = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
-"""Quantities with several routes."""
-
-LAW = "M a + bias = tau"
-"""What forward dynamics must satisfy."""
+REFERENCES = {
+    "inverse_dynamics": "newton-euler",
+    "mass_matrix": "walker-orin",
+    "forward_dynamics": "M a + bias = tau",
+}
+"""What the kernels of these quantities are compared with."""
 
 KERNEL = "compiled kernel"
-"""The route by machine code."""
-
-PATIENCE = 2.0
-"""Seconds after which a slow route is not asked about further states."""
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How one route compares.
-
-    Args:
-        quantity: what is computed.
-        route: how.
-        reference: what it is compared with.
-        states: number of states compared.
-        worst: largest relative difference; None if the route does not apply.
-        reason: why it does not apply.
-    """
+class Comparison(NamedTuple):
+    """How one route compares: the worst relative difference, or None and why there is none."""
 
     quantity: str
     route: str
-    reference: str
-    states: int = 0
-    worst: float | None = None
+    worst: float | None
     reason: str = ""
-
-    def holds(self, tolerance: float) -> bool:
-        """Whether the difference is within the tolerance; a route that does not apply contradicts nobody."""
-        return self.worst is None or self.worst <= tolerance  # false for NaN
 
 
 def compare(
-    mechanism: Mechanism,
-    dynamics: Dynamics,
-    peer: Pinocchio | None,
-    states: list[State],
-    quantities: Sequence[str] = COMPARED,
-    every: bool = True,
-) -> Iterator[Agreement]:
-    """Every algorithm, the compiled kernel and Pinocchio.
+    dynamics: Dynamics, peer: Pinocchio | None, seed: int = 0, states: int = 5, quantities: Sequence[str] = ()
+) -> list[Comparison]:
+    """Compiled kernels and Pinocchio at random states.
 
     Args:
-        mechanism: the mechanism; its symbols must have values.
-        dynamics: its kernels.
-        peer: the same in Pinocchio.
-        states: where to compare.
-        quantities: which of the main quantities.
-        every: false to leave out the algorithms other than the reference.
+        dynamics: the kernels of a mechanism whose symbols have values.
+        peer: the same mechanism in Pinocchio.
+        seed: of the random states.
+        states: how many.
+        quantities: which of :data:`REFERENCES`; all by default.
     """
-    from dalembert.cli.counting import algorithms_of
+    import numpy as np
 
-    tree = mechanism.tree
-    for quantity in quantities:
-        reference = REFERENCES.get(quantity, LAW)
-        algorithms = algorithms_of(quantity)
-        routes: dict[str, Callable[..., Any]] = {}
-        for name in sorted(algorithms, key=lambda name: name != reference):
-            if every or name == reference:
-                routes[name] = lambda *state, algorithm=algorithms[name]: algorithm(tree, *state)
-        routes[KERNEL] = dynamics.kernel(quantity)
+    rng = np.random.default_rng(seed)
+    chosen = [dynamics.mechanism.random_state(rng) for _ in range(states)]
+    found = []
+    for quantity in quantities or REFERENCES:
+        routes: dict[str, Callable[..., Any]] = {KERNEL: dynamics.kernel(quantity)}
         if peer is not None:
             routes[peer.name] = getattr(peer, quantity)
-        answers: dict[int, Any] = {}
         for name, route in routes.items():
-            yield _compared(mechanism, quantity, name, route, reference, answers, states)
+            found.append(_compared(dynamics.mechanism, quantity, name, route, chosen))
+    return found
 
 
 def _compared(
@@ -105,48 +70,52 @@ def _compared(
     quantity: str,
     name: str,
     route: Callable[..., Any],
-    reference: str,
-    answers: dict[int, Any],
-    states: list[State],
-) -> Agreement:
+    states: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> Comparison:
     import numpy as np
 
-    worst, count = 0.0, 0
-    end = time.perf_counter() + PATIENCE
-    for k, (q, v, a) in enumerate(states):
-        state = (q,) if quantity == "mass_matrix" else (q, v, a)
-        try:
-            value = np.asarray(route(*state), dtype=float)
-        except UnsupportedError as error:
-            return Agreement(quantity, name, reference, reason=str(error))
-        if quantity == "forward_dynamics":
-            difference = _force_error(mechanism, q, v, a, value)
-        elif name == reference:
-            answers[k], difference = value, 0.0
-        else:
-            difference = relative(value - answers[k], answers[k])
-        worst = max(worst, difference) if difference == difference else difference
-        count += 1
-        if worst != worst or (time.perf_counter() > end and name != reference):
-            break
-    return Agreement(quantity, name, reference, count, worst)
-
-
-def _force_error(mechanism: Mechanism, q: Any, v: Any, tau: Any, a: Any) -> float:
-    """Of forward dynamics: what M a + bias misses tau by, relative to the terms of that sum."""
-    import numpy as np
-
-    from dalembert.algorithms.inertia_matrix.two_sided import two_sided
+    from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
     from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 
-    tree = mechanism.tree
-    needed = newton_euler(tree, q, v, a)
-    bias = newton_euler(tree, q, v, np.zeros_like(a))
-    return relative(needed - tau, np.abs(two_sided(tree, q)) @ np.abs(a) + np.abs(bias))
+    worst, tree = 0.0, mechanism.tree
+    for q, v, a in states:
+        try:
+            with np.errstate(all="ignore"):
+                value = np.asarray(route(*((q,) if quantity == "mass_matrix" else (q, v, a))), dtype=float)
+        except UnsupportedError as error:
+            return Comparison(quantity, name, None, str(error))
+        M = walker_orin(tree, q)
+        if not np.isfinite(value).all() and _is_singular(M):
+            return Comparison(quantity, name, None, "the inertia matrix is singular, so there is no answer")
+        if quantity == "inverse_dynamics":
+            expected = newton_euler(tree, q, v, a)
+            difference = relative(value - expected, expected)
+        elif quantity == "mass_matrix":
+            difference = relative(value - M, M)
+        else:
+            bias = newton_euler(tree, q, v, np.zeros_like(v))
+            needed = newton_euler(tree, q, v, value)
+            difference = relative(needed - a, np.abs(M) @ np.abs(value) + np.abs(bias))
+        if difference != difference:
+            return Comparison(quantity, name, difference)
+        worst = max(worst, difference)
+    return Comparison(quantity, name, worst)
+
+
+def _is_singular(M: np.ndarray) -> bool:
+    import numpy as np
+
+    size = np.sqrt(np.maximum(M.diagonal(), 1e-300))
+    return bool(np.linalg.matrix_rank(M / np.outer(size, size)) < len(M))
 
 
 def relative(difference: np.ndarray, scale: np.ndarray) -> float:
-    """Largest entry of a difference over the largest entry of what it is measured against; zero if nothing differs."""
+    """Largest entry of a difference over the largest entry of what it is measured against; zero if nothing differs.
+
+    Args:
+        difference: of two arrays.
+        scale: an array of the size that counts as one.
+    """
     import numpy as np
 
     most = float(np.abs(difference).max(initial=0.0))

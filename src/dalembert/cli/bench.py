@@ -14,6 +14,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
@@ -119,20 +120,17 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     from dalembert.cli.agreement import compare, relative
     from dalembert.compiler.evaluate import evaluate
 
-    mechanism = dynamics.mechanism
-    rng = np.random.default_rng(1)
-    states = [mechanism.random_state(rng) for _ in range(5)]
     if quantity in MAIN:
-        found = compare(mechanism, dynamics, peer, states, [quantity], every=False)
-        differences = [agreement.worst for agreement in found if agreement.worst is not None]
+        found = compare(dynamics, peer, quantities=[quantity])
+        differences = [comparison.worst for comparison in found if comparison.worst is not None]
     else:
-        kernel, differences = dynamics.kernel(quantity, **frame), []
-        for q, v, a in states:
+        kernel, differences, rng = dynamics.kernel(quantity, **frame), [], np.random.default_rng(0)
+        for q, v, a in (dynamics.mechanism.random_state(rng) for _ in range(5)):
             given = [{"q": q, "v": v, "a": a, "tau": a}[port.name] for port in kernel.inputs]
             ours, plain = kernel(*given), evaluate(kernel.program, given).values()
             pairs = zip(ours if isinstance(ours, tuple) else (ours,), plain)
             differences += [relative(np.asarray(x) - y, y) for x, y in pairs]
-    return max(differences) if all(x == x for x in differences) else float("nan")
+    return max(differences, default=math.nan) if all(x == x for x in differences) else math.nan
 
 
 def say_timings(terminal: Terminal, found: list[Timing], batch: int, threads: int) -> None:
@@ -147,7 +145,12 @@ def say_timings(terminal: Terminal, found: list[Timing], batch: int, threads: in
     rows: list[tuple[str | Cell, ...]] = []
     for t in found:
         if t.single is None:
-            terminal.say(f"  {t.quantity}: answers differ by {t.difference:.1e}, so no time is kept", "bad")
+            why = (
+                "there is nothing to compare it with"
+                if math.isnan(t.difference or 0)
+                else f"differs by {t.difference:.1e}"
+            )
+            terminal.say(f"  {t.quantity}: {why}, so no time is kept", "bad")
             continue
         for way, ours, theirs in (
             ("one state per call", t.single, t.peer_single),

@@ -67,6 +67,8 @@ class Terminal:
         """
         lines = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
         used = [k for k in range(len(titles)) if any(line[k].text for line in lines)]
+        if not used:
+            return
         left = sum(k < left for k in used)
         if any(titles):
             lines.insert(0, [Cell(title, "bold") for title in titles])

@@ -1,11 +1,13 @@
 """Verify a mechanism's dynamics: independent routes to the same numbers, compared at random states.
 
-Every algorithm of inverse dynamics, inertia matrix and forward dynamics, the compiled kernels, and Pinocchio where it
-is installed. The exit code is 1 if any of them differ by more than the tolerance.
+Equations derived by Newton-Euler, Lagrange, Kane and in Kronecker form; every algorithm of inverse dynamics, inertia
+matrix and forward dynamics; laws such as the balance of power; the compiled kernels; and Pinocchio where it is
+installed. The exit code is 1 if anything differs by more than the tolerance.
 
 examples:
   dalembert verify panda.urdf
-  dalembert verify talos.urdf --base free --states 3
+  dalembert verify panda.urdf --quick              algorithms as machine code and in Pinocchio, no derivations
+  dalembert verify talos.urdf --base free --states 2
   dalembert verify stacker --set m3=20
   dalembert verify panda.urdf --json               for a test of your own
 """
@@ -13,6 +15,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
@@ -20,82 +23,103 @@ from dalembert.cli.options import add_common, add_model, integer, real
 from dalembert.cli.terminal import Cell, Terminal
 
 if TYPE_CHECKING:
-    from dalembert.cli.agreement import Agreement
+    from dalembert.cli.peers import Pinocchio
+    from dalembert.dynamics import Dynamics
+    from dalembert.formulations.agreement import Row
 
-SUMMARY = "compare every algorithm with every other, and with Pinocchio"
+SUMMARY = "compare every derivation and algorithm with every other, and with Pinocchio"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--states", type=integer(1, 10_000), default=10, help="how many random states (default 10)")
+    parser.add_argument("--states", type=integer(1, 1000), default=4, help="how many random states (default 4)")
     parser.add_argument("--seed", type=integer(0, 2**32 - 1), default=0, help="of the random states (default 0)")
     parser.add_argument(
-        "--tolerance", type=real(0.0, 1.0), default=1e-9, help="largest relative difference (default 1e-9)"
+        "--tolerance", type=real(0.0, 1.0), default=1e-10, help="largest relative difference (default 1e-10)"
     )
+    parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
     add_common(parser)
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    import numpy as np
-
-    from dalembert.cli.agreement import compare
     from dalembert.cli.peers import find_peer
     from dalembert.dynamics import Dynamics
 
     mechanism = open_model(options, numeric=True)
-    rng = np.random.default_rng(options.seed)
-    states = [mechanism.random_state(rng) for _ in range(options.states)]
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)
-    found: list[Agreement] = []
-    terminal.progress("comparing ...")
-    for agreement in compare(mechanism, Dynamics(mechanism), peer, states):
-        found.append(agreement)
-        terminal.progress(f"comparing {agreement.quantity}: {agreement.route} done ...")
-    failed = [agreement for agreement in found if not agreement.holds(options.tolerance)]
+    terminal.progress("comparing ..." if options.quick else "deriving and comparing ...")
+    rows, left_out = verified(
+        Dynamics(mechanism), peer, options.states, options.tolerance, options.seed, derive=not options.quick
+    )
+    if remark:
+        left_out.append(remark)
+    failed = [row for row in rows if not row.ok]
     if options.json:
         terminal.json(
             {
                 "model": mechanism.name,
-                "tolerance": options.tolerance,
+                "states": options.states,
                 "agrees": not failed,
-                "remark": remark,
-                "comparisons": [vars(agreement) for agreement in found],
+                "comparisons": [vars(row) | {"ok": row.ok} for row in rows],
+                "left_out": left_out,
             }
         )
         return 1 if failed else 0
     terminal.say(f"{mechanism.name}: worst relative difference over {options.states} random states", "bold")
-    say_agreements(terminal, found, options.tolerance)
-    if remark:
-        terminal.say(f"\n{remark}", "dim")
-    if mechanism.constraints:
-        terminal.say("\nThe constraints of the mechanism are not part of these quantities.", "dim")
+    terminal.table(("quantity or law", "by", "differs most from", "error"), [_line(row) for row in rows], left=3)
+    if left_out:
+        terminal.title("left out:")
+        for reason in left_out:
+            terminal.say(f"  {reason}", "dim")
+    terminal.say()
     if failed:
-        terminal.say(f"\n{len(failed)} of {len(found)} routes differ by more than {options.tolerance:g}.", "bad")
+        terminal.say(f"{len(failed)} of {len(rows)} comparisons fail.", "bad")
         return 1
-    compared = sum(agreement.worst is not None for agreement in found)
-    terminal.say(f"\nAll {compared} routes agree to {options.tolerance:g}.", "good")
+    terminal.say(f"All {len(rows)} comparisons hold.", "good")
     return 0
 
 
-def say_agreements(terminal: Terminal, found: list[Agreement], tolerance: float) -> None:
-    """A table for each quantity, then the routes that do not apply.
+def _line(row: Row) -> Sequence[str | Cell]:
+    error = Cell(f"{row.error:.1e}", "good") if row.ok else Cell(f"{row.error:.1e} > {row.tolerance:.0e}", "bad")
+    return row.quantity, row.who, row.against, error
+
+
+def verified(
+    dynamics: Dynamics,
+    peer: Pinocchio | None,
+    states: int,
+    tolerance: float,
+    seed: int = 0,
+    derive: bool = True,
+) -> tuple[list[Row], list[str]]:
+    """Everything that is compared, and what was left out and why.
 
     Args:
-        terminal: where to.
-        found: the comparisons.
-        tolerance: what counts as agreement.
+        dynamics: the kernels of a mechanism whose symbols have values.
+        peer: the same mechanism in Pinocchio.
+        states: number of random states.
+        tolerance: allowed relative difference.
+        seed: of the random states.
+        derive: false to leave out formulations and laws.
     """
-    for quantity in dict.fromkeys(agreement.quantity for agreement in found):
-        here = [agreement for agreement in found if agreement.quantity == quantity]
-        terminal.title(f"{quantity}, against {here[0].reference}:")
-        rows = []
-        for agreement in here:
-            if agreement.worst is not None:
-                style = "good" if agreement.holds(tolerance) else "bad"
-                reference = agreement.route == agreement.reference
-                worst = Cell("reference") if reference else Cell(f"{agreement.worst:.1e}", style)
-                rows.append((agreement.route, worst, str(agreement.states)))
-        terminal.table(("route", "worst", "states"), rows)
-        for agreement in here:
-            if agreement.worst is None:
-                terminal.say(f"  {agreement.route}: {agreement.reason}", "dim")
+    import numpy as np
+
+    from dalembert.cli.agreement import REFERENCES, compare
+    from dalembert.formulations.agreement import Row
+    from dalembert.formulations.verify import verify
+
+    rows: list[Row] = []
+    left_out: list[str] = []
+    if derive:
+        with np.errstate(all="ignore"):
+            agreement = verify(dynamics.mechanism, states, tolerance, seed=seed)
+        rows += agreement.rows
+        left_out += agreement.skipped
+    for found in compare(dynamics, peer, seed, states):
+        quantity = found.quantity.replace("_", " ")
+        if found.worst is None:
+            left_out.append(f"{quantity} by {found.route}: {found.reason}")
+        else:
+            rows.append(Row(quantity, found.route, REFERENCES[found.quantity], found.worst, tolerance))
+    order = {name: k for k, name in enumerate(dict.fromkeys(row.quantity for row in rows))}
+    return sorted(rows, key=lambda row: order[row.quantity]), left_out
