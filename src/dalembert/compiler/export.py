@@ -92,9 +92,11 @@ def _print(kernel: Kernel, program: Program, language: str, target: Path | None)
         source = made.source.replace(include, f'#include "{header.name}"', 1)
         return {main: _titled(kernel, source, _c_comment), header: _titled(kernel, made.header, _c_comment)}
     if language == "cuda":
-        from .printers.cuda import to_cuda
+        from .cuda.source import to_cuda
 
-        return {main: _titled(kernel, to_cuda(program, real).source, _c_comment)}
+        cuda = to_cuda(program, real)
+        launch = f"Launch {cuda.kernel} with blocks of {cuda.threads} threads and {cuda.shared} bytes of shared memory."
+        return {main: _titled(kernel, cuda.source, _c_comment, launch)}
     if language == "python":
         from .printers.python import to_python
 
@@ -109,10 +111,10 @@ def _print(kernel: Kernel, program: Program, language: str, target: Path | None)
     return {main: _titled(kernel, text, _line_comment(";"))}
 
 
-def _titled(kernel: Kernel, text: str, comment: Callable[[str], str]) -> str:
-    """The text below a comment that says where it comes from and what it computes."""
+def _titled(kernel: Kernel, text: str, comment: Callable[[str], str], more: str = "") -> str:
+    """The text below a comment that says where it comes from, what it computes, and more."""
     sentence = " ".join(kernel.doc.split())
-    return comment(f"{MARK}; changes will be lost. {sentence}".rstrip()) + text
+    return comment(f"{MARK}; changes will be lost. {sentence} {more}".rstrip()) + text
 
 
 def _c_comment(text: str) -> str:
