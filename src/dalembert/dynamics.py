@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.compiler.cost import Cost
+from dalembert.compiler.cuda.kernel import CudaKernel
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError
@@ -45,6 +46,7 @@ class Dynamics:
         wrenches: names of frames on which external wrenches ``[force; moment]`` act, frame axes, at its origin.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
         dtype: float64 or float32 to compute in one precision always; by default the inputs decide.
+        device: ``"cpu"``, or ``"cuda"``: kernels then take and give arrays of CuPy, PyTorch or JAX on the device.
         optimise: 0 to 2, how hard to look for operations to save while tracing.
     """
 
@@ -56,6 +58,7 @@ class Dynamics:
         wrenches: Sequence[str] = (),
         include: Sequence[str] = (),
         dtype: Any = None,
+        device: str = "cpu",
         optimise: int = 1,
     ):
         if not isinstance(mechanism, Mechanism):
@@ -67,9 +70,12 @@ class Dynamics:
         self.include = tuple(include)
         Setting(mechanism, self.include).joints  # noqa: B018 - raises for an unknown term
         self.dtype = dtype
+        if device not in ("cpu", "cuda"):
+            raise ArgumentError(f"device = {device!r}; choose 'cpu' or 'cuda'")
+        self.device = device
         self.optimise = optimise
         self._addresses = tuple(parameters)
-        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._kernels: dict[tuple[Any, ...], Kernel | CudaKernel] = {}
 
     # ------------------------------------------------------------------------------------------------------ parameters
 
@@ -96,7 +102,7 @@ class Dynamics:
 
     # --------------------------------------------------------------------------------------------------------- kernels
 
-    def kernel(self, quantity: str, **options: Any) -> Kernel:
+    def kernel(self, quantity: str, **options: Any) -> Any:
         """The kernel of a quantity; made once and remembered.
 
         Args:
@@ -112,10 +118,12 @@ class Dynamics:
         key = (quantity, *chosen.items())
         if key not in self._kernels:
             inputs, outputs = self._ports(spec)
-            self._kernels[key] = Kernel(
-                quantity, inputs, outputs, self._thunk(quantity, spec, chosen, inputs),
-                key=self._digest(quantity, chosen), dtype=self.dtype, doc=spec.doc,
-            )  # fmt: skip
+            thunk = self._thunk(quantity, spec, chosen, inputs)
+            self._kernels[key] = (
+                CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc)
+                if self.device == "cuda"
+                else Kernel(quantity, inputs, outputs, thunk, self._digest(quantity, chosen), self.dtype, spec.doc)
+            )
         return self._kernels[key]
 
     def __getattr__(self, name: str) -> Any:
@@ -179,7 +187,7 @@ class Dynamics:
         forward, reason = select_forward_dynamics(self.mechanism.tree)
         return {
             "inverse_dynamics": "augmented-links (5.5) in economical frames with regrouped masses: fewest operations",
-            "mass_matrix": "two-sided propagation: fewer operations than Algorithm 6.2 for chains, as many for branches",
+            "mass_matrix": "two-sided propagation: fewer operations than Algorithm 6.2 for chains, as many otherwise",
             "forward_dynamics": f"{forward}: {reason}",
             "inverse_dynamics_derivatives": "propagation form of Algorithms 7.1 and 7.2",
             "coriolis_matrix": "half the velocity sensitivity V, O(n^2)",
@@ -264,8 +272,9 @@ def _of_frame(dynamics: Dynamics, name: str) -> Callable[..., Any]:
     """A quantity of a frame as a function of the state, with the frame's options as keywords."""
     spec = QUANTITIES[name]
 
-    def function(*state: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
-        return dynamics.kernel(name, **options)(*state, out=out, threads=threads)
+    def function(*state: Any, out: Any = None, **options: Any) -> Any:
+        own = {k: options.pop(k) for k in list(options) if k in spec.options}
+        return dynamics.kernel(name, **own)(*state, out=out, **options)
 
     function.__name__ = name
     function.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."

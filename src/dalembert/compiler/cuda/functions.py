@@ -1,8 +1,9 @@
 """Elementary functions as CUDA source, straight-line where the library's own would branch.
 
-Sine and cosine share the reduction and the polynomials of the CPU (:mod:`dalembert.compiler.llvm.trigonometry`), fused
-throughout, with pi/2 in three parts; errors stay below two units in the last place for |x| <= 1e5. A kernel looks at
-the angles of a state first and takes the library's functions for states beyond that.
+Sine and cosine share the polynomials of the CPU (:mod:`dalembert.compiler.llvm.trigonometry`), with pi/2 in three parts
+and everything fused, so that the first difference is exact; errors stay below two units in the last place for angles up
+to 1e9 rad in double and 1e5 rad in single precision. A larger angle, of which a float no longer knows the sine well,
+gives NaN, as infinities do.
 
 A reciprocal is the hardware's estimate, in double precision improved by two Newton steps; errors stay below two units
 in the last place. Of zero it is infinite in single and NaN in double precision.
@@ -12,9 +13,12 @@ from __future__ import annotations
 
 from dalembert.compiler.llvm.trigonometry import COSINE, SINE, half_pi
 
+LIMIT = {"double": 1e9, "float": 1e5}
+"""Largest angle, rad."""
+
 
 def sincos_source(real: str, name: str) -> str:
-    """Definition of ``void name(real x, real *sine, real *cosine)`` for |x| <= 1e5.
+    """Definition of ``void name(real x, real *sine, real *cosine)``.
 
     Args:
         real: ``double`` or ``float``.
@@ -33,12 +37,13 @@ def sincos_source(real: str, name: str) -> str:
             text = f"fma{f}({text}, z, {number(c)})"
         return text
 
+    not_a_number = "__int_as_float(0x7fffffff)" if f else "__longlong_as_double(0x7fffffffffffffffLL)"
     reduction = "\n".join(f"    r = fma{f}(-k, {number(p)}, r);" for p in parts)
     return f"""static __device__ __forceinline__ void {name}({real} x, {real} *sine, {real} *cosine)
 {{
     const {real} k = rint{f}(x * {number(1 / half_pi(53)[0])});
     const int quadrant = (int)k;
-    {real} r = x;
+    {real} r = fabs{f}(x) <= {number(LIMIT[real])} ? x : {not_a_number};
 {reduction}
     const {real} z = r * r;
     const {real} s = fma{f}(-r * z, {polynomial(SINE[real])}, r);

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.functions import reciprocal_source, sincos_source
-from dalembert.compiler.llvm.trigonometry import LIMIT
+from dalembert.compiler.cuda.split import by_output, restricted, split
 from dalembert.compiler.printers.c_family import (
     Flavour,
     Interface,
@@ -30,13 +31,16 @@ from dalembert.compiler.printers.c_family import (
 )
 from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.printers.statements import PRODUCT, Infix, Text
-from dalembert.compiler.program import Node, Port, Program
+from dalembert.compiler.program import Program
 
 SHARED = 110 * 1024
 """Most bytes of shared memory a block takes; two blocks then fit on one multiprocessor of a recent card."""
 
 TILE = 32
 """States of a tile: the threads of a warp."""
+
+LIVE = {"double": 125, "float": 235}
+"""Values that fit the 255 registers of a thread besides addresses."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +102,32 @@ class _Cuda(Infix):
 
 
 def to_cuda(
-    program: Program, real: Real = "double", threads: int = 128, staged: str = "auto", longest: int = 20_000
+    program: Program,
+    real: Real = "double",
+    threads: int = 0,
+    staged: str = "auto",
+    blocks: int = 0,
+    longest: int = 20_000,
 ) -> CudaSource:
     """A program as CUDA source.
 
     Args:
         program: what to print.
         real: the type of all numbers.
-        threads: threads of a block, a multiple of 32; fewer are taken if shared memory demands it.
+        threads: threads of a block, a multiple of 32; 0 for what was measured to be best. Fewer are taken if shared
+            memory demands it.
         staged: which arrays go through shared memory: ``"all"``, ``"outputs"``, ``"none"`` or ``"auto"``.
+        blocks: how many blocks of that size a multiprocessor must be able to hold; bounds the registers of a thread.
+            0 for what was measured to be best.
         longest: most nodes in one function.
     """
     check_real(real)
+    light = real == "float" and max_live(program.nodes) <= 100
+    threads = threads or (256 if light else 128)
+    blocks = blocks or (2 if light else 1)
     names = Names(C_RESERVED)
     face = interface(program, names)
-    kernel, exact, far, pair, reciprocal = (
-        names.new(f"{face.function}_{part}") for part in ("kernel", "exact", "far", "sincos", "reciprocal")
-    )
+    kernel, pair, reciprocal = (names.new(f"{face.function}_{part}") for part in ("kernel", "sincos", "reciprocal"))
     for local in ("n", "shared_inputs", "memory", "lane", "tile", "next", "step", "first", "rows", "buffer", "k"):
         names.new(local)
     templates, helpers = c_templates(real, names, program)
@@ -124,103 +137,94 @@ def to_cuda(
     )  # fmt: skip
     parts = [comment(program, face), "", sincos_source(real, pair), reciprocal_source(real, reciprocal)]
     parts += [f"static __device__ __forceinline__ {helper}" for helper in helpers]
-    parts.append(functions(program, face, names, quick, face.function, longest))
-    angles = angle_check(program)
-    if angles is not None:
-        careful = Flavour(
-            real, "bool", "__restrict__", "static __device__ __noinline__ void",
-            "static __device__ __noinline__ void", Infix(_number(real), templates, pairs=True),
-        )  # fmt: skip
-        parts.append(functions(program, face, names, careful, exact, longest))
-        check = Interface(far, face.inputs, ("far_out",))
-        parts.append(functions(angles, check, names, quick, far, longest))
-    rows, threads = _rows(program, face, 8 if real == "double" else 4, threads, staged)
-    call = _Call(face, exact if angles is not None else "", far)
-    parts.append(_kernel(program, call, kernel, real, rows, threads))
-    shared = sum(row.words for row in rows) * (threads // TILE) * (8 if real == "double" else 4)
+    groups = by_output(program, LIVE[real])
+    stages: list[list[str]] = []
+    for ports in groups:
+        goes = split(restricted(program, ports), LIVE[real], 2)
+        single = len(groups) == 1 and len(goes) == 1
+        stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
+        parts += [functions(go, face, names, quick, stage, longest) for go, stage in zip(goes, stages[-1])]
+    rows, threads = _rows(program, face, groups, 8 if real == "double" else 4, threads, staged)
+    layout = _Layout(rows, groups, len(program.inputs))
+    parts.append(_kernel(layout, face, stages, kernel, real, threads, blocks))
+    shared = layout.words * (threads // TILE) * (8 if real == "double" else 4)
     return CudaSource(face.function, kernel, "\n".join(parts), threads, shared)
 
 
-def angle_check(program: Program) -> Program | None:
-    """A program whose one result is 1 if an angle is too large for the quick sine and cosine; None without angles."""
-    angles = sorted({node.args[0] for node in program.nodes if node.op in ("sin", "cos", "tan")})
-    if not angles:
-        return None
-    needed: set[int] = set()
-    waiting = list(angles)
-    while waiting:
-        k = waiting.pop()
-        if k not in needed:
-            needed.add(k)
-            if program.nodes[k].op != "input":
-                waiting.extend(program.nodes[k].args)
-    place: dict[int, int] = {}
-    nodes: list[Node] = []
-    for k in sorted(needed):
-        op, args, value = program.nodes[k]
-        place[k] = len(nodes)
-        nodes.append(Node(op, args if op == "input" else tuple(place[a] for a in args), value))
+@dataclass(frozen=True)
+class _Layout:
+    """Where the arrays of a warp lie in shared memory; groups of outputs that are not alive together share a place.
 
-    def add(op: str, *args: int, value: float = 0.0) -> int:
-        nodes.append(Node(op, args, value))
-        return len(nodes) - 1
+    Args:
+        rows: inputs, then outputs.
+        groups: output ports that are computed together.
+        inputs: how many of the rows are inputs.
+    """
 
-    limit, near = add("const", value=LIMIT), -1
-    for k in angles:
-        small = add("le", add("abs", place[k]), limit)
-        near = small if near < 0 else add("and", near, small)
-    result = add("select", near, add("const", value=0.0), add("const", value=1.0))
-    outputs = (Port("far", ()),)
-    return Program(program.name, program.inputs, outputs, tuple(nodes), ((result,),), {})
+    rows: list[_Row]
+    groups: list[tuple[int, ...]]
+    inputs: int
+
+    @property
+    def words(self) -> int:
+        """Numbers of shared memory a warp needs."""
+        own = sum(row.words for row in self.rows[: self.inputs])
+        return own + max(sum(self.rows[self.inputs + p].words for p in group) for group in self.groups)
+
+    def offsets(self) -> dict[str, int]:
+        """Offset of every staged array."""
+        found, place = {}, 0
+        for row in self.rows[: self.inputs]:
+            found[row.name], place = place, place + row.words
+        for group in self.groups:
+            here = place
+            for p in group:
+                row = self.rows[self.inputs + p]
+                found[row.name], here = here, here + row.words
+        return found
 
 
-def _rows(program: Program, face: Interface, width: int, threads: int, staged: str) -> tuple[list[_Row], int]:
+def _rows(
+    program: Program, face: Interface, groups: list[tuple[int, ...]], width: int, threads: int, staged: str
+) -> tuple[list[_Row], int]:
     """Which arrays are staged, and how many threads then fit a block."""
     inputs = len(program.inputs)
     rows = []
     for k, (name, port) in enumerate(zip((*face.inputs, *face.outputs), (*program.inputs, *program.outputs))):
         wanted = port.size > 1 and (staged in ("all", "auto") or (staged == "outputs" and k >= inputs))
         rows.append(_Row(name, port.size, wanted, 2 if k < inputs else 1))
-    while sum(row.words for row in rows) * width > SHARED // 2:
+    while _Layout(rows, groups, inputs).words * width > SHARED // 2:
         # Too wide even for two warps: the widest array goes straight to global memory.
         widest = max((row for row in rows if row.staged), key=lambda row: row.words)
         rows = [_Row(r.name, r.size, r.staged and r is not widest, r.buffers) for r in rows]
-    need = sum(row.words for row in rows) * width
-    while threads > 2 * TILE and need * (threads // TILE) > SHARED:
+    need = _Layout(rows, groups, inputs).words * width
+    while threads > 2 * TILE and need * (threads // TILE) > SHARED // 2:
         threads //= 2
     return rows, threads
 
 
-@dataclass(frozen=True)
-class _Call:
-    """How a state is computed: names of the functions, ``exact`` empty if no angle can be too large."""
+def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
+    """The calls that compute one state.
 
-    face: Interface
-    exact: str
-    far: str
-
-    def lines(self, inputs: list[str], outputs: list[str], real: str) -> list[str]:
-        plain = f"{self.face.function}({', '.join([*inputs, *outputs])});"
-        if not self.exact:
-            return [f"            {plain}"]
-        return [
-            f"            {real} far;",
-            f"            {self.far}({', '.join([*inputs, '&far'])});",
-            f"            if (far == 0) {plain}",
-            f"            else {self.exact}({', '.join([*inputs, *outputs])});",
-        ]
+    The empty statement between them keeps the compiler from carrying values from one to the next in registers.
+    """
+    calls = [f"            {stage}({', '.join([*inputs, *outputs])});" for stage in stages]
+    return '\n            asm volatile("" ::: "memory");\n'.join(calls).split("\n")
 
 
-def _kernel(program: Program, call: _Call, kernel: str, real: str, rows: list[_Row], threads: int) -> str:
-    inputs, outputs = rows[: len(program.inputs)], rows[len(program.inputs) :]
+def _kernel(
+    layout: _Layout, face: Interface, stages: list[list[str]], kernel: str, real: str, threads: int, blocks: int
+) -> str:
+    rows = layout.rows
+    inputs, outputs = rows[: layout.inputs], rows[layout.inputs :]
     width = 8 if real == "double" else 4
-    words = sum(row.words for row in rows)
-    parameters = ", ".join([*call.face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
-    memory, offset = [], 0
-    for row in rows:
-        if row.staged:
-            memory.append(f"    {real} *const s_{row.name} = memory + (threadIdx.x / {TILE}) * {words} + {offset};")
-            offset += row.words
+    words, offsets = layout.words, layout.offsets()
+    parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
+    memory = [
+        f"    {real} *const s_{row.name} = memory + (threadIdx.x / {TILE}) * {words} + {offsets[row.name]};"
+        for row in rows
+        if row.staged
+    ]
     staged = [(k, row) for k, row in enumerate(inputs) if row.staged]
     fetch = []
     for k, row in staged:
@@ -230,6 +234,7 @@ def _kernel(program: Program, call: _Call, kernel: str, real: str, rows: list[_R
             f"              if (shared_inputs & {1 << k}u) {{",
             f"                  for (int k = lane; k < {row.size * TILE}; k += {TILE})",
             f"                      to[{row.place('k')}] = from[k % {row.size}];",
+            *_wide(row, width, "from", "FETCH16(to + {i}, from + {i});", " " * 14),
             f"              }} else if (rows == {TILE}) {{",
             "                  #pragma unroll",
             f"                  for (int k = 0; k < {row.size}; ++k)",
@@ -248,12 +253,14 @@ def _kernel(program: Program, call: _Call, kernel: str, real: str, rows: list[_R
         f"s_{row.name} + lane * {row.stride}" if row.staged else f"{row.name} + (first + lane) * {row.size}"
         for row in outputs
     ]
-    flush = []
+    flush: dict[str, list[str]] = {}
     for row in outputs:
         if row.staged:
-            flush += [
+            flush[row.name] = [
                 f"        {{ {real} *const to = {row.name} + first * {row.size};",
-                f"          if (rows == {TILE}) {{",
+                "          if (false) {",
+                *_wide(row, width, "to", f"*(int4 *)(to + {{i}}) = *(const int4 *)(s_{row.name} + {{i}});", " " * 10),
+                f"          }} else if (rows == {TILE}) {{",
                 "              #pragma unroll",
                 f"              for (int k = 0; k < {row.size}; ++k)",
                 f"                  to[k * {TILE} + lane] = s_{row.name}[{row.place(f'(k * {TILE} + lane)')}];",
@@ -262,18 +269,24 @@ def _kernel(program: Program, call: _Call, kernel: str, real: str, rows: list[_R
                 f"                  to[k] = s_{row.name}[{row.place('k')}];",
                 "          } }",
             ]
-    fetch_macro = (
-        f'#define FETCH(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], {width};" \\\n'
+    fetch_macro = "\n".join(
+        f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\\n'
         '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")'
+        for name, level, size in (("FETCH", "ca", width), ("FETCH16", "cg", 16))
     )
+    body = []
+    for group, calls in zip(layout.groups, stages):
+        body += ["        if (lane < rows) {", *_stages(calls, given, taken), "        }", "        __syncwarp();"]
+        body += [line for p in group for line in flush.get(outputs[p].name, [])]
+        body.append("        __syncwarp();")
     rows_of = f"n - first < {TILE} ? (int)(n - first) : {TILE}"
     return "\n".join(
         [
             fetch_macro,
             "",
-            f'extern "C" __global__ void __launch_bounds__({threads}, 1) {kernel}({parameters})',
+            f'extern "C" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}({parameters})',
             "{",
-            *([f"    extern __shared__ {real} memory[];"] if words else []),
+            *([f"    extern __shared__ __align__(16) {real} memory[];"] if words else []),
             *memory,
             f"    const int lane = threadIdx.x % {TILE};",
             f"    const long long step = (long long)gridDim.x * {threads // TILE};",
@@ -310,18 +323,29 @@ def _kernel(program: Program, call: _Call, kernel: str, real: str, rows: list[_R
             ),
             f"        const long long first = tile * {TILE};",
             f"        const int rows = {rows_of};",
-            "        if (lane < rows) {",
-            *call.lines(given, taken, real),
-            "        }",
-            "        __syncwarp();",
-            *flush,
-            "        __syncwarp();",
+            *body,
             *(["        buffer ^= 1;"] if staged else []),
             "    }",
             "}",
             "",
         ]
     )
+
+
+def _wide(row: _Row, width: int, pointer: str, copy: str, indent: str) -> list[str]:
+    """A branch that copies a whole tile in pieces of 16 bytes, where rows lie as in global memory and it is aligned."""
+    if row.stride != row.size:
+        return []
+    pieces, per = row.size * TILE * width // 16, 16 // width
+    turns, rest = divmod(pieces, TILE)
+    index = f"((k * {TILE} + lane) * {per})"
+    last = f"(({turns} * {TILE} + lane) * {per})"
+    return [
+        f"{indent}}} else if (rows == {TILE} && ((unsigned long long){pointer} & 15) == 0) {{",
+        f"{indent}    #pragma unroll",
+        f"{indent}    for (int k = 0; k < {turns}; ++k) {{ {copy.format(i=index)} }}",
+        *([f"{indent}    if (lane < {rest}) {{ {copy.format(i=last)} }}"] if rest else []),
+    ]
 
 
 def _number(real: str):

@@ -1,0 +1,243 @@
+"""Speed of the CUDA kernels, every cell checked against the float64 interpreter before and after it is timed.
+
+    python benchmarks/gpu.py [--robots panda talos] [--batch 4096 1048576 16777216] [--json out.json]
+
+Times are device-resident, by CUDA events, best of several runs; ``host`` adds the copies from and to pageable host
+memory. ``of copy`` is the memory traffic a state needs at least - each input read once, each output written once - over
+the bandwidth of a device-to-device copy measured in the same run. ``XLA`` is our own straight-line program under
+``jax.jit`` on the same card; ``frax``, a JAX library with its own algorithms, is measured on its own Panda model when
+it is installed. Neither is asked to do more than its fastest path allows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+import dalembert as da
+from dalembert.compiler.trace import evaluate, inline
+
+QUANTITIES = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives", "bias", "coriolis_matrix",
+)  # fmt: skip
+CHECKED = 256
+
+
+def mechanism(name: str) -> da.Mechanism:
+    warnings.simplefilter("ignore", da.errors.ModelWarning)
+    if name == "panda":
+        return da.lock(da.load("panda"), {"panda_finger_joint1": 0.0})
+    return da.load(name, base="free") if name.startswith(("talos", "anymal")) else da.load(name)
+
+
+def seconds(run: Any, repeat: int = 20) -> float:
+    for _ in range(3):
+        run()
+    times = []
+    for _ in range(repeat):
+        start, stop = cp.cuda.Event(), cp.cuda.Event()
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        times.append(cp.cuda.get_elapsed_time(start, stop))
+    return float(np.median(times)) * 1e-3
+
+
+def copy_bandwidth() -> float:
+    x = cp.zeros(2**28, dtype=np.float32)
+    y = cp.empty_like(x)
+    return 2 * x.nbytes / seconds(lambda: cp.copyto(y, x))
+
+
+def worst(results: Any, exact: list[np.ndarray]) -> float:
+    results = results if isinstance(results, tuple) else (results,)
+    return max(
+        float(np.abs(cp.asnumpy(r[:CHECKED]).astype(float) - e).max() / np.abs(e).max()) for r, e in zip(results, exact)
+    )
+
+
+def xla(program: Any, inputs: list[cp.ndarray]) -> float | None:
+    """Seconds of our program under jax.jit, or None without JAX or where XLA takes too long to compile."""
+    try:
+        import jax
+    except ImportError:
+        return None
+    if len(program.nodes) > 3000:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    names = [p.name for p in program.inputs]
+
+    def compute(*arrays: Any) -> Any:
+        columns = {}
+        for name, array in zip(names, arrays):
+            columns[name] = np.empty(array.shape[1:], dtype=object)
+            for k in range(array.shape[1]):
+                columns[name][k] = Column(array[:, k])
+        found = inline(program, columns)
+        return [jax.numpy.stack([jax.numpy.broadcast_to(_value(x), arrays[0].shape[:1]) for x in y.ravel()], axis=1)
+                for y in found.values()]  # fmt: skip
+
+    run = jax.jit(compute)
+    given = [jax.dlpack.from_dlpack(x) for x in inputs]
+    jax.block_until_ready(run(*given))
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        jax.block_until_ready(run(*given))
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+class Column:
+    """A JAX vector that the interpreter takes for a scalar."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def sin(self) -> Column:
+        import jax
+
+        return Column(jax.numpy.sin(self.value))
+
+    def cos(self) -> Column:
+        import jax
+
+        return Column(jax.numpy.cos(self.value))
+
+    def __add__(self, other: Any) -> Column:
+        return Column(self.value + _value(other))
+
+    def __sub__(self, other: Any) -> Column:
+        return Column(self.value - _value(other))
+
+    def __rsub__(self, other: Any) -> Column:
+        return Column(_value(other) - self.value)
+
+    def __mul__(self, other: Any) -> Column:
+        return Column(self.value * _value(other))
+
+    def __truediv__(self, other: Any) -> Column:
+        return Column(self.value / _value(other))
+
+    def __rtruediv__(self, other: Any) -> Column:
+        return Column(_value(other) / self.value)
+
+    def __neg__(self) -> Column:
+        return Column(-self.value)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Column) else x
+
+
+def frax_inverse_dynamics(batch: int, dtype: Any) -> float | None:
+    """Seconds of frax's inverse dynamics of its own Panda, or None if frax is not installed."""
+    try:
+        import jax
+        from frax.assets import FRANKA_ASSETS_DIR
+        from frax.core.robot import Robot
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", bool(dtype == np.float64))
+    robot = Robot(FRANKA_ASSETS_DIR / "panda.urdf")
+    g = jax.numpy.array([0, 0, 0, 0, 0, 9.81], dtype=dtype)
+    run = jax.jit(jax.vmap(lambda q, v, a: robot.rnea(q, v, a, g, None)))
+    keys = jax.random.split(jax.random.PRNGKey(0), 3)
+    args = [jax.random.normal(k, (batch, robot.nv), dtype=dtype) for k in keys]
+    run(*args).block_until_ready()
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        run(*args).block_until_ready()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--robots", nargs="+", default=["panda"])
+    parser.add_argument("--batch", nargs="+", type=int, default=[1024, 4096, 65536, 2**20, 2**24])
+    parser.add_argument("--quantities", nargs="+", default=list(QUANTITIES))
+    parser.add_argument("--optimise", type=int, default=2)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    card = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    bandwidth = copy_bandwidth()
+    print(f"{card}: copy {bandwidth / 1e12:.2f} TB/s; dalembert {da.__version__}, CuPy {cp.__version__}")
+    print(f"{'robot':8}{'quantity':30}{'type':8}{'batch':>9}{'us':>10}{'G/s':>8}{'of copy':>9}{'host us':>10}"
+          f"{'XLA':>7}{'frax':>7}   regs local; checked to")  # fmt: skip
+    rows = []
+    for name in options.robots:
+        m = mechanism(name)
+        dynamics = da.Dynamics(m, device="cuda", optimise=options.optimise)
+        for quantity in options.quantities:
+            kernel, program = dynamics.kernel(quantity), dynamics.program(quantity)
+            numbers = sum(p.size for p in (*kernel.inputs, *kernel.outputs))
+            for dtype in (np.float32, np.float64):
+                width = np.dtype(dtype).itemsize
+                for batch in options.batch:
+                    if numbers * width * batch > 40e9:
+                        print(f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}  left out: over 40 GB of arrays")
+                        continue
+                    q, v, a = (cp.asarray(x, dtype=dtype) for x in state(m, batch))
+                    given = {"q": q, "v": v, "a": a, "tau": a}
+                    args = [given[p.name] for p in kernel.inputs]
+                    few = {p.name: cp.asnumpy(given[p.name][:CHECKED]).astype(float) for p in kernel.inputs}
+                    exact = list(evaluate(program, few).values())
+                    out = kernel(*args)
+                    before = worst(out, exact)
+                    limit = (1e-10 if dtype == np.float64 else 2e-3) * (1e3 if "forward" in quantity else 1)
+                    t = seconds(lambda: kernel(*args, out=out))  # noqa: B023
+                    after = worst(out, exact)
+                    if not (before < limit and after < limit):
+                        raise SystemExit(
+                            f"{name} {quantity} {dtype.__name__}: differs by {before:.0e}; no time is kept"
+                        )
+                    host = None
+                    if batch <= 2**20:
+                        arrays = [cp.asnumpy(x) for x in args]
+                        start = time.perf_counter()
+                        kept = kernel(*(cp.asarray(x) for x in arrays))
+                        _ = [cp.asnumpy(y) for y in (kept if isinstance(kept, tuple) else (kept,))]
+                        host = time.perf_counter() - start
+                    peer = xla(program, args) if batch == 2**20 and dtype == np.float32 else None
+                    other = (
+                        frax_inverse_dynamics(batch, dtype)
+                        if batch == 2**20 and name == "panda" and quantity == "inverse_dynamics"
+                        else None
+                    )
+                    function = kernel._get(0, np.dtype(dtype))[0]
+                    fraction = numbers * width * batch / t / bandwidth
+                    print(
+                        f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}{t * 1e6:10.1f}{batch / t / 1e9:8.3f}"
+                        f"{fraction:9.1%}{f'{host * 1e6:.0f}' if host else '':>10}"
+                        f"{f'{peer / t:.1f}x' if peer else '':>7}{f'{other / t:.0f}x' if other else '':>7}"
+                        f"   {function.num_regs:3} {function.local_size_bytes:5} {after:.0e}",
+                        flush=True,
+                    )
+                    rows.append({"robot": name, "quantity": quantity, "type": dtype.__name__, "batch": batch,
+                                 "seconds": t, "of_copy": fraction, "host": host, "xla": peer, "frax": other})  # fmt: skip
+                    del q, v, a, given, args, out
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"card": card, "copy": bandwidth, "rows": rows}, file, indent=1)
+
+
+def state(m: da.Mechanism, batch: int) -> list[np.ndarray]:
+    """Random states; the same 4096 over and over, since drawing millions takes longer than computing them."""
+    few = m.random_state(np.random.default_rng(0), (min(batch, 4096),))
+    return [np.tile(x, (-(-batch // len(x)), 1))[:batch] for x in few]
+
+
+if __name__ == "__main__":
+    main()

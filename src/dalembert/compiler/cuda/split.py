@@ -1,0 +1,75 @@
+"""Wide results in several goes: programs that compute part of the outputs each, with fewer values live at once.
+
+A thread has 255 registers; what does not fit goes to local memory and, with many threads, out of the caches. Computing
+common parts twice is cheaper than that.
+"""
+
+from __future__ import annotations
+
+from dalembert.compiler.cost import max_live
+from dalembert.compiler.passes.rebuild import rebuild
+from dalembert.compiler.passes.schedule import schedule
+from dalembert.compiler.program import Port, Program
+
+Element = tuple[int, int]
+"""Output port and flat element."""
+
+
+def split(program: Program, live: int, most: int = 4) -> list[Program]:
+    """The program as one or more programs with the same outputs, of which each leaves some elements out.
+
+    Elements that are left out have node index -1 in ``results``.
+
+    Args:
+        program: what to split.
+        live: how many values may be live at once.
+        most: largest number of parts.
+    """
+    elements = [(p, e) for p, row in enumerate(program.results) for e in range(len(row)) if row[e] >= 0]
+    elements.sort(key=lambda x: program.results[x[0]][x[1]])  # in the order in which they are computed
+    whole = max_live(program.nodes)
+    best = [program]
+    for count in range(2, most + 1):
+        if max(max_live(part.nodes) for part in best) <= live:
+            break
+        size = -(-len(elements) // count)
+        parts = [_part(program, elements[k : k + size]) for k in range(0, len(elements), size)]
+        if max(max_live(part.nodes) for part in parts) < whole:
+            best = parts
+            whole = max(max_live(part.nodes) for part in parts)
+    return best
+
+
+def by_output(program: Program, live: int) -> list[tuple[int, ...]]:
+    """The output ports in groups that are computed one after the other: all at once if they fit, else each on its own.
+
+    Args:
+        program: what to split.
+        live: how many values may be live at once.
+    """
+    ports = tuple(range(len(program.outputs)))
+    return [ports] if max_live(program.nodes) <= live else [(k,) for k in ports]
+
+
+def restricted(program: Program, ports: tuple[int, ...]) -> Program:
+    """The part of a program that computes some of its output ports; elements of the others have node index -1.
+
+    Args:
+        program: the whole.
+        ports: the output ports to keep.
+    """
+    if len(ports) == len(program.outputs):
+        return program
+    return _part(program, [(p, e) for p in ports for e in range(len(program.results[p]))])
+
+
+def _part(program: Program, elements: list[Element]) -> Program:
+    results = tuple(program.results[p][e] for p, e in elements)
+    small = Program(program.name, program.inputs, (Port("part", (len(elements),)),), program.nodes, (results,), {})
+    small = schedule(rebuild(small))
+    rows = [[-1] * len(row) for row in program.results]
+    for (p, e), k in zip(elements, small.results[0]):
+        rows[p][e] = k
+    return Program(
+        program.name, program.inputs, program.outputs, small.nodes, tuple(tuple(row) for row in rows), small.labels
+    )
