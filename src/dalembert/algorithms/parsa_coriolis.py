@@ -1,4 +1,4 @@
-"""Parsa's Coriolis matrix (PARSA (36), (37)): like the Christoffel matrix it makes Mdot - 2C skew, but it is another one.
+"""Parsa's Coriolis matrix (PARSA (36), (37)): it makes Mdot - 2C skew like the Christoffel matrix, but is another one.
 
 For body i let w_i = Jw_i v be its angular velocity in body axes and Jv_i v the velocity of its centre of mass in world
 axes, J_i = [Jw_i; Jv_i], M_i = diag(I_i, m_i 1) and W_i = diag(w_i~, 0). Then
@@ -34,11 +34,10 @@ def parsa_coriolis(mechanism: Mechanism, q: Any, v: Any) -> Array:
         matter = body.inertia
         if mechanism.tree.carriers[body.name][0] < 0 or matter.is_zero:
             continue
-        at_center = {"frame": body.name, "point": matter.center}
         Jw, _ = jacobian(mechanism, q, body.name, axes="body")
         Jwd, _ = jacobian_rate(mechanism, q, v, body.name, axes="body")
-        _, Jv = jacobian(mechanism, q, **at_center)
-        _, Jvd = jacobian_rate(mechanism, q, v, **at_center)
+        _, Jv = jacobian(mechanism, q, body.name, point=matter.center)
+        _, Jvd = jacobian_rate(mechanism, q, v, body.name, point=matter.center)
         turning = dual(product(Jw, v))
         I = matter.tensor
         gyroscopic = product(turning, I) + product(I, turning)
