@@ -21,7 +21,7 @@ import cupy as cp
 import numpy as np
 
 import dalembert as da
-from dalembert.compiler.trace import evaluate, inline
+from dalembert.compiler.trace import evaluate
 
 QUANTITIES = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives",
@@ -31,10 +31,11 @@ CHECKED = 256
 
 
 def mechanism(name: str) -> da.Mechanism:
+    """A robot by name or file; the Panda without its fingers, walking robots with a free base."""
     warnings.simplefilter("ignore", da.errors.ModelWarning)
-    if name == "panda":
-        return da.lock(da.load("panda"), {"panda_finger_joint1": 0.0})
-    return da.load(name, base="free") if name.startswith(("talos", "anymal")) else da.load(name)
+    free = any(walker in name for walker in ("talos", "anymal"))
+    m = da.load(name, base="free") if free else da.load(name)
+    return da.lock(m, {"panda_finger_joint1": 0.0}) if any(j.name == "panda_finger_joint1" for j in m.joints) else m
 
 
 def seconds(run: Any, repeat: int = 20) -> float:
@@ -73,17 +74,23 @@ def xla(program: Any, inputs: list[cp.ndarray]) -> float | None:
     if len(program.nodes) > 3000:
         return None
     jax.config.update("jax_enable_x64", True)
-    names = [p.name for p in program.inputs]
+    jnp = jax.numpy
+    operations = {
+        "neg": lambda x: -x, "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+        "div": lambda x, y: x / y, "sin": jnp.sin, "cos": jnp.cos,
+    }  # fmt: skip
 
     def compute(*arrays: Any) -> Any:
-        columns = {}
-        for name, array in zip(names, arrays):
-            columns[name] = np.empty(array.shape[1:], dtype=object)
-            for k in range(array.shape[1]):
-                columns[name][k] = Column(array[:, k])
-        found = inline(program, columns)
-        return [jax.numpy.stack([jax.numpy.broadcast_to(_value(x), arrays[0].shape[:1]) for x in y.ravel()], axis=1)
-                for y in found.values()]  # fmt: skip
+        values: list[Any] = []
+        for op, args, value in program.nodes:
+            if op == "const":
+                values.append(value)
+            elif op == "input":
+                values.append(arrays[args[0]][:, args[1]])
+            else:
+                values.append(operations[op](*(values[k] for k in args)))
+        size = arrays[0].shape[:1]
+        return [jnp.stack([jnp.broadcast_to(values[k], size) for k in row], axis=1) for row in program.results]
 
     run = jax.jit(compute)
     given = [jax.dlpack.from_dlpack(x) for x in inputs]
@@ -94,50 +101,6 @@ def xla(program: Any, inputs: list[cp.ndarray]) -> float | None:
         jax.block_until_ready(run(*given))
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-class Column:
-    """A JAX vector that the interpreter takes for a scalar."""
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def sin(self) -> Column:
-        import jax
-
-        return Column(jax.numpy.sin(self.value))
-
-    def cos(self) -> Column:
-        import jax
-
-        return Column(jax.numpy.cos(self.value))
-
-    def __add__(self, other: Any) -> Column:
-        return Column(self.value + _value(other))
-
-    def __sub__(self, other: Any) -> Column:
-        return Column(self.value - _value(other))
-
-    def __rsub__(self, other: Any) -> Column:
-        return Column(_value(other) - self.value)
-
-    def __mul__(self, other: Any) -> Column:
-        return Column(self.value * _value(other))
-
-    def __truediv__(self, other: Any) -> Column:
-        return Column(self.value / _value(other))
-
-    def __rtruediv__(self, other: Any) -> Column:
-        return Column(_value(other) / self.value)
-
-    def __neg__(self) -> Column:
-        return Column(-self.value)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def _value(x: Any) -> Any:
-    return x.value if isinstance(x, Column) else x
 
 
 def frax_inverse_dynamics(batch: int, dtype: Any) -> float | None:
@@ -179,6 +142,7 @@ def main() -> None:
     rows = []
     for name in options.robots:
         m = mechanism(name)
+        name = m.name
         dynamics = da.Dynamics(m, device="cuda", optimise=options.optimise)
         for quantity in options.quantities:
             kernel, program = dynamics.kernel(quantity), dynamics.program(quantity)
@@ -225,9 +189,8 @@ def main() -> None:
                         f"   {function.num_regs:3} {function.local_size_bytes:5} {after:.0e}",
                         flush=True,
                     )
-                    rows.append({"robot": name, "quantity": quantity, "type": dtype.__name__, "batch": batch,
-                                 "seconds": t, "of_copy": fraction, "host": host, "xla": peer, "frax": other})  # fmt: skip
-                    del q, v, a, given, args, out
+                    row = {"robot": name, "quantity": quantity, "type": dtype.__name__, "batch": batch, "seconds": t}
+                    rows.append({**row, "of_copy": fraction, "host": host, "xla": peer, "frax": other})
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"card": card, "copy": bandwidth, "rows": rows}, file, indent=1)

@@ -1,4 +1,4 @@
-"""Kernels on a CUDA device against the reference interpreter in float64. Run with ``pytest -m gpu`` where there is one."""
+"""Kernels on a CUDA device against the float64 interpreter; run with ``pytest -m gpu`` on such a machine."""
 
 import numpy as np
 import pytest

@@ -95,7 +95,12 @@ def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
     if kind == "torch":
         import torch
 
-        return cp.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+        current = torch.cuda.current_stream()
+        return (
+            cp.cuda.Stream.from_external(current)
+            if hasattr(cp.cuda.Stream, "from_external")
+            else (cp.cuda.ExternalStream(current.cuda_stream))
+        )
     if kind == "jax":
         for x in arrays:
             if hasattr(x, "block_until_ready"):

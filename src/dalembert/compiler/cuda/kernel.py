@@ -13,6 +13,8 @@ from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError, CompilerError
 
+_NONE_SHARED = np.uint32(0)
+
 NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
@@ -48,6 +50,8 @@ class CudaKernel:
         self._made = program
         self._compiled: dict[tuple[int, np.dtype], tuple[Any, CudaSource, int]] = {}
         self._lock = threading.RLock()
+        self._cores = [port.shape for port in self.inputs]
+        self._cupy: Any = None  # set when the first code is compiled
 
     @property
     def program(self) -> Program:
@@ -84,6 +88,7 @@ class CudaKernel:
                 if source.shared:
                     per_processor = max(1, min(per_processor, 227 * 1024 // (source.shared + 1024)))
                 processors = cp.cuda.Device(device).attributes["MultiProcessorCount"]
+                self._cupy = cp
                 self._compiled[device, dtype] = (function, source, per_processor * processors)
             return self._compiled[device, dtype]
 
@@ -95,6 +100,10 @@ class CudaKernel:
             out: the array to write to, or a tuple of them; C-contiguous arrays on the device. Made if None.
             named: inputs by name.
         """
+        if not named:
+            quick = self._quick(inputs, out)
+            if quick is not None:
+                return quick
         given = self._arguments(inputs, named)
         kind = arrays.library(given)
         if kind == "numpy":
@@ -115,6 +124,43 @@ class CudaKernel:
                     return out
                 given_back = tuple(arrays.give(y, kind) for y in results)
         return given_back[0] if len(given_back) == 1 else given_back
+
+    def _quick(self, inputs: tuple[Any, ...], out: Any) -> Any:
+        """The common case with the least overhead: CuPy arrays, contiguous, of one precision, one batch dimension.
+
+        None if this is not such a case; everything is then checked and converted at leisure.
+        """
+        cp = self._cupy
+        if cp is None or len(inputs) != len(self.inputs):
+            return None
+        first = inputs[0]
+        if type(first) is not cp.ndarray:
+            return None
+        dtype, batch = first.dtype, first.shape[0] if first.ndim else 0
+        ready = self._compiled.get((first.device.id, dtype))
+        if ready is None or batch == 0 or first.device.id != cp.cuda.runtime.getDevice():
+            return None
+        for x, shape in zip(inputs, self._cores):
+            if type(x) is not cp.ndarray or x.dtype != dtype or x.shape != (batch, *shape) or not x._c_contiguous:
+                return None
+        if out is None:
+            results = [cp.empty((batch, *port.shape), dtype=dtype) for port in self.outputs]
+        else:
+            results = list(out) if isinstance(out, tuple) else [out]
+            if len(results) != len(self.outputs):
+                return None
+            for y, port in zip(results, self.outputs):
+                if type(y) is not cp.ndarray or y.dtype != dtype or y.shape != (batch, *port.shape):
+                    return None
+                if not y._c_contiguous:
+                    return None
+        function, source, blocks = ready
+        grid = min(-(-batch // source.threads), blocks)
+        arguments = (*inputs, *results, _NONE_SHARED, np.int64(batch))
+        function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+        if out is not None:
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _arguments(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         if not named and len(inputs) == len(self.inputs):
