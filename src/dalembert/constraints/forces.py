@@ -1,0 +1,245 @@
+"""Force elements: what each does to the velocities of a mechanism, and to its bodies, over any scalar.
+
+None enters a result unless it is asked for by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.vectors import cross, dot, norm
+from dalembert.compiler.evaluate import inline
+from dalembert.compiler.program import Program
+from dalembert.constraints.action import Action
+from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
+from dalembert.constraints.joint_rows import function_of_time
+from dalembert.constraints.relative import Pair
+from dalembert.constraints.state import State
+from dalembert.constraints.user import time_program, vector_program
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.model import Mechanism
+from dalembert.model.force import Force
+
+CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "attraction")
+"""Kinds whose stored energy can be asked for; damping does not count."""
+
+
+class ForceSet:
+    """Chosen force elements of a mechanism, ready for evaluation over any scalar.
+
+    Args:
+        mechanism: the mechanism; users' functions in it are traced here, once.
+        names: names of the forces, or ``"all"``. A mechanism that has forces must be told which.
+    """
+
+    def __init__(self, mechanism: Mechanism, names: Sequence[str] | str | None = None):
+        self.mechanism = mechanism
+        self.names = _chosen(mechanism, names)
+        self.programs: dict[str, Program] = {}
+        for item in self._items(mechanism):
+            if item.function is not None:
+                self.programs[item.name] = _program(mechanism, item)
+
+    def _items(self, mechanism: Mechanism) -> list[Force]:
+        return [item for item in mechanism.forces if item.name in self.names]
+
+    def each(self, state: State) -> dict[str, Effect]:
+        """Generalised forces and actions on bodies of every chosen force, by name.
+
+        Args:
+            state: of this mechanism, or of one with the same layout and other numbers.
+        """
+        return {item.name: self._effect(item, state) for item in self._items(state.mechanism)}
+
+    def generalised(self, state: State) -> Array:
+        """Sum of the generalised forces, nv, with the sign of tau.
+
+        Args:
+            state: of this mechanism, or of one with the same layout and other numbers.
+        """
+        total = scalar.zeros(state.mechanism.nv)
+        for part, _ in self.each(state).values():
+            total = total + part
+        return total
+
+    def energy(self, state: State) -> Scalar:
+        """Energy stored in springs and fields, J; an error if a chosen force has none.
+
+        Args:
+            state: of this mechanism, or of one with the same layout and other numbers.
+        """
+        total: Scalar = 0
+        for item in self._items(state.mechanism):
+            total = total + _energy(item, state)
+        return total
+
+    def _effect(self, item: Force, state: State) -> Effect:
+        program = self.programs.get(item.name)
+        match item.kind:
+            case "spring" | "torsional-spring":
+                return _between(item, state)
+            case "wrench" | "user-wrench":
+                return _wrench(item, state, program)
+            case "user":
+                assert program is not None
+                return inline(program, {"q": state.q, "v": state.velocities, "t": state.t})["value"], []
+            case "attraction":
+                return attraction(item, state)
+            case "gravity-field":
+                assert program is not None
+                return gravity_field(item, state, program)
+        x, k, gain = state.coordinate(item.a)
+        push = _joint_push(item, state, x, gain * state.velocities[k], program)
+        return scalar.asarray([gain * push if j == k else 0 for j in range(state.mechanism.nv)]), []
+
+
+def _chosen(mechanism: Mechanism, names: Sequence[str] | str | None) -> tuple[str, ...]:
+    known = tuple(item.name for item in mechanism.forces)
+    if isinstance(names, str):
+        names = known if names == "all" else (names,)
+    if names is None:
+        if known:
+            raise ArgumentError(
+                f"{mechanism.name!r} has the forces {', '.join(map(repr, known))}: say forces='all', name those that "
+                "shall act, or say forces=() for none"
+            )
+        return ()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ArgumentError(f"{mechanism.name!r} has no force {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+    return tuple(names)
+
+
+def _program(mechanism: Mechanism, item: Force) -> Program:
+    match item.kind:
+        case "joint-force":
+            return time_program(item.name, item.function)
+        case "user":
+            return vector_program(mechanism, item.name, item.function, mechanism.nv)
+        case "user-wrench":
+            return vector_program(mechanism, item.name, item.function, 6)
+    return vector_program(mechanism, item.name, item.function, 3, ("p", "t"))
+
+
+# ------------------------------------------------------------------------------------------------------ between frames
+
+
+def _between(item: Force, state: State) -> Effect:
+    """A spring and damper on the distance, or on the angle about z of frame a."""
+    pair = state.pair(item)
+    stretch, slope = (_length if item.kind == "spring" else _angle)(pair)
+    zero = scalar.zeros(3)
+    motion = pair.velocity if item.kind == "spring" else pair.turning
+    pull = item.stiffness * (stretch - item.rest)
+    if not scalar.is_zero(item.damping):
+        pull = pull + item.damping * dot(slope, motion)
+    load = -pull * slope
+    force, moment = (load, zero) if item.kind == "spring" else (zero, load)
+    on, axes = (item.b, item.placement_b), (item.a, item.placement_a)
+    return pair.generalised(force, moment), [Action(on, axes, force, moment, mutual=True)]
+
+
+def _length(pair: Pair) -> tuple[Scalar, Array]:
+    """|d| and its derivative per d'; a spring whose ends coincide has no direction."""
+    length = norm(pair.offset)
+    return length, pair.offset / length
+
+
+def _angle(pair: Pair) -> tuple[Scalar, Array]:
+    """Twist of b about z of a and its derivative per w, also where other rotations are added to it.
+
+    With R_ij' = w . (b_j x e_i), the angle of (R_00 + R_11, R_10 - R_01) is twice that of the quaternion's (w, z).
+    """
+    R, e = pair.rotation, scalar.identity(3)
+    x, y = R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]
+    dx = cross(R[:, 0], e[0]) + cross(R[:, 1], e[1])
+    dy = cross(R[:, 0], e[1]) - cross(R[:, 1], e[0])
+    return scalar.atan2(y, x), (x * dy - y * dx) / (x * x + y * y)
+
+
+def _wrench(item: Force, state: State, program: Program | None) -> Effect:
+    """A force and moment at frame a, in the axes of frame b."""
+    if program is None:
+        components = scalar.asarray(item.components)
+    else:
+        components = inline(program, {"q": state.q, "v": state.velocities, "t": state.t})["value"]
+    on, axes = (item.a, item.placement_a), (item.b, item.placement_b)
+    pair = state.from_world(*on)
+    turned = product(pair.rotation, scalar.identity(3)) if on == axes else state.from_world(*axes).rotation
+    force, moment = components[:3], components[3:]
+    total = pair.generalised(product(turned, force), product(turned, moment))
+    return total, [Action(on, axes, force, moment, mutual=False)]
+
+
+# ----------------------------------------------------------------------------------------------------------- on joints
+
+
+def _joint_push(item: Force, state: State, x: Scalar, speed: Scalar, program: Program | None) -> Scalar:
+    match item.kind:
+        case "joint-spring":
+            push = -item.stiffness * (x - item.rest)
+            return push if scalar.is_zero(item.damping) else push - item.damping * speed
+        case "joint-friction":
+            return -item.value * _sign(speed, item.smoothing)
+        case "joint-force":
+            return item.value if program is None else function_of_time((), program, state.t)[0]
+    push = 0  # a stop
+    if not _is_infinite(item.lower):
+        push = push + _stop(item, item.lower - x, -speed)
+    if not _is_infinite(item.upper):
+        push = push - _stop(item, x - item.upper, speed)
+    return push
+
+
+def _is_infinite(x: Scalar) -> bool:
+    return scalar.is_number(x) and math.isinf(x)
+
+
+def _sign(x: Scalar, smoothing: Scalar) -> Scalar:
+    """-1, 0 or 1; with a smoothing s the smooth x / sqrt(x^2 + s^2)."""
+    if scalar.is_zero(smoothing):
+        return scalar.select(x > 0, 1, scalar.select(x < 0, -1, 0))
+    return x / scalar.sqrt(x * x + smoothing * smoothing)
+
+
+def _stop(item: Force, depth: Scalar, closing: Scalar) -> Scalar:
+    """Push against a penetration that grows with ``closing``; a sharp stop never pulls."""
+    if scalar.is_zero(item.smoothing):
+        push = item.stiffness * depth + item.damping * closing
+        return scalar.select(depth > 0, scalar.select(push > 0, push, 0), 0)
+    root = scalar.sqrt(depth * depth + item.smoothing * item.smoothing)
+    return item.stiffness * (depth + root) / 2 + item.damping * closing * (1 + depth / root) / 2
+
+
+def _energy(item: Force, state: State) -> Scalar:
+    if item.kind not in CONSERVATIVE:
+        raise UnsupportedError(
+            f"force {item.name!r}: no energy is stored in a {item.kind}; energies exist for {', '.join(CONSERVATIVE)}"
+        )
+    if item.kind == "attraction":
+        return attraction_energy(item, state)
+    if item.kind == "joint-spring":
+        stretch = state.coordinate(item.a)[0] - item.rest
+    else:
+        stretch = (_length if item.kind == "spring" else _angle)(state.pair(item))[0] - item.rest
+    return item.stiffness * stretch * stretch / 2
+
+
+def generalised_forces(
+    mechanism: Mechanism, q: Any, v: Any, t: Scalar = 0, forces: Sequence[str] | str | None = None
+) -> dict[str, Array]:
+    """Generalised forces of chosen force elements, by name, over any scalar; with the sign of tau.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        t: time, s.
+        forces: names of the forces, or ``"all"``.
+    """
+    found = ForceSet(mechanism, forces)
+    return {name: effect[0] for name, effect in found.each(State(mechanism, q, v, t)).items()}

@@ -1,0 +1,82 @@
+"""Constraints on joints: gears and couplers, and joints that follow a given motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.compiler.evaluate import inline
+from dalembert.compiler.program import Program
+from dalembert.constraints.state import State
+from dalembert.model import WORLD
+from dalembert.model.constraint import Constraint
+
+JointRow = tuple[Scalar, Array, Scalar, Scalar | None]
+"""phi, the row of G, the right side of G v = rate, and that of G a = gamma."""
+
+
+def coupling_row(item: Constraint, state: State) -> JointRow:
+    """q_b = p(q_a), or q_a = constant without a joint b.
+
+    Args:
+        item: the coupling.
+        state: the mechanism at a state.
+    """
+    x, i, gain_a = state.coordinate(item.a)
+    row: list[Any] = [0] * state.mechanism.nv
+    if item.b in ("", WORLD):
+        row[i] = gain_a
+        constant = item.coefficients[0] if item.coefficients else 0
+        return x - constant, scalar.asarray(row), 0, 0
+    y, j, gain_b = state.coordinate(item.b)
+    value, slope, curvature = _polynomial(item.coefficients, x)
+    row[j] = gain_b
+    row[i] = row[i] - slope * gain_a
+    gamma = None
+    if state.is_moving:
+        speed = gain_a * state.velocities[i]
+        gamma = curvature * speed * speed
+    return y - value, scalar.asarray(row), 0, gamma
+
+
+def motion_row(item: Constraint, state: State, program: Program | None) -> JointRow:
+    """q_a = f(t).
+
+    Args:
+        item: the constraint.
+        state: the mechanism at a state.
+        program: of f, f' and f'', if f is a user's function.
+    """
+    x, i, gain = state.coordinate(item.a)
+    row: list[Any] = [0] * state.mechanism.nv
+    row[i] = gain
+    value, rate, acceleration = function_of_time(item.coefficients, program, state.t)
+    return x - value, scalar.asarray(row), rate, acceleration
+
+
+def function_of_time(coefficients: Sequence[Scalar], program: Program | None, t: Scalar) -> tuple[Scalar, ...]:
+    """f, f', f'' of a polynomial of time or a user's function.
+
+    Args:
+        coefficients: of the polynomial, constant first.
+        program: of a user's function, or None.
+        t: time.
+    """
+    if program is None:
+        return _polynomial(coefficients, t)
+    found = inline(program, [t])
+    return tuple(found[name][()] for name in ("f", "rate", "acceleration"))
+
+
+def _polynomial(coefficients: Sequence[Scalar], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Value, first and second derivative, by Horner's rule carried along."""
+    value: Scalar = 0
+    slope: Scalar = 0
+    half_curvature: Scalar = 0
+    for c in reversed(coefficients):
+        half_curvature = half_curvature * x + slope
+        slope = slope * x + value
+        value = value * x + c
+    return value, slope, 2 * half_curvature

@@ -1,0 +1,144 @@
+"""Closed loops: what a joint of each type demands of the relative motion of its two frames.
+
+With offset d and rotation R of frame b in frame a, every closure consists of entries of three sorts,
+
+    d_i,     R_ij = e_i . b_j     (b_j = R e_j, so R_ij' = w . (b_j x e_i)),     (d.d - L^2) / 2L,
+
+each a function phi with phi' = P [d'; w] and phi'' = P [d''; w'] + quadratic. The rows of P are unit vectors or nearly
+so, hence multipliers are forces and moments in N and N m: of frame b's origin, in the axes of frame a.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.vectors import cross, dot
+from dalembert.constraints.relative import Pair
+
+LINE = ("offset x", "offset y")
+POINT = (*LINE, "offset z")
+TILT = ("tilt about y", "tilt about x")
+TURN = ("turn about x", "turn about y", "turn about z")
+
+LOOP_ROWS: dict[str, tuple[str, ...]] = {
+    "weld": (*POINT, *TURN),
+    "spherical": POINT,
+    "revolute": (*POINT, *TILT),
+    "prismatic": (*LINE, *TURN),
+    "cylindrical": (*LINE, *TILT),
+    "universal": (*POINT, "angle of the axes"),
+    "distance": ("distance",),
+    "point-on-line": LINE,
+    "point-on-plane": ("offset z",),
+}
+"""What each row of each kind of loop closure says."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One scalar function of a relative motion.
+
+    Args:
+        phi: its value.
+        linear: derivative per d'.
+        angular: derivative per w.
+        quadratic: what is left of its second derivative for d'' = w' = 0; None if velocities are not known.
+    """
+
+    phi: Scalar
+    linear: Any
+    angular: Any
+    quadratic: Scalar | None
+
+
+NOTHING = (0, 0, 0)
+
+
+def loop_entries(kind: str, pair: Pair, value: Scalar = 0) -> list[Entry]:
+    """The entries of a loop closure.
+
+    Args:
+        kind: one of :data:`LOOP_ROWS`.
+        pair: frame b as seen from frame a.
+        value: the distance, for ``distance``.
+    """
+    match kind:
+        case "weld":
+            return [*_offsets(pair, 3), *_attitude(pair)]
+        case "spherical":
+            return _offsets(pair, 3)
+        case "revolute":
+            return [*_offsets(pair, 3), *_parallel(pair)]
+        case "prismatic":
+            return [*_offsets(pair, 2), *_attitude(pair)]
+        case "cylindrical":
+            return [*_offsets(pair, 2), *_parallel(pair)]
+        case "universal":
+            return [*_offsets(pair, 3), _cosine(pair, 2, 2)]
+        case "distance":
+            return [_distance(pair, value)]
+        case "point-on-line":
+            return _offsets(pair, 2)
+    return [_offset(pair, 2)]  # point-on-plane
+
+
+def _offset(pair: Pair, i: int) -> Entry:
+    return Entry(pair.offset[i], [int(k == i) for k in range(3)], NOTHING, 0)
+
+
+def _offsets(pair: Pair, count: int) -> list[Entry]:
+    return [_offset(pair, i) for i in range(count)]
+
+
+def _cosine(pair: Pair, i: int, j: int) -> Entry:
+    """R_ij, the cosine between axis i of a and axis j of b."""
+    e, b = scalar.identity(3)[i], pair.rotation[:, j]
+    quadratic = None
+    if pair.state.is_moving:
+        quadratic = cross(pair.turning, cross(pair.turning, b))[i]
+    return Entry(b[i], NOTHING, cross(b, e), quadratic)
+
+
+def _parallel(pair: Pair) -> list[Entry]:
+    """z of b has no components along x and y of a."""
+    return [_cosine(pair, 0, 2), _cosine(pair, 1, 2)]
+
+
+def _attitude(pair: Pair) -> list[Entry]:
+    """The vector of the rotation (3.3.27), half of R_kj - R_jk: zero without rotation."""
+    entries = []
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        plus, minus = _cosine(pair, k, j), _cosine(pair, j, k)
+        quadratic = None
+        if plus.quadratic is not None and minus.quadratic is not None:
+            quadratic = (plus.quadratic - minus.quadratic) / 2
+        entries.append(Entry((plus.phi - minus.phi) / 2, NOTHING, (plus.angular - minus.angular) / 2, quadratic))
+    return entries
+
+
+def _distance(pair: Pair, length: Scalar) -> Entry:
+    """(d.d - L^2) / 2L: no square root, and the multiplier is still the force along the rod."""
+    d = pair.offset
+    quadratic = dot(pair.velocity, pair.velocity) / length if pair.state.is_moving else None
+    return Entry((dot(d, d) - length * length) / (2 * length), d / length, NOTHING, quadratic)
+
+
+def assemble(pair: Pair, entries: list[Entry]) -> tuple[Array, Array, Array, Array | None]:
+    """(phi, P, G, gamma) of entries: P is m x 6, G = P [Jd; Jw], gamma = -(P drift + quadratic).
+
+    Args:
+        pair: the relative motion.
+        entries: functions of it.
+    """
+    phi = scalar.asarray([entry.phi for entry in entries])
+    P = scalar.asarray([[*entry.linear, *entry.angular] for entry in entries])
+    Jd, Jw = pair.jacobians
+    G = product(P[:, :3], Jd) + product(P[:, 3:], Jw)
+    if not pair.state.is_moving:
+        return phi, P, G, None
+    gamma = -(product(P, pair.drift) + scalar.asarray([entry.quadratic for entry in entries]))
+    return phi, P, G, gamma

@@ -1,0 +1,149 @@
+"""Constrained accelerations in numbers, for one state or a batch, whatever the rank of the constraints.
+
+Three routes to the same accelerations, which tests hold against each other:
+
+- multipliers: the symmetric system [[M, G^T], [G, 0]], by least squares where rows are redundant;
+- projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), found by singular values;
+- Udwadia-Kalaba: a = a_free + M^-1/2 (G M^-1/2)^+ (gamma - G a_free) (Udwadia and Kalaba, Analytical Dynamics, 1996).
+
+Redundant rows leave accelerations unique and multipliers not; the multipliers of least norm are given, and it is said
+which of them are unique.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, SingularityError
+
+METHODS = ("multipliers", "projection", "udwadia-kalaba")
+"""Names of the routes."""
+
+TOLERANCE = 1e-9
+"""Singular values of G below this fraction of the largest count as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Constrained accelerations.
+
+    Args:
+        a: accelerations, (..., nv).
+        multipliers: generalised constraint forces are G^T multipliers, (..., m); least norm where not unique.
+        rank: of G, (...).
+        unique: (..., m), true where a multiplier is the same in every solution.
+        violation: (...), norm of G a - gamma: not zero if the constraints contradict each other.
+    """
+
+    a: np.ndarray
+    multipliers: np.ndarray
+    rank: np.ndarray
+    unique: np.ndarray
+    violation: np.ndarray
+
+
+def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolerance: float = TOLERANCE) -> Solution:
+    """Accelerations and multipliers of M a = f + G^T lam, G a = gamma.
+
+    Args:
+        M: inertia matrices, (..., nv, nv).
+        G: constraint rows, (..., m, nv).
+        f: applied minus bias forces, (..., nv).
+        gamma: right sides, (..., m).
+        method: one of :data:`METHODS`.
+        tolerance: below this fraction of the largest, singular values of G count as zero.
+    """
+    M, G, f, gamma = (np.asarray(x, dtype=float) for x in (M, G, f, gamma))
+    if method not in METHODS:
+        raise ArgumentError(f"there is no method {method!r}; choose one of {', '.join(METHODS)}")
+    m, n = G.shape[-2:]
+    batch = np.broadcast_shapes(M.shape[:-2], G.shape[:-2], f.shape[:-1], gamma.shape[:-1])
+    M, G = np.broadcast_to(M, (*batch, n, n)), np.broadcast_to(G, (*batch, m, n))
+    f, gamma = np.broadcast_to(f, (*batch, n)), np.broadcast_to(gamma, (*batch, m))
+    U, size, Vt = np.linalg.svd(G, full_matrices=True)
+    live = size > tolerance * size.max(axis=-1, keepdims=True, initial=0.0)
+    rank = live.sum(axis=-1)
+    route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
+    a = route(M, G, f, gamma, U, size, Vt, live)
+    # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
+    pull = np.einsum("...ij,...j->...i", M, a) - f
+    k = size.shape[-1]
+    coordinates = _reciprocal(size, live) * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
+    lam = np.einsum("...ij,...j->...i", U[..., :, :k], coordinates)
+    violation = np.linalg.norm(np.einsum("...ij,...j->...i", G, a) - gamma, axis=-1)
+    return Solution(a, lam, rank, _unique(U, live), violation)
+
+
+def _reciprocal(size: np.ndarray, live: np.ndarray) -> np.ndarray:
+    return np.where(live, 1 / np.where(live, size, 1.0), 0.0)
+
+
+def _unique(U: np.ndarray, live: np.ndarray) -> np.ndarray:
+    """Rows without a part in any left null vector of G."""
+    m, k = U.shape[-1], live.shape[-1]
+    alive = np.zeros((*live.shape[:-1], m), dtype=bool)
+    alive[..., :k] = live
+    share = np.sqrt(np.sum(np.where(alive[..., None, :], 0.0, U) ** 2, axis=-1))
+    return share < 1e-6
+
+
+def _particular(U: np.ndarray, size: np.ndarray, Vt: np.ndarray, live: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """The least-squares solution of G a = gamma of least norm."""
+    k = size.shape[-1]
+    coordinates = _reciprocal(size, live) * np.einsum("...ji,...j->...i", U[..., :, :k], gamma)
+    return np.einsum("...ji,...j->...i", Vt[..., :k, :], coordinates)
+
+
+def _projection(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyped-def]
+    """B^T M B u' = B^T (f - M a_p); where the null space is smaller, unit rows fill up the batch."""
+    n, k = Vt.shape[-1], live.shape[-1]
+    dead = np.ones((*live.shape[:-1], n), dtype=bool)
+    dead[..., :k] = ~live
+    a = _particular(U, size, Vt, live, gamma)
+    B = np.where(dead[..., None, :], np.swapaxes(Vt, -1, -2), 0.0)
+    reduced = np.swapaxes(B, -1, -2) @ M @ B + np.where(dead, 0.0, 1.0)[..., None, :] * np.eye(n)
+    right = np.einsum("...ji,...j->...i", B, f - np.einsum("...ij,...j->...i", M, a))
+    return a + np.einsum("...ij,...j->...i", B, _solved(reduced, right))
+
+
+def _multipliers(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyped-def]
+    """The whole symmetric system, by least squares of least norm: redundant rows share their force."""
+    m, n = G.shape[-2:]
+    zero = np.zeros((*G.shape[:-2], m, m))
+    system = np.concatenate(
+        [
+            np.concatenate([M, -np.swapaxes(G, -1, -2)], axis=-1),
+            np.concatenate([G, zero], axis=-1),
+        ],
+        axis=-2,
+    )
+    right = np.concatenate([f, gamma], axis=-1)
+    if live.all() and live.shape[-1] == m:
+        return _solved(system, right)[..., :n]
+    inverse = np.linalg.pinv(system, rcond=1e-12)
+    return np.einsum("...ij,...j->...i", inverse, right)[..., :n]
+
+
+def _udwadia_kalaba(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyped-def]
+    values, vectors = np.linalg.eigh(M)
+    if (values <= 0).any():
+        raise SingularityError(
+            "Udwadia-Kalaba needs a regular inertia matrix; bodies without mass are constrained: use 'projection'"
+        )
+    root = (vectors / np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)  # M^-1/2
+    free = np.einsum("...ij,...j->...i", root @ root, f)
+    missing = gamma - np.einsum("...ij,...j->...i", G, free)
+    inverse = np.linalg.pinv(G @ root, rcond=TOLERANCE)
+    return free + np.einsum("...ij,...jk,...k->...i", root, inverse, missing)
+
+
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(matrix, right[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        raise SingularityError(
+            "the constrained inertia matrix is singular: some motion that the constraints allow moves no mass"
+        ) from None

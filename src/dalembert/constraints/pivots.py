@@ -1,0 +1,77 @@
+"""Which rows to keep and which velocities to eliminate: a pivot order found once, for straight-line code.
+
+A straight-line program cannot choose pivots while it runs. They are chosen beforehand, by Gaussian elimination with
+Markowitz' rule (fewest new non-zeros) among pivots that are safely large in *all* sampled positions. What is left of
+rows without a pivot is redundant; velocities without a pivot are the independent ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+SAFE = 0.1
+"""A pivot must be at least this fraction of the largest candidate, in the worst sample."""
+
+
+@dataclass(frozen=True)
+class Pivots:
+    """An elimination order.
+
+    Args:
+        order: pairs (row, velocity), in the order of elimination.
+        redundant: rows that depend on others.
+        independent: velocities that are not eliminated.
+    """
+
+    order: tuple[tuple[int, int], ...]
+    redundant: tuple[int, ...]
+    independent: tuple[int, ...]
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows to keep, in their own order."""
+        return tuple(sorted(row for row, _ in self.order))
+
+
+def find_pivots(
+    samples: np.ndarray, pattern: np.ndarray, keep: Collection[int] = (), tolerance: float = 1e-8
+) -> Pivots:
+    """The pivots of a matrix known by samples.
+
+    Args:
+        samples: (count, m, n) values of the matrix.
+        pattern: (m, n), true where an entry can be different from zero.
+        keep: columns that must not be eliminated.
+        tolerance: entries below this fraction of the largest are zero.
+    """
+    work, full = samples.astype(float).copy(), pattern.copy()
+    count, m, n = work.shape
+    rows, columns = set(range(m)), set(range(n)) - set(keep)
+    scale = np.abs(work).max(initial=0.0)
+    order: list[tuple[int, int]] = []
+    while rows and columns:
+        live_rows, live_columns = sorted(rows), sorted(columns)
+        size = np.abs(work[np.ix_(range(count), live_rows, live_columns)]).min(axis=0)
+        largest = size.max(initial=0.0)
+        if largest <= tolerance * scale:
+            break
+        fill_rows = full[np.ix_(live_rows, live_columns)].sum(axis=1) - 1
+        fill_columns = full[np.ix_(live_rows, live_columns)].sum(axis=0) - 1
+        cost = np.outer(fill_rows, fill_columns).astype(float)
+        cost[size < SAFE * largest] = np.inf
+        best = np.lexsort((-size.ravel(), cost.ravel()))[0]
+        i, j = np.unravel_index(best, size.shape)
+        row, column = live_rows[i], live_columns[j]
+        order.append((row, column))
+        rows.discard(row)
+        columns.discard(column)
+        for other in rows:
+            if full[other, column]:
+                full[other] |= full[row]
+                factor = work[:, other, column] / work[:, row, column]
+                work[:, other] -= factor[:, None] * work[:, row]
+    eliminated = {column for _, column in order}
+    return Pivots(tuple(order), tuple(sorted(rows)), tuple(k for k in range(n) if k not in eliminated))

@@ -1,0 +1,99 @@
+"""A mechanism at one state, over any scalar: what constraints and force elements are functions of."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.quaternions import quaternion_rate
+from dalembert.algebra.scalar import Array, Coordinates, Scalar
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.kinematics import frame_on_link
+from dalembert.algorithms.step import Step, steps
+from dalembert.constraints.relative import Pair
+from dalembert.errors import ArgumentError
+from dalembert.model import WORLD, Mechanism, Tree
+
+
+class State:
+    """A mechanism at one state.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq scalars.
+        v: velocities, nv scalars; may be left out where only positions matter.
+        t: time, s.
+        tree: the mechanism's tree in other link frames, if those are cheaper.
+    """
+
+    def __init__(self, mechanism: Mechanism, q: Any, v: Any = None, t: Scalar = 0, tree: Tree | None = None):
+        self.mechanism, self.tree = mechanism, tree or mechanism.tree
+        self.q, self.t = scalar.asarray(q), t
+        self._v = None if v is None else scalar.asarray(v)
+        for name, given, size in (("q", self.q, mechanism.nq), ("v", self._v, mechanism.nv)):
+            if given is not None and given.shape != (size,):
+                raise ArgumentError(f"{name} has shape {given.shape}, but {mechanism.name!r} needs ({size},)")
+
+    @property
+    def velocities(self) -> Array:
+        """The velocities; an error if there are none."""
+        if self._v is None:
+            raise ArgumentError(f"a state of {self.mechanism.name!r} without velocities was asked for velocities")
+        return self._v
+
+    @property
+    def is_moving(self) -> bool:
+        """True if velocities are known."""
+        return self._v is not None
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The step across every joint."""
+        return steps(self.tree, self.q)
+
+    def place(self, frame: str, placement: Transform | None = None) -> tuple[int, Transform]:
+        """The link that carries a frame, and a placement on that frame in the link."""
+        carrier, at = frame_on_link(self.mechanism, frame, self.tree)
+        return (carrier, at) if placement is None else (carrier, at @ placement)
+
+    def pair(self, item: Any, swapped: bool = False) -> Pair:
+        """The second end of a constraint or force as seen from the first.
+
+        Args:
+            item: has ``a``, ``b``, ``placement_a`` and ``placement_b``.
+            swapped: the first as seen from the second.
+        """
+        a, b = self.place(item.a, item.placement_a), self.place(item.b, item.placement_b)
+        return Pair(self, b, a) if swapped else Pair(self, a, b)
+
+    def from_world(self, frame: str, placement: Transform | None = None) -> Pair:
+        """A frame as seen from the ground."""
+        return Pair(self, self.place(WORLD), self.place(frame, placement))
+
+    def coordinate(self, joint: str) -> tuple[Scalar, int, Scalar]:
+        """Position of a one-degree joint, index of its velocity, and its gain on that velocity (mimic joints)."""
+        found = self.mechanism.joint(joint)
+        at, k = self.mechanism.q_slice(joint), self.mechanism.v_slice(joint).start
+        if found.mimic is None:
+            return self.q[at.start], k, 1
+        gain = found.mimic.multiplier
+        return gain * self.q[at.start] + found.mimic.offset, k, gain
+
+
+def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
+    """qdot = Gamma(q) v.
+
+    Args:
+        tree: the links.
+        q: positions.
+        v: velocities.
+    """
+    rate: list[Any] = [0] * tree.nq
+    for link in tree.links:
+        if link.kind == "spherical":
+            eta, w = ([x[at + k] for k in range(n)] for x, at, n in ((q, link.q, 4), (v, link.v, 3)))
+            rate[link.q : link.q + 4] = quaternion_rate(eta, w).tolist()
+        else:
+            rate[link.q] = v[link.v]
+    return scalar.asarray(rate)

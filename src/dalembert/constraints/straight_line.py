@@ -1,0 +1,181 @@
+"""Constrained accelerations without branches, over any scalar: by multipliers or by projection.
+
+    M a = f + G^T lam ,     G a = gamma
+
+Both need rows of G that are independent. Where they are not - a singular position - pivots vanish and the results are
+infinite or NaN; for multipliers a regularisation bounds them, at the price of accelerations that violate the
+constraints by ``regularisation * lam``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algorithms.triangular import TreeFactors, factor
+from dalembert.constraints.pivots import Pivots
+
+Solution = tuple[Array, Array]
+"""Accelerations, nv, and multipliers, one per kept row."""
+
+
+def by_multipliers(M: Array, parents: Any, G: Array, f: Array, gamma: Array, regularisation: Scalar = 0) -> Solution:
+    """Eliminate the accelerations first: (G M^-1 G^T + e 1) lam = gamma - G M^-1 f.
+
+    With M = L^T D L along the tree, one sweep Z = L^-T G^T serves the matrix and the right side.
+
+    Args:
+        M: inertia matrix, nv x nv, positive definite.
+        parents: of the velocities, for the zeros of M.
+        G: independent rows, m x nv.
+        f: applied minus bias forces, nv.
+        gamma: right side of G a = gamma, m.
+        regularisation: e, added to the diagonal.
+    """
+    factors = factor(M, parents)
+    y = _inward(factors, f)
+    Z = [_inward(factors, row) for row in G]
+    scaled = [[x * r for x, r in zip(z, factors.reciprocals)] for z in Z]
+    m = len(Z)
+    S: list[list[Scalar]] = [[0] * m for _ in range(m)]
+    for i in range(m):
+        for j in range(i + 1):
+            S[i][j] = S[j][i] = _dot(scaled[i], Z[j])
+        if not scalar.is_zero(regularisation):
+            S[i][i] = S[i][i] + regularisation
+    right = scalar.asarray([gamma[i] - _dot(scaled[i], y) for i in range(m)])
+    lam = factor(scalar.asarray(S).reshape(m, m), range(-1, m - 1)).solve(right) if m else right
+    for k in range(m):
+        y = [x + z * lam[k] for x, z in zip(y, Z[k])]
+    return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), lam
+
+
+def _inward(factors: TreeFactors, b: Any) -> list[Scalar]:
+    """L^-T b."""
+    x = list(b)
+    for k in reversed(range(len(x))):
+        for i, l in factors.L[k].items():
+            x[i] = x[i] - l * x[k]
+    return x
+
+
+def _outward(factors: TreeFactors, b: list[Scalar]) -> Array:
+    """L^-1 b."""
+    x = list(b)
+    for k in range(len(x)):
+        for i, l in factors.L[k].items():
+            x[k] = x[k] - l * x[i]
+    return scalar.asarray(x)
+
+
+def _dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for x, y in zip(a, b):
+        if not (scalar.is_zero(x) or scalar.is_zero(y)):
+            total = total + x * y
+    return total
+
+
+def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, multipliers: bool = True) -> Solution:
+    """Kane's way (PARSA (46)): v = B u, a = B u' + c, and B^T M B u' = B^T (f - M c).
+
+    The independent velocities are the speeds u. M need not be regular, only B^T M B.
+
+    Args:
+        M: inertia matrix, nv x nv.
+        G: rows, m x nv; those without a pivot are left out.
+        f: applied minus bias forces, nv.
+        gamma: right side of G a = gamma, m.
+        pivots: which rows to keep and which velocities to eliminate.
+        multipliers: whether to compute them too; zeros otherwise.
+    """
+    n = len(M)
+    eliminated = Elimination(G, pivots)
+    speeds = pivots.independent
+    B: list[list[Scalar]] = [[0] * len(speeds) for _ in range(n)]
+    for s, column in enumerate(speeds):
+        B[column][s] = 1
+        for row, x in eliminated.solve(G[:, column]).items():
+            B[row][s] = -x
+    c: list[Scalar] = [0] * n
+    for row, x in eliminated.solve(gamma).items():
+        c[row] = x
+    tensor, drift = scalar.asarray(B).reshape(n, len(speeds)), scalar.asarray(c)
+    push = f - product(M, drift)
+    MB = product(M, tensor)
+    k = len(speeds)
+    reduced: list[list[Scalar]] = [[0] * k for _ in range(k)]
+    for i in range(k):
+        for j in range(i + 1):
+            reduced[i][j] = reduced[j][i] = _dot(list(tensor[:, i]), list(MB[:, j]))
+    a = drift
+    if k:
+        right = product(tensor.T, push)
+        u = factor(scalar.asarray(reduced).reshape(k, k), range(-1, k - 1)).solve(right)
+        a = drift + product(tensor, u)
+    if not multipliers:
+        return a, scalar.zeros(len(pivots.order))
+    lam = eliminated.solve_transposed(product(M, a) - f)
+    return a, scalar.asarray([lam[row] for row in pivots.rows])
+
+
+class Elimination:
+    """L U of the square part of G that the pivots pick out; zeros are never touched.
+
+    Args:
+        G: rows, m x nv.
+        pivots: the order of elimination.
+    """
+
+    def __init__(self, G: Array, pivots: Pivots):
+        self.order = pivots.order
+        columns = [column for _, column in self.order]
+        self.U: list[dict[int, Scalar]] = []
+        self.L: list[dict[int, Scalar]] = []
+        self.reciprocals: list[Scalar] = []
+        for row, column in self.order:
+            left: dict[int, Scalar] = {}
+            rest = {j: G[row, j] for j in columns if not scalar.is_zero(G[row, j])}
+            for k, (_, before) in enumerate(self.order[: len(self.U)]):
+                x = rest.pop(before, 0)
+                if scalar.is_zero(x):
+                    continue
+                left[k] = x * self.reciprocals[k]
+                for j, u in self.U[k].items():
+                    rest[j] = rest.get(j, 0) - left[k] * u
+            self.reciprocals.append(1 / rest.pop(column))
+            self.L.append(left)
+            self.U.append({j: u for j, u in rest.items() if not scalar.is_zero(u)})
+
+    def solve(self, b: Array) -> dict[int, Scalar]:
+        """The dependent velocities x, by index, with G_D x = b; b is indexed by row."""
+        y: list[Scalar] = []
+        for (row, _), left in zip(self.order, self.L):
+            x = b[row]
+            for k, l in left.items():
+                if not scalar.is_zero(y[k]):
+                    x = x - l * y[k]
+            y.append(x)
+        found: dict[int, Scalar] = {}
+        for k in reversed(range(len(y))):
+            x = y[k]
+            for j, u in self.U[k].items():
+                if j in found:
+                    x = x - u * found[j]
+            if not scalar.is_zero(x):
+                found[self.order[k][1]] = x * self.reciprocals[k]
+        return found
+
+    def solve_transposed(self, b: Array) -> dict[int, Scalar]:
+        """The multipliers, by row, with G_D^T lam = b; b is indexed by velocity."""
+        rest = {column: b[column] for _, column in self.order}
+        z: list[Scalar] = []
+        for k, (_, column) in enumerate(self.order):
+            z.append(rest[column] * self.reciprocals[k])
+            for j, u in self.U[k].items():
+                rest[j] = rest[j] - u * z[k]
+        for k in reversed(range(len(z))):
+            for i, l in self.L[k].items():
+                z[i] = z[i] - l * z[k]
+        return {row: x for (row, _), x in zip(self.order, z)}

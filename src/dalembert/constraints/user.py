@@ -1,0 +1,198 @@
+"""A user's own constraints and functions of time: traced once, differentiated exactly, usable on any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import is_sympy
+from dalembert.compiler.derivatives import forward
+from dalembert.compiler.evaluate import evaluate, inline
+from dalembert.compiler.graph import Expr, Graph
+from dalembert.compiler.program import Program
+from dalembert.compiler.trace import program_of
+from dalembert.constraints.state import position_rate
+from dalembert.errors import ArgumentError, ModelError
+from dalembert.model import Mechanism
+from dalembert.model.formula import Formula
+
+
+def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]:
+    """SymPy symbols of positions, velocities and time, for constraints and forces written with SymPy.
+
+    A joint of one degree lends its name to its position, and ``name_dot`` to its velocity; entry k of a joint of
+    several degrees is called ``name_k`` and ``name_dot_k``. Time is ``t``.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    import sympy
+
+    q_names: list[str] = []
+    v_names: list[str] = []
+    for joint in mechanism.joints:
+        for names, stem, size in ((q_names, joint.name, joint.nq), (v_names, f"{joint.name}_dot", joint.nv)):
+            names += [stem] if size == 1 else [f"{stem}_{k}" for k in range(size)]
+    q, v = ([sympy.Symbol(name, real=True) for name in names] for names in (q_names, v_names))
+    return q, v, sympy.Symbol("t", real=True)
+
+
+def position_program(mechanism: Mechanism, name: str, function: Any) -> Program:
+    """phi, G, rate and gamma of phi(q, t) = 0 as a program of q, v, t.
+
+    Args:
+        mechanism: gives the layout of q and v.
+        name: of the constraint, for messages.
+        function: of (q, t), or a Formula.
+    """
+    graph, q, v, t = _inputs(mechanism)
+    phi = _called(mechanism, name, function, (q, t), {"q": q, "t": t})
+    residual = forward(phi, [*q, t], [*position_rate(mechanism.tree, q, v), 1])
+    return _rows(mechanism, graph, q, v, t, phi, residual)
+
+
+def velocity_program(mechanism: Mechanism, name: str, function: Any) -> Program:
+    """The same for a function of (q, v, t) that is linear in v and must be zero; ModelError if it is not linear.
+
+    Args:
+        mechanism: gives the layout of q and v.
+        name: of the constraint, for messages.
+        function: of (q, v, t), or a Formula.
+    """
+    graph, q, v, t = _inputs(mechanism)
+    residual = _called(mechanism, name, function, (q, v, t), {"q": q, "v": v, "t": t})
+    _refuse_nonlinear(mechanism, name, function, graph, v, residual)
+    return _rows(mechanism, graph, q, v, t, np.zeros(len(residual), dtype=object), residual)
+
+
+def time_program(name: str, function: Any) -> Program:
+    """f, f' and f'' of a function of time.
+
+    Args:
+        name: of the constraint or force, for messages.
+        function: of t, or a Formula in t.
+    """
+    graph = Graph()
+    t = graph.input("t")
+    if isinstance(function, Formula):
+        value = _from_formula(function, name, {"t": t})
+    else:
+        value = np.atleast_1d(np.array(function(t), dtype=object))
+    if value.shape != (1,):
+        raise ModelError(f"{name!r}: the function of time must return one scalar, got shape {value.shape}")
+    first = forward(value, [t], [1])
+    second = forward(first, [t], [1])
+    return program_of(graph, {"f": value[0], "rate": first[0], "acceleration": second[0]}, "motion")
+
+
+def vector_program(
+    mechanism: Mechanism, name: str, function: Any, count: int, inputs: tuple[str, ...] = ("q", "v", "t")
+) -> Program:
+    """A user's force with a fixed number of components as a program of q, v, t (or p, t).
+
+    Args:
+        mechanism: gives the layout of q and v.
+        name: of the force, for messages.
+        function: of the inputs, or a Formula.
+        count: how many components it must return.
+        inputs: names among q, v, p (a point, three components) and t.
+    """
+    graph = Graph()
+    shapes: dict[str, tuple[int, ...]] = {"q": (mechanism.nq,), "v": (mechanism.nv,), "p": (3,), "t": ()}
+    arrays = {port: graph.input(port, shapes[port]) for port in inputs}
+    value = _called(mechanism, name, function, tuple(arrays.values()), arrays)
+    if len(value) != count:
+        raise ModelError(f"{name!r}: the function must return {count} components, got {len(value)}")
+    outputs = {"value": value}
+    if "p" in inputs:
+        outputs["gradient"] = forward(value, arrays["p"])
+        outputs["second"] = forward(outputs["gradient"], arrays["p"])
+    return program_of(graph, outputs, "force")
+
+
+# ----------------------------------------------------------------------------------------------------------- internals
+
+
+def _inputs(mechanism: Mechanism) -> tuple[Graph, np.ndarray, np.ndarray, Expr]:
+    graph = Graph()
+    return graph, graph.input("q", (mechanism.nq,)), graph.input("v", (mechanism.nv,)), graph.input("t")
+
+
+def _called(
+    mechanism: Mechanism, name: str, function: Callable[..., Any] | Formula, arguments: tuple, known: dict[str, Any]
+) -> np.ndarray:
+    if not isinstance(function, Formula):
+        return np.atleast_1d(np.array(function(*arguments), dtype=object))
+    q, v, t = coordinate_symbols(mechanism)
+    table: dict[str, Any] = {}
+    for port, symbols in (("q", q), ("v", v), ("t", [t])):
+        if port in known:
+            table |= dict(zip((symbol.name for symbol in symbols), np.atleast_1d(np.array(known[port], dtype=object))))
+    if "p" in known:
+        table |= dict(zip("xyz", known["p"]))
+    return _from_formula(function, name, table)
+
+
+def _from_formula(formula: Formula, name: str, table: dict[str, Any]) -> np.ndarray:
+    """SymPy expressions on traced scalars; symbols are told by their names, whatever their assumptions."""
+    from dalembert.compiler.printers.sympy import from_sympy
+
+    symbols = {s for x in formula.expressions if is_sympy(x) for s in x.free_symbols}
+    unknown = sorted(s.name for s in symbols if s.name not in table)
+    if unknown:
+        raise ArgumentError(
+            f"{name!r}: unknown symbols {', '.join(unknown)}; known here are {', '.join(table)} "
+            "(see coordinate_symbols). Put numbers in the place of parameters"
+        )
+    known = {s: table[s.name] for s in symbols}
+    values = [from_sympy(x, known) if is_sympy(x) and x.free_symbols else float(x) for x in formula.expressions]
+    return np.array(values, dtype=object)
+
+
+def _rows(
+    mechanism: Mechanism, graph: Graph, q: np.ndarray, v: np.ndarray, t: Expr, phi: np.ndarray, residual: np.ndarray
+) -> Program:
+    """From the residual r = G v - rate: G = dr/dv, rate = -r(v = 0) and, with accelerations zero, gamma = -dr/dt."""
+    G = forward(residual, v)
+    at_rest = program_of(graph, {"r": residual}, "residual")
+    still = inline(at_rest, {"q": q, "v": [graph.constant(0)] * len(v), "t": t})["r"]
+    gamma = forward(residual, [*q, t], [*position_rate(mechanism.tree, q, v), 1])
+    return program_of(graph, {"phi": phi, "G": G, "rate": -still, "gamma": -gamma}, "constraint")
+
+
+def _refuse_nonlinear(
+    mechanism: Mechanism, name: str, function: Any, graph: Graph, v: np.ndarray, residual: np.ndarray
+) -> None:
+    """Second derivatives by v must vanish; they are evaluated at random states, since zeros may be hidden."""
+    second = forward(forward(residual, v), v)
+    program = program_of(graph, {"second": second}, "second")
+    rng = np.random.default_rng(0)
+    worst = np.zeros(second.shape)
+    for _ in range(4):
+        inputs = {port.name: rng.normal(size=port.shape) for port in program.inputs}
+        worst = np.maximum(worst, np.abs(np.nan_to_num(evaluate(program, inputs)["second"])))
+    if worst.max(initial=0) < 1e-9:
+        return
+    row, i, j = (int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
+    names = [symbol.name for symbol in coordinate_symbols(mechanism)[1]]
+    term = f"a term in {names[i]} * {names[j]}" if i != j else f"a term in {names[i]} ** 2"
+    if isinstance(function, Formula):
+        term = f"the term {_nonlinear_term(function.expressions[row], (names[i], names[j]))}"
+    raise ModelError(
+        f"constraint {name!r}, row {row}: {term} is not linear in the velocities. Constraints on velocities must be "
+        "A(q, t) v = b(q, t); a law that is not linear needs a control force instead"
+    )
+
+
+def _nonlinear_term(expression: Any, names: tuple[str, str]) -> Any:
+    """The additive term in which the two velocities multiply."""
+    import sympy
+
+    symbols = {s.name: s for s in expression.free_symbols}
+    pair = [symbols[name] for name in names if name in symbols]
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        if pair and sympy.diff(term, *(pair * 2)[:2]) != 0:
+            return term
+    return expression
