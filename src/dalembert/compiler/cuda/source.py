@@ -269,11 +269,7 @@ def _kernel(
                 f"                  to[k] = s_{row.name}[{row.place('k')}];",
                 "          } }",
             ]
-    fetch_macro = "\n".join(
-        f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\\n'
-        '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")'
-        for name, level, size in (("FETCH", "ca", width), ("FETCH16", "cg", 16))
-    )
+    fetch_macro = _macros(real)
     body = []
     for group, calls in zip(layout.groups, stages):
         body += ["        if (lane < rows) {", *_stages(calls, given, taken), "        }", "        __syncwarp();"]
@@ -299,7 +295,7 @@ def _kernel(
                     f"        const int rows = {rows_of};",
                     *(line[4:] for line in fetch),
                     "    }",
-                    '    asm volatile("cp.async.commit_group;" ::: "memory");',
+                    "    COMMIT();",
                 ]
                 if staged
                 else []
@@ -314,8 +310,8 @@ def _kernel(
                     *fetch,
                     "            buffer ^= 1;",
                     "        }",
-                    '        asm volatile("cp.async.commit_group;" ::: "memory");',
-                    '        asm volatile("cp.async.wait_group 1;" ::: "memory");',
+                    "        COMMIT();",
+                    "        WAIT();",
                     "        __syncwarp();",
                 ]
                 if staged
@@ -328,6 +324,30 @@ def _kernel(
             "    }",
             "}",
             "",
+        ]
+    )
+
+
+def _macros(real: str) -> str:
+    """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones."""
+    fetches = []
+    for name, level, size in (("FETCH", "ca", 8 if real == "double" else 4), ("FETCH16", "cg", 16)):
+        fetches += [
+            f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\',
+            '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")',
+        ]
+    return "\n".join(
+        [
+            "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800",
+            *fetches,
+            '#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")',
+            '#define WAIT() asm volatile("cp.async.wait_group 1;" ::: "memory")',
+            "#else",
+            "#define FETCH(to, from) (*(to) = *(from))",
+            "#define FETCH16(to, from) (*(int4 *)(to) = *(const int4 *)(from))",
+            "#define COMMIT()",
+            "#define WAIT()",
+            "#endif",
         ]
     )
 
