@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.counting import FAMILIES, PUBLISHED, count_algorithms
+from dalembert.cli.counting import FAMILIES, count_algorithms, published
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities
 from dalembert.cli.terminal import Cell, Terminal
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             }
         if options.tables:
             data["published"] = {
-                name: {who: {"multiplications": m, "additions": a} for who, m, a in _published(name, mechanism.nv)}
+                name: {who: {"multiplications": m, "additions": a} for who, m, a in published(name, mechanism.nv)[1]}
                 for name in families
             }
         terminal.json(data)
@@ -107,15 +107,12 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
 def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
     for name, cost in ours.items():
-        if published := _published(name, n):
-            terminal.title(f"{name}, as published for {n} revolute joints in a row with general twists:")
-            rows: list[tuple[str | Cell, ...]] = [(who, f"{m:.0f}", f"{a:.0f}") for who, m, a in published]
+        source, counts = published(name, n)
+        if counts:
+            terminal.title(f"{name}, as published for {n} revolute joints in a row with general twists ({source}):")
+            rows: list[tuple[str | Cell, ...]] = [(who, f"{m:.0f}", f"{a:.0f}") for who, m, a in counts]
             this = ("this robot, compiled", str(cost.multiplications), str(cost.additions))
             terminal.table(("source", "mult", "add"), [*rows, tuple(Cell(cell, "good") for cell in this)])
-
-
-def _published(quantity: str, n: int) -> list[tuple[str, float, float]]:
-    return [(who, m(n), a(n)) for who, m, a in PUBLISHED.get(quantity, ())] if n >= 2 else []
 
 
 def _numbers(cost: Cost) -> tuple[str, ...]:

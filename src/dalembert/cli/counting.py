@@ -1,4 +1,4 @@
-"""Operation counts: of the compiled quantities, of every algorithm as it is written, and as published."""
+"""Operation counts: of every algorithm as it is written, and as published."""
 
 from __future__ import annotations
 
@@ -68,25 +68,17 @@ def count_algorithms(mechanism: Mechanism, quantity: str, everything: bool = Fal
             yield Count(name, cost(program))
 
 
-PUBLISHED: dict[str, tuple[tuple[str, Callable[[int], float], Callable[[int], float]], ...]] = {
-    "inverse_dynamics": (
-        ("Hollerbach, 4x4", lambda n: 830 * n - 592, lambda n: 675 * n - 464),
-        ("Hollerbach, 3x3", lambda n: 412 * n - 277, lambda n: 320 * n - 201),
-        ("Luh, Walker, Paul", lambda n: 150 * n - 48, lambda n: 131 * n - 48),
-        ("Craig", lambda n: 126 * n - 99, lambda n: 106 * n - 92),
-        ("Khosla, Neuman", lambda n: 123 * n - 60, lambda n: 96 * n - 55),
-        ("Li", lambda n: 120 * n - 104, lambda n: 98 * n - 94),
-        ("Ma", lambda n: 109 * n - 109, lambda n: 95 * n - 108),
-        ("Khalil et al.", lambda n: 105 * n - 92, lambda n: 94 * n - 86),
-        ("Balafoutis (5.5)", lambda n: 93 * n - 108, lambda n: 81 * n - 100),
-    ),
-    "mass_matrix": (
-        ("Walker, Orin", lambda n: 12 * n**2 + 56 * n - 27, lambda n: 7 * n**2 + 67 * n - 53),
-        ("Angeles, Ma", lambda n: n**3 + 17 * n**2 - 15 * n + 8, lambda n: n**3 + 14 * n**2 - 16 * n + 5),
-        ("Featherstone", lambda n: 10 * n**2 + 31 * n - 41, lambda n: 6 * n**2 + 40 * n - 46),
-        ("Balafoutis (6.2)", lambda n: 11 * n**2 + 11 * n - 42, lambda n: (11 * n**2 + 65 * n - 108) // 2),
-    ),
-}
-"""Multiplications and additions for n >= 2 revolute joints in a row with general twists: Tables 5.3 and 6.2 of
-Balafoutis, "Dynamic Analysis of Rigid-Link Open-Chain Robot Manipulators Using Cartesian Tensor Methods", 1989, with
-slips of arithmetic corrected."""
+def published(quantity: str, n: int) -> tuple[str, list[tuple[str, float, float]]]:
+    """Where counts were published for n revolute joints in a row with general twists, and which; none for n < 2.
+
+    Args:
+        quantity: one of :data:`FAMILIES`.
+        n: number of joints.
+    """
+    from dalembert.published_costs import TABLE_5_3, TABLE_6_2
+
+    table = {"inverse_dynamics": TABLE_5_3, "mass_matrix": TABLE_6_2}.get(quantity)
+    if table is None or n < 2:
+        return "", []
+    rows = [(who, float(entry[0](n)), float(entry[1](n))) for who, entry in table.rows.items()]
+    return f"Table {table.number} of Balafoutis, PhD thesis, 1989", rows

@@ -2,7 +2,7 @@
 
 c        C99, one self-contained function; with a header if it is written to a file
 c-simd   the same, several states at once with the vector types of GCC and Clang
-cuda     CUDA: a device function and a kernel with one thread per state; nothing to include
+cuda     CUDA: a kernel with one thread per state, and how to launch it; nothing to include
 python   a module with one function on NumPy arrays
 latex    aligned equations, for a document that uses amsmath
 llvm     LLVM IR, as it is compiled for the processor of the kernel; calls functions that all kernels share

@@ -1,0 +1,310 @@
+"""The package as a whole: who may import whom, what an import loads, documentation, and what the wheel holds."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dalembert
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "dalembert"
+
+# ------------------------------------------------------------------------------------------------- direction of imports
+
+KNOWS: dict[str, set[str]] = {
+    "errors": set(),
+    "algebra": set(),
+    "compiler": set(),
+    "model": {"algebra"},
+    "formats": {"model", "algebra"},
+    "conventions": {"model", "algebra"},
+    "algorithms": {"model", "algebra"},
+    "constraints": {"algorithms", "model", "algebra", "compiler"},
+    "formulations": {"algorithms", "model", "algebra", "compiler", "constraints"},
+    "quantities": {"algorithms", "model", "algebra"},
+    "dynamics": {"quantities", "algorithms", "model", "algebra", "compiler"},
+}
+"""Room -> rooms it may import, besides itself and errors. Rooms that are not named stand on top: they may import all of
+these and each other, but not the command line."""
+
+TOP = {"cli", "__main__"}
+"""Imported by nobody else."""
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else "dalembert"
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Modules of the package that a file imports, anywhere in it, with line numbers; type-checking ones too."""
+    package = ["dalembert", *path.relative_to(SOURCE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            bare = module == "dalembert"
+            names = [f"{module}.{alias.name}" for alias in node.names] if bare else [module]
+        else:
+            continue
+        yield from ((name, node.lineno) for name in names if name.split(".")[0] == "dalembert")
+
+
+def files() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for path in files():
+        own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if own == "__init__":
+            continue
+        for module, line in imports(path):
+            room = room_of(module)
+            allowed = KNOWS[own] | {"errors"} if own in KNOWS else None
+            forbidden = room in TOP if allowed is None else room not in allowed
+            if room != own and forbidden and own not in TOP:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {own} must not know {room}")
+    assert wrong == []
+
+
+def test_the_checker_sees_imports_of_every_form(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    path = tmp_path / "algebra" / "deep" / "file.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "import dalembert.model.joint\nfrom dalembert import cli\nfrom ...formats import load\nfrom .. import x\n"
+        "def f():\n    from dalembert.dynamics import Dynamics\nimport numpy\n"
+    )
+    rooms = sorted(room_of(module) for module, _ in imports(path))
+    assert rooms == ["algebra", "cli", "dynamics", "formats", "model"]
+
+
+def test_no_star_imports_and_no_evaluation_of_strings():
+    wrong = []
+    for path in files():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            star = isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+            call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec")
+            if star or call:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert wrong == []
+
+
+# ------------------------------------------------------------------------------------------------ what an import loads
+
+
+def fresh(code: str) -> str:
+    """Run code in a fresh interpreter and return what it printed."""
+    outcome = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    return outcome.stdout.strip()
+
+
+HEAVY = ("sympy", "scipy", "llvmlite", "mujoco", "pinocchio", "matplotlib", "dask", "cupy")
+
+
+def test_import_loads_nothing_heavy():
+    code = f"import dalembert, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+    assert fresh(code) == "[]"
+
+
+def test_import_of_every_public_name_loads_nothing_heavy():
+    """llvmlite may come with kernels; everything else only when it is used."""
+    code = (
+        "import dalembert as da, sys\n"
+        "for name in da.__all__: getattr(da, name)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules and name != 'llvmlite'])"
+    )
+    assert fresh(code) == "[]"
+
+
+def test_import_is_quick():
+    """Under 0.2 s beyond NumPy; the best of several, because the machine may be busy."""
+    code = (
+        "import time, numpy\nstart = time.perf_counter()\nimport dalembert\n"
+        "for name in ('load', 'Mechanism', 'Dynamics'): getattr(dalembert, name)\nprint(time.perf_counter() - start)"
+    )
+    best = min(float(fresh(code)) for _ in range(4))
+    print(f"import dalembert, load, Mechanism, Dynamics: {best:.3f} s beyond NumPy")
+    assert best < 0.2
+
+
+def test_public_names_are_all_there():
+    assert sorted(dalembert.__all__, key=str.lower) == sorted(set(dalembert.__all__), key=str.lower)
+    for name in dalembert.__all__:
+        assert getattr(dalembert, name) is not None
+    assert set(dalembert.__all__) <= set(dir(dalembert))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        dalembert.no_such_name  # noqa: B018
+
+
+def test_star_import_gives_what_is_public():
+    assert fresh("from dalembert import *; print(Mechanism.__name__, load.__name__)") == "Mechanism load"
+
+
+# ------------------------------------------------------------------------------------------------------- documentation
+
+DOCUMENTED_ROOMS = ("algebra", "model", "formats", "algorithms")
+
+OBVIOUS = {
+    "self", "cls", "tree", "mechanism", "q", "v", "a", "tau", "t", "n", "loads", "wrenches", "armature", "x", "y", "z",
+    "u", "w", "A", "B", "C", "D", "E", "I", "M", "R", "S", "T", "omega", "eta", "kappa", "quaternion", "matrix",
+    "tensor", "vector", "axis", "angle", "name", "frame", "path", "text", "args", "kwargs",
+}  # fmt: skip
+"""Arguments whose meaning is that of the whole notation, or stands in the first sentence of a docstring."""
+
+
+def public_functions() -> Iterator[tuple[str, Any]]:
+    """Public names of the package, and public functions and classes of the documented rooms, by dotted name."""
+    for name in dalembert.__all__:
+        value = getattr(dalembert, name)
+        if not inspect.ismodule(value):
+            yield f"dalembert.{name}", value
+    for room in DOCUMENTED_ROOMS:
+        package = importlib.import_module(f"dalembert.{room}")
+        for info in pkgutil.walk_packages(package.__path__, f"dalembert.{room}."):
+            module = importlib.import_module(info.name)
+            for name, value in vars(module).items():
+                own = getattr(value, "__module__", None) == info.name and not name.startswith("_")
+                if own and (inspect.isfunction(value) or inspect.isclass(value)):
+                    yield f"{info.name}.{name}", value
+
+
+def methods(value: Any) -> Iterator[tuple[str, Any]]:
+    """Public methods that a class defines itself."""
+    for name, member in vars(value).items():
+        function = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function
+
+
+def undocumented(name: str, value: Any) -> Iterator[str]:
+    """What is missing in the documentation of a function or class."""
+    text = inspect.getdoc(value) or ""
+    if not text:
+        yield f"{name}: no docstring"
+        return
+    try:
+        parameters = list(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        return
+    unclear = [p for p in parameters if p not in OBVIOUS and not p.startswith("_")]
+    section = text.partition("Args:")[2]
+    if section:
+        documented = set(re.findall(r"^\s*\*{0,2}(\w+)[^\n:]*:", section, re.MULTILINE))
+        yield from (f"{name}: argument {p!r} is not in Args" for p in unclear if p not in documented)
+    elif len(unclear) > 1 and not all(re.search(rf"\b{re.escape(p)}\b", text) for p in unclear):
+        yield f"{name}: {', '.join(unclear)} have no Args section"
+
+
+def missing_documentation() -> list[str]:
+    """Of public names with their methods, and of all functions and classes of the documented rooms."""
+    found: dict[str, None] = {}
+    for name, value in public_functions():
+        missing = list(undocumented(name, value))
+        if inspect.isclass(value) and name.count(".") == 1:
+            for method, function in methods(value):
+                missing += undocumented(f"{name}.{method}", function)
+        found.update(dict.fromkeys(missing))
+    return list(found)
+
+
+GAPS = {
+    "dalembert.Inertia.sphere: mass, radius, center have no Args section",
+    "dalembert.Inertia.box: mass, size, center have no Args section",
+    "dalembert.Inertia.cylinder: mass, radius, length, center have no Args section",
+    "dalembert.Inertia.point: mass, center have no Args section",
+    "dalembert.model.assembly.dropped: no docstring",
+    "dalembert.model.joint.Elementary: kind, pitch have no Args section",
+    "dalembert.model.parameters.map_scalars: item, function have no Args section",
+    "dalembert.model.validation.depth_first: bodies, joints have no Args section",
+    "dalembert.algorithms.inverse_dynamics.hollerbach_4x4.trace_of_product: no docstring",
+    "dalembert.algorithms.step.PlaneTurn: k, c, s have no Args section",
+}
+"""What is known to be missing; to be emptied, never to grow."""
+
+
+def test_public_functions_are_documented():
+    assert set(missing_documentation()) <= GAPS
+
+
+def test_the_checker_finds_what_is_missing():
+    def bare(length, width): ...
+
+    def partial(length, width):
+        """A rectangle.
+
+        Args:
+            length: along x, m.
+        """
+
+    def full(length, width):
+        """A rectangle of a length and a width."""
+
+    assert list(undocumented("f", bare)) == ["f: no docstring"]
+    assert list(undocumented("f", partial)) == ["f: argument 'width' is not in Args"]
+    assert list(undocumented("f", full)) == []
+
+
+def test_every_module_says_what_it_is_about():
+    assert [str(path) for path in files() if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))] == []
+
+
+# --------------------------------------------------------------------------------------------------------------- wheel
+
+
+def test_version_is_the_one_of_the_project():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|a\d+|b\d+|rc\d+)?", dalembert.__version__)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["hatch"]["version"]["path"] == "src/dalembert/__init__.py"
+
+
+def test_types_are_shipped():
+    assert (SOURCE / "py.typed").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="needs hatchling to build a wheel")
+def test_the_wheel_holds_code_types_and_robots(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        str(ROOT),
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(tmp_path),
+    ]
+    subprocess.run([*command, "--quiet"], check=True, timeout=300, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name == f"dalembert-{dalembert.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("dalembert/")}
+        entry_points = archive.read(f"dalembert-{dalembert.__version__}.dist-info/entry_points.txt").decode()
+    tracked = {path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    wanted = {f"dalembert/{path.relative_to(SOURCE).as_posix()}" for path in tracked if not _hidden(path)}
+    assert {name for name in wanted if name.endswith((".py", ".toml", ".urdf", "py.typed"))} <= held
+    assert "dalembert = dalembert.cli:main" in entry_points
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(SOURCE).parts)

@@ -1,0 +1,87 @@
+"""Every block of the README works as printed: Python runs and prints what is shown, commands exist."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dalembert.cli.application import COMMANDS, build_parser
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+"""Language and content of every block, in order."""
+
+
+def test_every_block_is_of_a_kind_that_is_tested():
+    assert {language for language, _ in BLOCKS} == {"python", "text", "sh"}
+
+
+def test_python_blocks_run_and_print_what_is_shown():
+    names: dict[str, object] = {}
+    shown = iter([*BLOCKS, ("", "")])
+    following = iter([*BLOCKS[1:], ("", "")])
+    compared = 0
+    for (language, source), (next_language, expected) in zip(shown, following):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, "README.md", "exec"), names)  # the README is our own text
+        if next_language == "text":
+            assert printed.getvalue() == expected
+            compared += 1
+    assert compared == [language for language, _ in BLOCKS].count("text")
+
+
+def commands() -> list[str]:
+    """Command lines of the blocks, and those quoted in the text."""
+    lines = [line for language, source in BLOCKS if language == "sh" for line in source.splitlines()]
+    return [*lines, *re.findall(r"`(make \w+|dalembert [^`]+)`", README)]
+
+
+def test_there_are_exactly_two_commands_to_begin_with():
+    first = next(source for language, source in BLOCKS if language == "sh")
+    assert first.split("\n") == ["make demo", "make test", ""]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_exist(line):
+    program, *arguments = shlex.split(line, comments=True)
+    if program == "make":
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert set(arguments) <= set(targets)
+    else:
+        assert program == "dalembert"
+        assert build_parser().parse_args(arguments).command in arguments
+
+
+def test_the_command_line_section_does_not_forget_what_users_need():
+    named = {shlex.split(line, comments=True)[1] for line in commands() if line.startswith("dalembert")}
+    every = {module.__name__.rpartition(".")[2] for module in COMMANDS}
+    assert every - named <= {"robots", "completion"}
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("https://") or (ROOT / target).exists()
+
+
+def test_versions_and_licence_agree():
+    import dalembert
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {dalembert.__version__}\n" in citation
+    assert f"license: {project['license']}\n" in citation
+    assert dalembert.__version__.partition(".dev")[0] in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_contributing_fits_one_screen():
+    assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 45
