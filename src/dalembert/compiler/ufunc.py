@@ -7,6 +7,7 @@ table, so no extension module is needed.
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -134,10 +135,15 @@ def make_ufunc(
 
 
 def _own(ufunc: np.ufunc, keep: object) -> None:
-    """Make the ufunc keep an object alive, by the field that NumPy's header provides for this."""
+    """Make the ufunc keep an object alive, by the field that NumPy's header provides for this.
+
+    NumPy shows ufuncs to the garbage collector only if it has filled that field itself, so it is done here.
+    """
     fields = _fields(ufunc)
     fields.obj = id(keep)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
+    if not gc.is_tracked(ufunc):
+        ctypes.pythonapi.PyObject_GC_Track(ctypes.py_object(ufunc))
 
 
 def _fields(ufunc: np.ufunc) -> _Fields:
