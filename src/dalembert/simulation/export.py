@@ -1,0 +1,135 @@
+"""Trajectories to and from files and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import FormatError, MissingExtraError
+from dalembert.model import Mechanism
+from dalembert.simulation.names import position_names, velocity_names
+
+if TYPE_CHECKING:
+    from dalembert.simulation.trajectory import Trajectory
+
+ARRAYS = ("t", "q", "v", "tau", "wrenches")
+
+
+def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
+    """Every column of the table by name: ``t``, ``q.elbow``, ``v.elbow``, ``tau.elbow``.
+
+    Args:
+        trajectory: the motion.
+    """
+    m = trajectory.mechanism
+    table = {"t": trajectory.t}
+    for kind, names in (("q", position_names(m)), ("v", velocity_names(m)), ("tau", velocity_names(m))):
+        table |= {f"{kind}.{name}": getattr(trajectory, kind)[:, k] for k, name in enumerate(names)}
+    return table
+
+
+def write_csv(trajectory: Trajectory, path: str | Path) -> None:
+    """Write a table; numbers with all their digits.
+
+    Args:
+        trajectory: the motion.
+        path: file to write.
+    """
+    table = columns(trajectory)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows([repr(float(x)) for x in row] for row in zip(*table.values()))
+
+
+def write_npz(trajectory: Trajectory, path: str | Path) -> None:
+    """Write an archive of arrays.
+
+    Args:
+        trajectory: the motion.
+        path: file to write.
+    """
+    m = trajectory.mechanism
+    told = {
+        "mechanism": m.name, "digest": m.digest, "positions": position_names(m), "velocities": velocity_names(m),
+        "status": trajectory.status, "include": trajectory.dynamics.include,
+        "wrench_frames": trajectory.dynamics.wrenches,
+    }  # fmt: skip
+    arrays = {name: getattr(trajectory, name) for name in ARRAYS}
+    if trajectory.parameters is not None:
+        arrays["parameters"] = trajectory.parameters
+    with open(path, "wb") as file:
+        np.savez(file, **arrays, about=np.array(json.dumps(told)))  # type: ignore[arg-type]
+
+
+def load_trajectory(path: str | Path, mechanism: Mechanism | Dynamics) -> Trajectory:
+    """Read what :meth:`Trajectory.to_npz` wrote. Between samples it is interpolated by cubic polynomials.
+
+    Args:
+        path: file to read.
+        mechanism: the mechanism that moved, or its dynamics; the names of its coordinates must be those of the file.
+    """
+    from dalembert.simulation.interpolation import Hermite
+    from dalembert.simulation.trajectory import Trajectory
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+            told = json.loads(str(arrays.pop("about")))
+            missing = [name for name in ARRAYS if name not in arrays]
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(f"this is no trajectory written by to_npz: {error}", path) from error
+    if missing:
+        raise FormatError(f"this is no trajectory written by to_npz: it lacks {', '.join(missing)}", path)
+    if isinstance(mechanism, Mechanism):
+        mechanism = Dynamics(mechanism, include=told["include"], wrenches=told["wrench_frames"])
+    names = list(position_names(mechanism.mechanism))
+    if names != told["positions"]:
+        raise FormatError(
+            f"it belongs to the mechanism {told['mechanism']!r} with the coordinates {told['positions']}, not to "
+            f"{mechanism.mechanism.name!r} with {names}",
+            path,
+        )
+    made = Trajectory(mechanism, **arrays, status=told["status"])
+    made.interpolant = Hermite(made)
+    return made
+
+
+def as_pandas(trajectory: Trajectory) -> Any:
+    """A DataFrame with the time as index.
+
+    Args:
+        trajectory: the motion.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("pandas", "tables", "Trajectory.to_pandas and to_parquet") from error
+    return pandas.DataFrame(columns(trajectory)).set_index("t")
+
+
+def as_xarray(trajectory: Trajectory) -> Any:
+    """A Dataset with dimensions t, position and velocity.
+
+    Args:
+        trajectory: the motion.
+    """
+    try:
+        import xarray
+    except ImportError as error:
+        raise MissingExtraError("xarray", "tables", "Trajectory.to_xarray") from error
+    m = trajectory.mechanism
+    return xarray.Dataset(
+        {
+            "q": (("t", "position"), trajectory.q),
+            "v": (("t", "velocity"), trajectory.v),
+            "tau": (("t", "velocity"), trajectory.tau),
+        },
+        coords={"t": trajectory.t, "position": list(position_names(m)), "velocity": list(velocity_names(m))},
+        attrs={"mechanism": m.name, "status": trajectory.status},
+    )

@@ -1,0 +1,45 @@
+"""What goes wrong while a motion is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+
+if TYPE_CHECKING:
+    from dalembert.simulation.trajectory import Trajectory
+
+
+class SimulationError(DalembertError, RuntimeError):
+    """A motion cannot be continued: a user's function failed, or the state is no longer finite.
+
+    Args:
+        message: what is wrong and how to mend it.
+        time: when, s.
+        q: the position there.
+        v: the velocity there.
+        partial: the trajectory up to the last good step, if there is one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        time: float,
+        q: Any,
+        v: Any,
+        partial: Trajectory | None = None,
+    ):
+        self.message, self.time = message, float(time)
+        self.q, self.v = np.array(q, dtype=float), np.array(v, dtype=float)
+        self.partial = partial
+        kept = "" if partial is None else f"\n  kept: {len(partial)} samples up to t = {partial.t[-1]:.9g} in .partial"
+        super().__init__(f"{message}\n  at t = {self.time:.9g} s\n  q = {_shown(self.q)}\n  v = {_shown(self.v)}{kept}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.time, self.q, self.v, self.partial)
+
+
+def _shown(x: np.ndarray) -> str:
+    return np.array2string(x, precision=6, threshold=20, max_line_width=10**6)

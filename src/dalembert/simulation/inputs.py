@@ -1,0 +1,150 @@
+"""What acts on a mechanism while it moves: control and external wrenches, as the user gives them, checked at each call.
+
+A user's function gets copies, so that it cannot change the state behind the integrator's back. Whatever goes wrong in
+it - an exception, a wrong shape, NaN - becomes a :class:`Fault` that knows when and where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+
+
+class Fault(Exception):
+    """Something went wrong at a time and state; the simulation turns it into an error that keeps what was computed.
+
+    Args:
+        message: what.
+        time: when.
+        q: positions.
+        v: velocities.
+    """
+
+    def __init__(self, message: str, time: float, q: np.ndarray, v: np.ndarray):
+        super().__init__(message)
+        self.message, self.time, self.q, self.v = message, float(time), np.array(q), np.array(v)
+
+
+def asked(function: Callable[..., Any], what: str, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+    """Call a user's function of time and state.
+
+    Args:
+        function: the user's.
+        what: its name in messages.
+        t: time.
+        q: positions.
+        v: velocities.
+    """
+    try:
+        return function(t, q.copy(), v.copy())
+    except Exception as error:
+        raise Fault(f"{what} raised {type(error).__name__}: {error}", t, q, v) from error
+
+
+def checked(value: Any, what: str, shape: tuple[int, ...], t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What a user's function returned, as finite floats of the right shape.
+
+    Args:
+        value: what it returned.
+        what: its name in messages.
+        shape: that is needed.
+        t: time.
+        q: positions.
+        v: velocities.
+    """
+    try:
+        array = np.array(value, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise Fault(f"{what} returned {value!r}, which is no array of numbers", t, q, v) from error
+    if array.shape != shape:
+        raise Fault(f"{what} returned shape {array.shape}, expected {shape}", t, q, v)
+    if not np.isfinite(array).all():
+        raise Fault(f"{what} returned {array}, which is not finite", t, q, v)
+    return array
+
+
+class Inputs:
+    """Control and wrenches of one simulation.
+
+    Args:
+        dynamics: the mechanism.
+        control: generalised forces, nv: a constant array, a function ``control(t, q, v)``, or None.
+        forces: by frame name a wrench ``[force; moment]`` in the frame's axes at its origin: a constant, or a function
+            of (t, q, v).
+    """
+
+    def __init__(self, dynamics: Dynamics, control: Any = None, forces: Mapping[str, Any] | None = None):
+        self.dynamics = dynamics
+        nv = dynamics.mechanism.nv
+        self._control = control if callable(control) else None
+        self._tau = np.zeros(nv) if control is None or callable(control) else _constant(control, "control", (nv,))
+        self._functions: dict[int, Callable[..., Any]] = {}
+        self._wrenches = np.zeros((len(dynamics.wrenches), 6))
+        for name, wrench in (forces or {}).items():
+            k = dynamics.wrenches.index(name)
+            if callable(wrench):
+                self._functions[k] = wrench
+            else:
+                self._wrenches[k] = _constant(wrench, f"the force on {name!r}", (6,))
+        self._held: np.ndarray | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing depends on time or state."""
+        return self._control is None and not self._functions
+
+    def hold(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Ask the controller now, and keep its answer until asked again.
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+        """
+        self._held = None
+        self._held = self.control(t, q, v)
+
+    def control(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Generalised forces.
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+        """
+        if self._held is not None:
+            return self._held
+        if self._control is None:
+            return self._tau
+        return checked(asked(self._control, "control(t, q, v)", t, q, v), "control(t, q, v)", self._tau.shape, t, q, v)
+
+    def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Wrenches on all frames, (number of frames, 6).
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+        """
+        if not self._functions:
+            return self._wrenches
+        found = self._wrenches.copy()
+        for k, function in self._functions.items():
+            what = f"forces[{self.dynamics.wrenches[k]!r}](t, q, v)"
+            found[k] = checked(asked(function, what, t, q, v), what, (6,), t, q, v)
+        return found
+
+
+def _constant(value: Any, what: str, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{what} is {value!r}; give {shape[0]} numbers or a function of (t, q, v)") from error
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ArgumentError(f"{what} has shape {array.shape} and must be {shape[0]} finite numbers: {array}")
+    return array

@@ -1,0 +1,244 @@
+"""One step at a time: SciPy's adaptive integrators and our steppers of fixed step behind the same few methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.simulation.equations import KernelEquations
+from dalembert.simulation.inputs import Fault
+from dalembert.simulation.steppers import STEPPERS, Stepper
+
+ADAPTIVE = {
+    "DOP853": "explicit Runge-Kutta of order 8; the default",
+    "RK45": "explicit Runge-Kutta of order 5",
+    "RK23": "explicit Runge-Kutta of order 3",
+    "Radau": "implicit Runge-Kutta of order 5, for stiff problems",
+    "BDF": "implicit multistep method of order up to 5, for stiff problems",
+    "LSODA": "multistep method that changes between stiff and non-stiff by itself",
+}
+"""SciPy's integrators by name."""
+
+MULTISTEP = ("BDF", "LSODA")
+"""Those that remember more than the last state, which therefore must not be changed under their hands."""
+
+DRIFT = 1e-9
+"""How far a state may be from its projection before a multistep method is started anew."""
+
+
+class Step(NamedTuple):
+    """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything."""
+
+    t0: float
+    t1: float
+    x: np.ndarray
+    state: Callable[[float], np.ndarray]
+    dense: Any
+
+
+class Adaptive:
+    """An integrator of SciPy.
+
+    Args:
+        equations: of motion.
+        method: a name of :data:`ADAPTIVE`.
+        rtol: relative tolerance of a step.
+        atol: absolute tolerance of a step.
+        max_step: longest step, s.
+        jacobian: of the flow, for implicit methods; by differences if None.
+    """
+
+    def __init__(
+        self,
+        equations: KernelEquations,
+        method: str,
+        rtol: float,
+        atol: float,
+        max_step: float,
+        jacobian: Callable[[float, np.ndarray], np.ndarray] | None = None,
+    ):
+        self.equations, self.method = equations, method
+        self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": max_step}
+        if jacobian is not None and method in ("Radau", "BDF", "LSODA"):
+            self.options["jac"] = jacobian
+        self._solver: Any = None
+        self._length: float | None = None
+        self._fault: BaseException | None = None
+
+    def flow(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Derivative of the state, with a fault where it does not exist.
+
+        Args:
+            t: time.
+            x: state.
+        """
+        try:
+            found = self.equations.flow(t, x)
+            if not math.isfinite(found.sum()) and np.isfinite(x).all() and np.abs(x).max() < 1e100:
+                nq = len(x) - self.equations.dynamics.mechanism.nv
+                raise Fault(NOT_FINITE, t, x[:nq], x[nq:])
+            return found
+        except BaseException as error:
+            self._fault = error  # LSODA swallows exceptions
+            raise
+
+    def start(self, t: float, x: np.ndarray, bound: float) -> None:
+        """Begin, or begin anew, at a state.
+
+        Args:
+            t: time.
+            x: state.
+            bound: where to stop.
+        """
+        import scipy.integrate
+
+        first = None if self._length is None else min(self._length, bound - t)
+        self._solver = getattr(scipy.integrate, self.method)(self.flow, t, x, bound, first_step=first, **self.options)
+
+    def step(self) -> Step:
+        """Go on by one step."""
+        solver = self._solver
+        x_before = solver.y
+        message = solver.step()
+        if self._fault is not None:
+            raise self._fault
+        if solver.status == "failed":
+            nq = len(x_before) - self.equations.dynamics.mechanism.nv
+            raise Fault(
+                f"{self.method} cannot go on: {message} Loosen rtol and atol, or try the method 'Radau'",
+                solver.t,
+                x_before[:nq],
+                x_before[nq:],
+            )
+        if solver.status == "running" or self._length is None:
+            self._length = solver.step_size
+        dense = solver.dense_output()
+        return Step(solver.t_old, solver.t, solver.y, dense, dense)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the bound is reached."""
+        return self._solver.status != "running"
+
+    def correct(self, x: np.ndarray) -> None:
+        """Go on from a state close to the last one.
+
+        Args:
+            x: that state.
+        """
+        solver = self._solver
+        if x is solver.y or self.finished:
+            return
+        if self.method not in MULTISTEP:
+            solver.y, solver.f = x, self.flow(solver.t, x)
+        elif float(np.abs(x - solver.y).max()) > DRIFT:
+            self.start(solver.t, x, solver.t_bound)
+
+
+NOT_FINITE = (
+    "the accelerations are not finite: the mass matrix is singular (a body without mass or inertia can move by itself),"
+    " or numbers overflow"
+)
+
+
+class Fixed:
+    """A stepper of fixed step.
+
+    Args:
+        equations: of motion.
+        stepper: the method.
+        length: of a step, s; shortened a little where a whole number of steps does not fit.
+    """
+
+    def __init__(self, equations: KernelEquations, stepper: Stepper, length: float):
+        self.equations, self.stepper, self.length = equations, stepper, length
+
+    def start(self, t: float, x: np.ndarray, bound: float) -> None:
+        """Begin, or begin anew, at a state.
+
+        Args:
+            t: time.
+            x: state.
+            bound: where to stop; reached by a whole number of equal steps.
+        """
+        self._begin, self._x, self._bound = t, x, bound
+        self._count = max(1, math.ceil((bound - t) / self.length - 1e-9))
+        self._done = 0
+
+    def _time(self, k: int) -> float:
+        return self._bound if k == self._count else self._begin + (self._bound - self._begin) * k / self._count
+
+    def _advanced(self, t: float, x: np.ndarray, h: float) -> np.ndarray:
+        nq = self.equations.dynamics.mechanism.nq
+        q, v = x[:nq], x[nq:]
+        try:
+            new = np.concatenate(self.stepper.step(self.equations, t, q, v, h))
+        except SingularityError as error:
+            raise Fault(str(error), t, q, v) from error
+        if not np.isfinite(new).all():
+            raise Fault(NOT_FINITE + ", or the step is too long", t, q, v)
+        return new
+
+    def step(self) -> Step:
+        """Go on by one step."""
+        t0, t1, x0 = self._time(self._done), self._time(self._done + 1), self._x
+        x1 = self._advanced(t0, x0, t1 - t0)
+
+        def state(t: float) -> np.ndarray:
+            return x1 if t == t1 else x0 if t == t0 else self._advanced(t0, x0, t - t0)
+
+        self._done += 1
+        self._x = x1
+        return Step(t0, t1, x1, state, None)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the bound is reached."""
+        return self._done == self._count
+
+    def correct(self, x: np.ndarray) -> None:
+        """Go on from a state close to the last one.
+
+        Args:
+            x: that state.
+        """
+        self._x = x
+
+
+def integrator(
+    equations: KernelEquations,
+    method: str,
+    rtol: float,
+    atol: float,
+    max_step: float,
+    step: float,
+    jacobian: Callable[[float, np.ndarray], np.ndarray] | None,
+) -> Adaptive | Fixed:
+    """The integrator of that name.
+
+    Args:
+        equations: of motion.
+        method: a name of :data:`ADAPTIVE` or :data:`~dalembert.simulation.steppers.STEPPERS`.
+        rtol: relative tolerance, for adaptive methods.
+        atol: absolute tolerance, for adaptive methods.
+        max_step: longest step of adaptive methods, s.
+        step: length of a step of the others, s.
+        jacobian: of the flow, if known.
+    """
+    if method in ADAPTIVE:
+        for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)):
+            if not value > 0:
+                raise ArgumentError(f"{name} = {value}; it must be positive")
+        return Adaptive(equations, method, rtol, atol, max_step, jacobian)
+    if method in STEPPERS:
+        if not (step > 0 and math.isfinite(step)):
+            raise ArgumentError(f"step = {step} s; it must be positive")
+        return Fixed(equations, STEPPERS[method], float(step))
+    raise ArgumentError(
+        f"there is no method {method!r}; choose one of {', '.join(ADAPTIVE)} (adaptive) or {', '.join(STEPPERS)} "
+        "(fixed step)"
+    )

@@ -1,0 +1,154 @@
+"""Keeps what a simulation computes, at the times that were asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.simulation.events import Event, Occurrence
+from dalembert.simulation.inputs import Inputs
+from dalembert.simulation.integrators import Step
+from dalembert.simulation.interpolation import Hermite, Pieces
+from dalembert.simulation.manifold import normalise_in_place, quaternion_places
+from dalembert.simulation.trajectory import Trajectory
+
+
+class Recorder:
+    """Samples of one simulation.
+
+    Args:
+        dynamics: the mechanism.
+        inputs: control and wrenches.
+        parameters: their values, or None.
+        times: the first and last time, or all that the user wants.
+        chosen: whether the user chose them; else every step is kept.
+        dense: keep interpolants.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        inputs: Inputs,
+        parameters: np.ndarray | None,
+        times: np.ndarray,
+        chosen: bool,
+        dense: bool,
+    ):
+        self.dynamics, self.inputs, self.parameters = dynamics, inputs, parameters
+        self.times, self.chosen, self.dense = times, chosen, dense
+        self._turns = bool(quaternion_places(dynamics.mechanism.tree))
+        self.t: list[float] = []
+        self.x: list[np.ndarray] = []
+        self.tau: list[np.ndarray] = []
+        self.wrenches: list[np.ndarray] = []
+        self.pieces: list[tuple[float, float, Any]] = []
+        self.events: list[Occurrence] = []
+        self._next = 0
+
+    @property
+    def count(self) -> int:
+        """Number of samples so far."""
+        return len(self.t)
+
+    @property
+    def reached(self) -> float:
+        """Time of the last sample."""
+        return self.t[-1] if self.t else float(self.times[0])
+
+    @property
+    def next_time(self) -> float:
+        """The next time that the user wants."""
+        return float(self.times[min(self._next, len(self.times) - 1)])
+
+    def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) of a state."""
+        nq = self.dynamics.mechanism.nq
+        return x[:nq], x[nq:]
+
+    def projected(self, x: np.ndarray) -> np.ndarray:
+        """The state with quaternions of unit length; the very same object if there are none."""
+        if not self._turns:
+            return x
+        x = x.copy()
+        normalise_in_place(self.dynamics.mechanism.tree, x[: self.dynamics.mechanism.nq])
+        return x
+
+    def start(self, t: float, x: np.ndarray) -> None:
+        """Keep the initial state."""
+        self._keep(t, x)
+        self._next = 1
+
+    def add(self, made: Step, t: float, x: np.ndarray) -> None:
+        """Keep what is wanted of a step, up to time t.
+
+        Args:
+            made: the step.
+            t: how far it counts.
+            x: the state there.
+        """
+        if self.dense and made.dense is not None:
+            self.pieces.append((made.t0, t, made.dense))
+        if not self.chosen:
+            self._keep(t, x)
+            self._next += t >= self.times[-1]
+            return
+        while self._next < len(self.times) and self.times[self._next] <= t:
+            when = float(self.times[self._next])
+            self._keep(when, x if when == t else self.projected(made.state(when)))
+            self._next += 1
+
+    def note(self, event: Event, t: float, x: np.ndarray) -> None:
+        """Remember an event."""
+        q, v = self.split(x)
+        self.events.append(Occurrence(event.name, t, q.copy(), v.copy()))
+        if event.stop and self.t[-1] != t:
+            self._keep(t, x)
+
+    def jump(self, t: float, x: np.ndarray) -> None:
+        """Keep the state after a reset."""
+        if not self.chosen:
+            self._keep(t, x)
+        elif self.t and self.t[-1] == t:
+            self._replace(t, x)
+
+    def _keep(self, t: float, x: np.ndarray) -> None:
+        q, v = self.split(x)
+        tau, wrenches = self.inputs.control(t, q, v), self.inputs.wrenches(t, q, v)
+        self.t.append(t)
+        self.x.append(x)
+        self.tau.append(tau)
+        self.wrenches.append(wrenches)
+
+    def _replace(self, t: float, x: np.ndarray) -> None:
+        for kept in (self.t, self.x, self.tau, self.wrenches):
+            kept.pop()
+        self._keep(t, x)
+
+    def trajectory(self, status: str, method: str, evaluations: int, seconds: float) -> Trajectory:
+        """Everything so far.
+
+        Args:
+            status: how it ended.
+            method: the integrator.
+            evaluations: of the equations of motion by an adaptive integrator.
+            seconds: that it took.
+        """
+        m = self.dynamics.mechanism
+        x = np.array(self.x).reshape(len(self.x), m.nq + m.nv)
+        made = Trajectory(
+            dynamics=self.dynamics,
+            t=np.array(self.t),
+            q=np.ascontiguousarray(x[:, : m.nq]),
+            v=np.ascontiguousarray(x[:, m.nq :]),
+            tau=np.array(self.tau).reshape(len(self.t), m.nv),
+            wrenches=np.array(self.wrenches).reshape(len(self.t), len(self.dynamics.wrenches), 6),
+            parameters=self.parameters,
+            events=tuple(self.events),
+            status=status,
+            info={"method": method, "evaluations": evaluations, "seconds": seconds},
+        )
+        if self.dense and len(self.t):
+            made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)
+        return made

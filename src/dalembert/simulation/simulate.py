@@ -1,0 +1,176 @@
+"""Simulate one motion: ``simulate(mechanism, q0, v0, t)``."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.simulation.equations import KernelEquations
+from dalembert.simulation.events import Watch, as_events
+from dalembert.simulation.failure import SimulationError
+from dalembert.simulation.inputs import Fault, Inputs
+from dalembert.simulation.integrators import Fixed, integrator
+from dalembert.simulation.manifold import quaternion_places
+from dalembert.simulation.progress import Progress
+from dalembert.simulation.recorder import Recorder
+from dalembert.simulation.state import as_dynamics, as_parameters, as_position, as_times, as_velocity
+from dalembert.simulation.trajectory import Trajectory
+
+CROWD, CROWD_TIME = 4, 1e-6
+"""So many events one after the other, each within so many seconds of the last, and time has come to a stand."""
+
+
+def simulate(
+    mechanism: Mechanism | Dynamics,
+    q0: Any = None,
+    v0: Any = None,
+    t: Any = 1.0,
+    *,
+    control: Any = None,
+    forces: Mapping[str, Any] | None = None,
+    events: Any = None,
+    method: str = "DOP853",
+    rtol: float = 1e-9,
+    atol: float = 1e-9,
+    max_step: float = math.inf,
+    step: float = 1e-3,
+    hold: float | None = None,
+    include: Sequence[str] = (),
+    parameters: Any = None,
+    dense: bool = True,
+    progress: bool | None = None,
+) -> Trajectory:
+    """The motion of a mechanism from an initial state.
+
+    Quaternions are integrated by qdot = Gamma(q) v and brought back to unit length after every step, or, by the methods
+    ``lie-rk4``, ``variational`` and ``semi-implicit-euler``, moved along the group of rotations. An error keeps what
+    was computed in its attribute ``partial``; Ctrl-C returns it with a warning.
+
+    Args:
+        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        q0: initial positions: nq numbers; or by joint name; the neutral position by default.
+        v0: initial velocities: nv numbers; or by joint name; zero by default.
+        t: the duration in seconds, or increasing times at which the motion is wanted, the first being the start.
+        control: generalised forces (N, N m): nv numbers, or a function ``control(t, q, v)`` that returns them.
+        forces: by frame name the wrench ``[force; moment]`` that acts on it, frame axes, at its origin: six numbers or
+            a function of (t, q, v).
+        events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
+            may also stop the motion or change the state.
+        method: adaptive: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
+            ``rk4``, ``semi-implicit-euler``, ``lie-rk4``, ``variational``.
+        rtol: relative tolerance per step of adaptive methods.
+        atol: absolute tolerance per step of adaptive methods, in the units of the state.
+        max_step: longest step of adaptive methods, s.
+        step: step of the methods of fixed step, s.
+        hold: period of a digital controller, s: ``control`` is asked once per period and its answer held. By default
+            it is asked whenever the integrator needs it, also in steps that are later rejected.
+        include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
+        parameters: values of the mechanism's symbols, by name.
+        dense: keep what interpolation between samples needs; the result can then be asked for any time.
+        progress: show progress on standard error; by default on a terminal, if it takes long.
+    """
+    dynamics = as_dynamics(mechanism, include, tuple(forces or ()))
+    model = dynamics.mechanism
+    if model.constraints:
+        names = ", ".join(repr(constraint.name) for constraint in model.constraints)
+        raise ArgumentError(f"{model.name!r} has constraints ({names}); simulate can only follow trees")
+    times, chosen = as_times(t)
+    x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
+    values = as_parameters(dynamics, parameters)
+    if hold is not None and not (hold > 0 and math.isfinite(hold)):
+        raise ArgumentError(f"hold = {hold} s; the period of a controller must be positive")
+    inputs = Inputs(dynamics, control, forces)
+    equations = KernelEquations(dynamics, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
+    jacobian = _jacobian(dynamics, inputs, values) if inputs.constant else None
+    engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
+    recorder = Recorder(dynamics, inputs, values, times, chosen, dense)
+    began = time.perf_counter()
+    status = "finished"
+    try:
+        with Progress(f"simulating {model.name}", progress) as line:
+            status = _drive(engine, recorder, Watch(as_events(events)), x, times, hold, line)
+    except Fault as fault:
+        partial = recorder.trajectory("failed", method, equations.evaluations, time.perf_counter() - began)
+        raise SimulationError(fault.message, fault.time, fault.q, fault.v, partial) from (fault.__cause__ or fault)
+    except KeyboardInterrupt:
+        status = "interrupted"
+        reached = recorder.reached
+        warnings.warn(f"simulation interrupted at t = {reached:.6g} s; what was computed is kept", stacklevel=2)
+    return recorder.trajectory(status, method, equations.evaluations, time.perf_counter() - began)
+
+
+def _drive(
+    engine: Any, recorder: Recorder, watch: Watch, x: np.ndarray, times: np.ndarray, hold: float | None, line: Progress
+) -> str:
+    """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
+    t, end = float(times[0]), float(times[-1])
+    inputs, fixed = recorder.inputs, isinstance(engine, Fixed)
+    periods, fired, crowd = 0, None, 0
+    while True:
+        if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
+            inputs.hold(t, *recorder.split(x))
+            periods += 1
+        if not recorder.count:
+            recorder.start(t, x)
+        bound = min(end, times[0] + periods * hold) if hold is not None else end
+        if fixed:
+            bound = min(bound, recorder.next_time)
+        engine.start(t, x, bound)
+        watch.start(t, *recorder.split(x), lambda: _later(recorder, engine, t, x, bound), fired)  # noqa: B023
+        fired = None
+        while not engine.finished:
+            made = engine.step()
+            happened = watch.first(made.t0, made.t1, lambda s: recorder.split(recorder.projected(made.state(s))))  # noqa: B023
+            if happened is None:
+                t, x = made.t1, recorder.projected(made.x)
+                recorder.add(made, t, x)
+                engine.correct(x)
+                line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
+                continue
+            fired, before = happened[0], t
+            t = happened[1]
+            x = recorder.projected(made.state(t))
+            recorder.add(made, t, x)
+            recorder.note(fired, t, x)
+            if fired.stop:
+                return f"stopped by event {fired.name!r}"
+            if fired.reset is not None:
+                x = recorder.projected(np.concatenate(fired.after(t, *recorder.split(x))))
+                recorder.jump(t, x)
+            crowd = crowd + 1 if t - before < CROWD_TIME else 0
+            if crowd > CROWD:
+                q, v = recorder.split(x)
+                raise Fault(f"event {fired.name!r} happens again and again: its times accumulate", t, q, v)
+            break
+        if t >= end and fired is None:
+            return "finished"
+
+
+def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
+    """A moment later, to first order."""
+    moment = min(1e-9 * max(1.0, abs(t)), (bound - t) / 2)
+    q, v = recorder.split(recorder.projected(x + moment * engine.equations.flow(t, x)))
+    return t + moment, q, v
+
+
+def _jacobian(dynamics: Dynamics, inputs: Inputs, parameters: np.ndarray | None) -> Any:
+    """Of the flow, under constant forces, for mechanisms without quaternions; None for others."""
+    model = dynamics.mechanism
+    if quaternion_places(model.tree):
+        return None
+    last = () if parameters is None else (parameters,)
+
+    def jacobian(t: float, x: np.ndarray) -> np.ndarray:
+        q, v = x[: model.nq], x[model.nq :]
+        loads = (inputs.wrenches(t, q, v),) if dynamics.wrenches else ()
+        return dynamics.linearize(q, v, inputs.control(t, q, v), *loads, *last)[0]
+
+    return jacobian

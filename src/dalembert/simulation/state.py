@@ -1,0 +1,163 @@
+"""What a user gives to begin with - positions, velocities, times, parameters - checked and brought into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.simulation.manifold import normalise_in_place, quaternion_places
+from dalembert.simulation.names import position_names, velocity_names
+
+UNIT = 1e-6
+"""How far from 1 the length of a given quaternion may be."""
+
+
+def as_dynamics(mechanism: Mechanism | Dynamics, include: Sequence[str] = (), wrenches: Sequence[str] = ()) -> Dynamics:
+    """The dynamics of a mechanism, or the given one, if it fits what is asked for.
+
+    Args:
+        mechanism: a mechanism, or dynamics made before.
+        include: joint terms to include.
+        wrenches: frames on which wrenches act.
+    """
+    if isinstance(mechanism, Dynamics):
+        if include and tuple(include) != mechanism.include:
+            raise ArgumentError(
+                f"include = {tuple(include)}, but the given Dynamics was made with include = {mechanism.include}; "
+                "say it there only"
+            )
+        missing = [name for name in wrenches if name not in mechanism.wrenches]
+        if missing:
+            raise ArgumentError(
+                f"a force acts on {missing[0]!r}, but the given Dynamics was made with wrenches = {mechanism.wrenches};"
+                " name the frame there too"
+            )
+        dynamics = mechanism
+    else:
+        dynamics = Dynamics(mechanism, include=include, wrenches=wrenches)
+    if dynamics.mechanism.nv == 0:
+        raise ArgumentError(f"{dynamics.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
+    return dynamics
+
+
+def as_position(mechanism: Mechanism, given: Any, batch: bool = False) -> np.ndarray:
+    """Positions, quaternions of unit length; by default the neutral one.
+
+    Args:
+        mechanism: the mechanism.
+        given: an array of nq numbers; or by joint name, others at their neutral value; or None.
+        batch: allow leading dimensions.
+    """
+    q = _vector(mechanism, given, "q0", mechanism.neutral, position_names(mechanism), batch)
+    for k in quaternion_places(mechanism.tree):
+        length = np.linalg.norm(q[..., k : k + 4], axis=-1)
+        worst = float(np.abs(length - 1).max(initial=0))
+        if worst > UNIT:
+            raise ArgumentError(
+                f"q0[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by {worst:.3g}"
+            )
+    return normalise_in_place(mechanism.tree, q)
+
+
+def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False) -> np.ndarray:
+    """Velocities; zero by default.
+
+    Args:
+        mechanism: the mechanism.
+        given: an array of nv numbers; or by joint name, others zero; or None.
+        batch: allow leading dimensions.
+    """
+    return _vector(mechanism, given, "v0", np.zeros(mechanism.nv), velocity_names(mechanism), batch)
+
+
+def _vector(
+    mechanism: Mechanism, given: Any, name: str, default: np.ndarray, entries: Sequence[str], batch: bool
+) -> np.ndarray:
+    if given is None:
+        return default.copy()
+    if isinstance(given, Mapping):
+        vector = default.copy()
+        for joint, value in given.items():
+            part = mechanism.q_slice(joint) if name == "q0" else mechanism.v_slice(joint)
+            try:
+                vector[part] = value
+            except (ValueError, TypeError) as error:
+                wanted = part.stop - part.start
+                raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
+    else:
+        try:
+            vector = np.array(given, dtype=float)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"{name} is {given!r}; expected {len(default)} numbers") from error
+        if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):
+            wanted = f"(..., {len(default)})" if batch else f"({len(default)},)"
+            raise ArgumentError(
+                f"{name} has shape {vector.shape}, but {mechanism.name!r} needs {wanted}: "
+                f"{', '.join(entries[:8])}{', ...' if len(entries) > 8 else ''}"
+            )
+    bad = np.argwhere(~np.isfinite(vector))
+    if len(bad):
+        k = tuple(int(i) for i in bad[0])
+        raise ArgumentError(f"{name}{list(k)} ({entries[k[-1]]}) is {vector[k]}; all numbers must be finite")
+    return vector
+
+
+def as_times(t: Any) -> tuple[np.ndarray, bool]:
+    """Times of samples, and whether the user chose them: a number is the end of a run that starts at 0.
+
+    Args:
+        t: a positive number, or increasing times of which the first is the start.
+    """
+    try:
+        times = np.array(t, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"t is {t!r}; give the duration in seconds, or an array of increasing times") from error
+    if not np.isfinite(times).all():
+        raise ArgumentError(f"t is {t!r}; times must be finite numbers")
+    if times.ndim == 0:
+        if not times > 0:
+            raise ArgumentError(f"t = {float(times)} s; the duration must be positive")
+        return np.array([0.0, float(times)]), False
+    if times.ndim != 1 or len(times) < 2:
+        raise ArgumentError(f"t has shape {times.shape}; give one number, or at least two times in one dimension")
+    steps = np.diff(times)
+    if not (steps > 0).all():
+        k = int(np.argmax(steps <= 0))
+        raise ArgumentError(f"times must increase, but t[{k}] = {times[k]} is followed by t[{k + 1}] = {times[k + 1]}")
+    return times, True
+
+
+def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.ndarray | None:
+    """Values of the parameters in their order, or None if the mechanism has none.
+
+    Args:
+        dynamics: knows their names; parameters named by address have a default, symbols do not.
+        given: by name, or an array in the order of ``dynamics.parameter_names``, or None.
+        batch: allow leading dimensions of an array.
+    """
+    names = dynamics.parameter_names
+    if not names:
+        if given is not None and np.size(list(given) if isinstance(given, Mapping) else given):
+            raise ArgumentError(f"{dynamics.mechanism.name!r} has no parameters, but parameters = {given!r}")
+        return None
+    values = dynamics.parameter_values
+    if isinstance(given, Mapping):
+        by_name = {str(name): value for name, value in given.items()}
+        unknown = [name for name in by_name if name not in names]
+        if unknown:
+            raise ArgumentError(f"there is no parameter {unknown[0]!r}; parameters are {', '.join(names)}")
+        columns = [np.asarray(by_name.get(name, value), dtype=float) for name, value in zip(names, values)]
+        values = np.stack(np.broadcast_arrays(*columns), axis=-1)
+    elif given is not None:
+        values = np.array(given, dtype=float)
+    if values.shape[-1:] != (len(names),) or (values.ndim > 1 and not batch):
+        raise ArgumentError(f"parameters have shape {values.shape}, expected {len(names)}: {', '.join(names)}")
+    unset = [name for k, name in enumerate(names) if not np.isfinite(values[..., k]).all()]
+    if unset:
+        raise ArgumentError(f"parameters without a finite value: {', '.join(unset)}; give them by parameters=")
+    return np.ascontiguousarray(values)

@@ -1,0 +1,40 @@
+"""Runge-Kutta-Munthe-Kaas method of fourth order: the classical method on tangent vectors of the initial position.
+
+Quaternions keep their unit length without being normalised. The tangent vector u of q = q0 (*) exp(u) changes at the
+rate D(-u)^-1 w = w + u x w/2 + u x (u x w)/12 + ..., of which fourth order needs no more (H. Munthe-Kaas, High order
+Runge-Kutta methods on manifolds, Appl. Numer. Math. 29, 1999).
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.vectors import cross
+from dalembert.simulation.equations import Equations
+
+
+def lie_runge_kutta_4(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
+    """One step.
+
+    Args:
+        system: the equations of motion.
+        t: time.
+        q: positions.
+        v: velocities.
+        h: length of the step, s.
+    """
+    half = h / 2
+    u1, v1 = v, system.acceleration(t, q, v)
+    ua, va = half * u1, v + half * v1
+    u2, v2 = system.on_rotations(_rate, ua, va), system.acceleration(t + half, system.displaced(q, ua), va)
+    ub, vb = half * u2, v + half * v2
+    u3, v3 = system.on_rotations(_rate, ub, vb), system.acceleration(t + half, system.displaced(q, ub), vb)
+    uc, vc = h * u3, v + h * v3
+    u4, v4 = system.on_rotations(_rate, uc, vc), system.acceleration(t + h, system.displaced(q, uc), vc)
+    sixth = h / 6
+    step = sixth * (u1 + 2 * (u2 + u3) + u4)
+    return system.displaced(q, step), v + sixth * (v1 + 2 * (v2 + v3) + v4)
+
+
+def _rate(u: Array, w: Array) -> Array:
+    turned = cross(u, w)
+    return w + turned / 2 + cross(u, turned) / 12

@@ -1,0 +1,21 @@
+"""Semi-implicit Euler: the new velocity moves the position. First order, one evaluation, no secular energy drift for
+small steps; what MuJoCo calls ``Euler``."""
+
+from __future__ import annotations
+
+from dalembert.algebra.scalar import Array, Scalar
+from dalembert.simulation.equations import Equations
+
+
+def semi_implicit_euler(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
+    """One step.
+
+    Args:
+        system: the equations of motion.
+        t: time.
+        q: positions.
+        v: velocities.
+        h: length of the step, s.
+    """
+    v = v + h * system.acceleration(t, q, v)
+    return system.displaced(q, h * v), v

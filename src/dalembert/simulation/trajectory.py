@@ -1,0 +1,258 @@
+"""A motion: states at samples, everything that can be computed from them, and the states between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.compiler.kernel import Kernel
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.model import Mechanism
+from dalembert.simulation.equations import part_kernel
+from dalembert.simulation.events import Occurrence
+from dalembert.simulation.manifold import normalise_in_place
+
+
+class State(NamedTuple):
+    """Time(s), positions and velocities."""
+
+    t: Any
+    q: np.ndarray
+    v: np.ndarray
+
+
+class JointHistory(NamedTuple):
+    """What one joint did: columns for its coordinates; joints of one degree have plain vectors."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+
+
+@dataclass(eq=False)
+class Trajectory:
+    """A motion, sampled at times ``t``.
+
+    ``trajectory["elbow"]`` is the history of a joint, ``trajectory(1.5)`` the state at a time, ``trajectory[10:20]`` a
+    part of the samples. Where an event changed the state there are two samples at the same time.
+
+    Args:
+        dynamics: of the mechanism that moved.
+        t: times, s, (T,).
+        q: positions, (T, nq).
+        v: velocities, (T, nv).
+        tau: generalised forces of the control, (T, nv).
+        wrenches: external wrenches, (T, number of frames, 6).
+        parameters: values of the mechanism's parameters, if it has any.
+        events: what happened.
+        status: how it ended: ``finished``, ``interrupted``, ``failed``, ``stopped by event ...``.
+        info: method, evaluations, seconds.
+        interpolant: gives states at any times between the first and the last sample.
+    """
+
+    dynamics: Dynamics
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    wrenches: np.ndarray
+    parameters: np.ndarray | None = None
+    events: tuple[Occurrence, ...] = ()
+    status: str = "finished"
+    info: Mapping[str, Any] = field(default_factory=dict)
+    interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that moved."""
+        return self.dynamics.mechanism
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __iter__(self) -> Iterator[State]:
+        return (State(t, q, v) for t, q, v in zip(self.t, self.q, self.v))
+
+    # ------------------------------------------------------------------------------------------------ parts and times
+
+    def __getitem__(self, which: str | int | slice) -> Any:
+        if isinstance(which, str):
+            m = self.mechanism
+            columns = [self.q[:, m.q_slice(which)], self.v[:, m.v_slice(which)], self.tau[:, m.v_slice(which)]]
+            return JointHistory(self.t, *(c[:, 0] if c.shape[1] == 1 else c for c in columns))
+        if isinstance(which, slice):
+            arrays = {name: getattr(self, name)[which] for name in ("t", "q", "v", "tau", "wrenches")}
+            return Trajectory(
+                self.dynamics, **arrays, parameters=self.parameters, events=self.events, status=self.status,
+                info=self.info, interpolant=self.interpolant,
+            )  # fmt: skip
+        return State(self.t[which], self.q[which], self.v[which])
+
+    def __call__(self, t: Any) -> State:
+        """The state at any time between the first and the last sample; at a jump the one after it.
+
+        Args:
+            t: a time, or an array of times.
+        """
+        times = np.asarray(t, dtype=float)
+        flat = times.ravel()
+        if self.interpolant is None:
+            raise UnsupportedError("this trajectory was made with dense=False and knows its samples only")
+        if len(flat) and not (flat.min() >= self.t[0] and flat.max() <= self.t[-1]):
+            raise ArgumentError(
+                f"t = {t!r} is outside the trajectory, which reaches from {self.t[0]:.9g} to {self.t[-1]:.9g} s"
+            )
+        x = self.interpolant(flat)
+        nq = self.mechanism.nq
+        q = normalise_in_place(self.mechanism.tree, x[:, :nq].copy())
+        return State(t, q.reshape(*times.shape, -1), x[:, nq:].reshape(*times.shape, -1))
+
+    # ------------------------------------------------------------------------------------------------------ quantities
+
+    def _kernel_of_state(self, kernel: Kernel) -> Any:
+        given = {name: getattr(self, name) for name in ("q", "v", "tau", "wrenches", "parameters")}
+        if any(port.name == "a" for port in kernel.inputs):
+            given["a"] = self.a
+        return kernel(*(given[port.name] for port in kernel.inputs))
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        """Accelerations at the samples, (T, nv)."""
+        return self._kernel_of_state(part_kernel(self.dynamics, "acceleration"))
+
+    @cached_property
+    def qdot(self) -> np.ndarray:
+        """Time derivatives of the positions, (T, nq)."""
+        return part_kernel(self.dynamics, "rate")(self.q, self.v)
+
+    def quantity(self, name: str, **options: Any) -> Any:
+        """Any quantity of the dynamics along the motion.
+
+        Args:
+            name: such as ``"pose"`` or ``"center_of_mass"``; see :data:`dalembert.quantities.QUANTITIES`.
+            options: of the quantity, such as ``frame="tool"``.
+        """
+        return self._kernel_of_state(self.dynamics.kernel(name, **options))
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """J; with rotor inertias, if the dynamics includes them."""
+        if "armature" not in self.dynamics.include:
+            return self.quantity("kinetic_energy")
+        return np.einsum("ti,tij,tj->t", self.v, self.quantity("mass_matrix"), self.v) / 2
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """Of weight, J."""
+        return self.quantity("potential_energy")
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy, J."""
+        return self.kinetic_energy + self.potential_energy
+
+    @cached_property
+    def power(self) -> np.ndarray:
+        """Of the control, W: tau . v."""
+        return np.einsum("ti,ti->t", self.tau, self.v)
+
+    @cached_property
+    def work(self) -> np.ndarray:
+        """Of the control since the start, J: the integral of the power by a cubic spline through its samples."""
+        return integral(self.t, self.power)
+
+    @cached_property
+    def dissipation(self) -> np.ndarray:
+        """Power that joint damping and friction take away, W; zero unless the dynamics includes them."""
+        from dalembert.algorithms.joint_forces import joint_forces
+
+        terms = [name for name in self.dynamics.include if name != "armature"]
+        resistance = joint_forces(self.mechanism, terms)
+        damping = 0 if resistance.damping is None else np.asarray(resistance.damping, dtype=float) * self.v
+        friction = 0 if resistance.friction is None else np.asarray(resistance.friction, float) * np.sign(self.v)
+        return ((damping + friction) * self.v).sum(axis=1) if terms else np.zeros(len(self))
+
+    # ---------------------------------------------------------------------------------------------------------- output
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a table with a header: t, then q, v, tau by name.
+
+        Args:
+            path: file to write.
+        """
+        from dalembert.simulation.export import write_csv
+
+        write_csv(self, path)
+
+    def to_npz(self, path: str | Path) -> None:
+        """Write NumPy's archive of arrays; :func:`dalembert.simulation.load_trajectory` reads it.
+
+        Args:
+            path: file to write.
+        """
+        from dalembert.simulation.export import write_npz
+
+        write_npz(self, path)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table of :meth:`to_csv` as Parquet; needs pandas with pyarrow.
+
+        Args:
+            path: file to write.
+        """
+        self.to_pandas().to_parquet(path)
+
+    def to_pandas(self) -> Any:
+        """The table of :meth:`to_csv` as a pandas DataFrame with the time as index."""
+        from dalembert.simulation.export import as_pandas
+
+        return as_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """The motion as an xarray Dataset with named coordinates."""
+        from dalembert.simulation.export import as_xarray
+
+        return as_xarray(self)
+
+    def plot(self, *joints: str, points: int = 600) -> Any:
+        """Draw positions, velocities, control and energies over time; needs matplotlib. Returns the figure.
+
+        Args:
+            joints: names of those to draw; all by default.
+            points: how many, between the samples too if the trajectory is dense.
+        """
+        from dalembert.simulation.plot import plot_trajectory
+
+        return plot_trajectory(self, joints, points)
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"
+        return f"<Trajectory of {self.mechanism.name!r}: {len(self)} samples, {span}, {self.status}>"
+
+
+def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """The integral from the first sample on, by cubic splines between jumps.
+
+    Args:
+        t: times; two equal ones mark a jump.
+        rate: what to integrate, (T,).
+    """
+    from scipy.interpolate import CubicSpline
+
+    total = np.zeros(len(t))
+    cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
+    for begin, end in pairwise(cuts):
+        start = total[begin - 1] if begin else 0.0
+        total[begin:end] = start
+        if end - begin > 1:
+            whole = CubicSpline(t[begin:end], rate[begin:end]).antiderivative()
+            total[begin:end] += whole(t[begin:end]) - whole(t[begin])
+    return total

@@ -1,0 +1,52 @@
+"""Mechanisms with motions that are known in closed form or to many digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.model import Body, Inertia, Joint, Mechanism
+
+GRAVITY = 9.81
+
+
+def pendulum(length: float = 0.7, mass: float = 1.3) -> Mechanism:
+    """A point mass on a massless rod; the angle is zero when it hangs."""
+    bob = Body("bob", Inertia.point(mass, [0, 0, -length]))
+    return Mechanism("pendulum", (bob,), (Joint("hinge", "continuous", "world", "bob", axis=[0, 1, 0]),))
+
+
+def double_pendulum() -> Mechanism:
+    """Two unit point masses on rods of unit length, relative angles."""
+    bodies = (Body("one", Inertia.point(1, [0, 0, -1])), Body("two", Inertia.point(1, [0, 0, -1])))
+    below = Transform.from_translation(np.array([0.0, 0.0, -1.0]))
+    joints = (
+        Joint("first", "continuous", "world", "one", axis=[0, 1, 0]),
+        Joint("second", "continuous", "one", "two", placement=below, axis=[0, 1, 0]),
+    )
+    return Mechanism("double pendulum", bodies, joints)
+
+
+MOMENTS = np.array([0.02, 0.045, 0.06])
+
+
+def top(form: str, gravity: float = GRAVITY, center: float = 0.3) -> Mechanism:
+    """A heavy asymmetric top with a fixed point, its attitude given by a quaternion or by three turns in a row.
+
+    Args:
+        form: ``"quaternion"``, or three axes such as ``"zyx"``.
+        gravity: 0 for the body without torque.
+        center: how far the centre of mass is from the fixed point, along body z.
+    """
+    inertia = Inertia(0.8, [0, 0, center], np.diag(MOMENTS))
+    down = np.array([0.0, 0.0, -gravity])
+    if form == "quaternion":
+        joint = Joint("ball", "spherical", "world", "top")
+        return Mechanism("top", (Body("top", inertia),), (joint,), gravity=down)
+    axes = {"x": [1, 0, 0], "y": [0, 1, 0], "z": [0, 0, 1]}
+    names = ["world", "a", "b", "top"]
+    bodies = (Body("a"), Body("b"), Body("top", inertia))
+    joints = tuple(
+        Joint(f"turn{k}", "continuous", names[k], names[k + 1], axis=axes[letter]) for k, letter in enumerate(form)
+    )
+    return Mechanism(f"top {form}", bodies, joints, gravity=down, strict=False)

@@ -1,0 +1,269 @@
+"""Control, forces, events, resets, and what goes wrong."""
+
+import _thread
+import threading
+import time
+
+import numpy as np
+import pytest
+from motion_cases import GRAVITY, double_pendulum, pendulum, top
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formats import load
+from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model.operations import lock
+from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, simulate
+from dalembert.simulation.trajectory import integral
+from random_mechanisms import random_mechanism
+
+
+def slider(mass=2.0):
+    """A mass on a vertical rail."""
+    return Mechanism("slider", (Body("m", Inertia.point(mass)),), (Joint("rail", "prismatic", "world", "m"),))
+
+
+EVERY = [*ADAPTIVE, *STEPPERS]
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "rk4", "variational"])
+def test_power_balance(method):
+    """Energy gained is the work of the control less what damping takes, on a tree with every kind of joint."""
+    mechanism = random_mechanism(5, 4, floating=True, drives=True)
+    nv = mechanism.nv
+    q, v, _ = mechanism.random_state(np.random.default_rng(0))
+    gain = np.linspace(0.5, 2, nv)
+    motion = simulate(
+        mechanism, q, v, np.linspace(0, 1, 201), control=lambda t, q, v: gain * np.sin(5 * t) - 0.1 * v,
+        method=method, step=1e-3, include=("damping", "armature"),
+    )  # fmt: skip
+    gained = motion.energy - motion.energy[0]
+    put_in = motion.work - integral(motion.t, motion.dissipation)
+    # splines of fourth order on steps of 5 ms: 1e-8 relative; the variational stepper is of second order
+    assert np.abs(gained - put_in).max() < (1e-3 if method == "variational" else 1e-6) * np.ptp(motion.energy)
+
+
+def test_wrench_on_a_frame_accelerates_as_newton_says():
+    """A free body under a force along its own x axis, at its centre, with weight balanced by the control."""
+    body = Mechanism(
+        "body", (Body("b", Inertia.sphere(2.0, 0.1)),), (Joint("free", "free", "world", "b"),), gravity=np.zeros(3)
+    )
+    spin = np.array([0, 0, 0, 0, 0, 0.5])
+    motion = simulate(body, None, spin, 2.0, forces={"b": [3.0, 0, 0, 0, 0, 0]})
+    t = motion.t
+    exact = 3.0 / 2.0 * np.stack([(1 - np.cos(0.5 * t)) / 0.25, (0.5 * t - np.sin(0.5 * t)) / 0.25], axis=1)
+    assert np.abs(motion.q[:, :2] - exact).max() < 1e-8
+    pushed = simulate(body, None, spin, 2.0, forces={"b": lambda t, q, v: [3.0, 0, 0, 0, 0, 0]})
+    assert np.abs(pushed(1.3).q - motion(1.3).q).max() < 1e-12
+
+
+def test_states_by_joint_name():
+    motion = simulate(double_pendulum(), {"second": 0.3}, {"first": -1.0}, 0.1)
+    assert motion.q[0].tolist() == [0, 0.3]
+    assert motion.v[0].tolist() == [-1, 0]
+
+
+def test_symbols_get_values_by_name():
+    cart = load("cart_pole")
+    motion = simulate(cart, [0, 0.1], None, 0.5, parameters={"g": 9.81, "M": 1, "m": 0.2, "l": 0.5, "I": 0.02})
+    numeric = simulate(load("cart_pole", parameters="default"), [0, 0.1], None, 0.5)
+    assert np.abs(motion.q[-1] - numeric.q[-1]).max() < 1e-9
+    with pytest.raises(ArgumentError, match="without a finite value: I, l"):
+        simulate(cart, [0, 0.1], None, 0.5, parameters={"g": 9.81, "M": 1, "m": 0.2})
+
+
+def test_digital_controller_is_asked_once_per_period():
+    asked = []
+
+    def control(t, q, v):
+        asked.append(t)
+        return [-3 * np.sign(q[0])]
+
+    motion = simulate(pendulum(), [0.5], None, 1.0, control=control, hold=0.05)
+    assert np.allclose(asked, np.arange(len(asked)) * 0.05)
+    assert len(asked) in (20, 21)
+    fixed = simulate(pendulum(), [0.5], None, 1.0, control=control, hold=0.05, method="rk4", step=1e-3)
+    assert np.abs(motion.q[-1] - fixed.q[-1]).max() < 1e-8
+
+
+# -------------------------------------------------------------------------------------------------------------- events
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_event_is_found_where_it_happens(method):
+    fall = 0.8
+    when = np.sqrt(2 * fall / GRAVITY)
+    ground = Event(lambda t, q, v: q[0], direction=-1, stop=True, name="ground")
+    motion = simulate(slider(), [fall], None, 2.0, events=ground, method=method, step=1e-3)
+    assert motion.status == "stopped by event 'ground'"
+    tolerance = 1e-3 if method == "semi-implicit-euler" else 1e-7
+    assert abs(motion.events[0].t - when) < tolerance
+    assert abs(motion.t[-1] - when) < tolerance
+    assert abs(motion.q[-1, 0]) < 1e-9
+
+
+@pytest.mark.parametrize("method", ["DOP853", "LSODA", "rk4"])
+def test_bouncing_mass_keeps_the_times_of_its_impacts(method):
+    """Flights shorten by the coefficient of restitution: t_k = t_1 (1 + 2 e + 2 e^2 + ...)."""
+    e, height = 0.8, 0.5
+    first = np.sqrt(2 * height / GRAVITY)
+    expected = first + 2 * first * np.cumsum([0, *(e**k for k in range(1, 6))])
+    stops = joint_stop(slider(), "rail", lower=0.0, restitution=e)
+    motion = simulate(slider(), [height], None, float(expected[-1]) + 0.05, events=stops, method=method)
+    assert np.abs([event.t for event in motion.events] - expected).max() < 1e-5
+    assert motion.q.min() > -1e-7
+    # the state jumps where two samples share a time, and interpolation takes the later one
+    k = int(np.flatnonzero(np.diff(motion.t) == 0)[0])
+    assert motion.v[k + 1, 0] == pytest.approx(-e * motion.v[k, 0], rel=1e-9)
+    assert motion(motion.t[k]).v[0] == pytest.approx(motion.v[k + 1, 0], rel=1e-6)
+
+
+def test_impact_moves_other_joints_and_loses_energy():
+    mechanism = double_pendulum()
+    stops = joint_stop(mechanism, "second", lower=-0.5, upper=0.5, restitution=0.5)
+    motion = simulate(mechanism, [1.0, 0.4], None, 2.0, events=stops)
+    assert motion.events
+    assert np.abs(motion.q[:, 1]).max() < 0.5 + 1e-7
+    jumps = np.flatnonzero(np.diff(motion.t) == 0)
+    assert len(jumps) == len(motion.events)
+    lost = motion.energy[jumps + 1] - motion.energy[jumps]
+    assert (lost < 0).all()
+    between = np.delete(np.diff(motion.energy), jumps)
+    assert np.abs(between).max() < 1e-6
+
+
+def test_impacts_that_accumulate_end_with_an_error_that_keeps_the_motion():
+    stops = joint_stop(slider(), "rail", lower=0.0, restitution=0.3)
+    with pytest.raises(SimulationError, match="again and again") as caught:
+        simulate(slider(), [0.1], None, 5.0, events=stops)
+    assert caught.value.partial.t[-1] < 1
+
+
+def test_quick_double_crossing_within_a_step_is_seen():
+    """At rest in the middle of a swing the integrator takes steps far longer than the crossing."""
+    bump = Event(lambda t, q, v: (t - 1.0) ** 2 - 0.02**2, name="bump")
+    motion = simulate(slider(), [0.0], None, 2.0, control=[2.0 * GRAVITY], events=bump, max_step=0.15)
+    assert [event.name for event in motion.events] == ["bump", "bump"]
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda t, q, v: [np.nan], "returned .* not finite"),
+        (lambda t, q, v: [0.0, 0.0], r"returned shape \(2,\), expected \(1,\)"),
+        (lambda t, q, v: "torque", "no array of numbers"),
+        (lambda t, q, v: 1 / 0, "raised ZeroDivisionError"),
+    ],
+)
+def test_fault_of_a_controller_names_time_and_state_and_keeps_the_motion(method, wrong, message):
+    def control(t, q, v):
+        return [0.0] if t < 0.3 else wrong(t, q, v)
+
+    with pytest.raises(SimulationError, match=message) as caught:
+        simulate(pendulum(), [1.0], None, 1.0, control=control, method=method, step=0.01)
+    error = caught.value
+    assert 0.3 <= error.time < 0.45
+    assert error.partial.status == "failed"
+    assert 0 < error.partial.t[-1] <= 0.3 + 1e-9
+    assert f"t = {error.time:.9g}" in str(error)
+    assert error.q.shape == error.v.shape == (1,)
+
+
+def test_a_controller_cannot_change_the_state():
+    def control(t, q, v):
+        q[:] = 7
+        return [0.0]
+
+    quiet = simulate(pendulum(), [1.0], None, 0.5)
+    assert np.array_equal(simulate(pendulum(), [1.0], None, 0.5, control=control).q, quiet.q)
+
+
+def test_singular_mass_matrix_is_told():
+    with pytest.raises(SimulationError, match="mass matrix is singular"):
+        simulate(top("zxz"), None, None, 1.0)  # gimbal lock
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"t": -1.0}, "must be positive"),
+        ({"t": np.nan}, "finite"),
+        ({"t": [0, 1, 0.5]}, "must increase"),
+        ({"t": [[0, 1]]}, "one dimension"),
+        ({"t": "soon"}, "duration"),
+        ({"q0": [1.0, 2.0]}, r"q0 has shape \(2,\)"),
+        ({"q0": [np.inf]}, "q0.* is inf"),
+        ({"v0": [np.nan]}, "v0.* is nan"),
+        ({"q0": {"elbow": 1.0}}, "no joint 'elbow'"),
+        ({"v0": {"hinge": [1.0, 2.0]}}, "joint 'hinge' has 1 entries"),
+        ({"control": [1.0, 2.0]}, r"control has shape \(2,\)"),
+        ({"method": "euler"}, "no method 'euler'"),
+        ({"rtol": -1}, "rtol"),
+        ({"method": "rk4", "step": 0}, "step"),
+        ({"hold": 0.0}, "hold"),
+        ({"events": 3}, "events"),
+        ({"forces": {"hand": np.zeros(6)}}, "no frame 'hand'"),
+        ({"forces": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
+        ({"include": ("inertia",)}, "include"),
+        ({"parameters": {"m": 1}}, "has no parameters"),
+    ],
+)
+def test_bad_input_is_refused_by_name(change, message):
+    given = {"mechanism": pendulum(), "q0": [1.0], "v0": [0.0], "t": 1.0, **change}
+    with pytest.raises(ArgumentError, match=message):
+        simulate(**given)
+
+
+def test_locked_mechanism_is_refused():
+    with pytest.raises(ArgumentError, match="no degree of freedom"):
+        simulate(lock(pendulum(), {"hinge": 0.3}), None, None, 1.0)
+
+
+def test_quaternion_that_is_no_rotation_is_refused():
+    ball = Mechanism("ball", (Body("b", Inertia.sphere(1, 1)),), (Joint("s", "spherical", "world", "b"),))
+    with pytest.raises(ArgumentError, match="unit quaternion"):
+        simulate(ball, [0, 0, 0, 1.1], None, 1.0)
+
+
+def test_interrupt_returns_what_was_computed():
+    def control(t, q, v):
+        time.sleep(1e-3)
+        return [0.0]
+
+    timer = threading.Timer(0.4, _thread.interrupt_main)
+    timer.start()
+    with pytest.warns(UserWarning, match="interrupted at t = "):
+        motion = simulate(pendulum(), [1.0], None, 1e4, control=control)
+    timer.join()
+    assert motion.status == "interrupted"
+    assert 0 < motion.t[-1] < 1e4
+    assert np.isfinite(motion.q).all()
+
+
+def test_progress_is_shown_only_when_asked_for_or_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("dalembert.simulation.progress.PATIENCE", 0.0)
+    simulate(pendulum(), [1.0], None, 5.0)
+    assert capsys.readouterr().err == ""
+    simulate(pendulum(), [1.0], None, 5.0, progress=True, method="rk4", step=1e-3)
+    shown = capsys.readouterr().err
+    assert "simulating pendulum" in shown
+    assert "%" in shown
+
+
+def test_dynamics_can_be_given_and_must_fit():
+    dynamics = Dynamics(pendulum(), include=("damping",))
+    assert len(simulate(dynamics, [1.0], None, 0.5)) > 1
+    with pytest.raises(ArgumentError, match="include"):
+        simulate(dynamics, [1.0], None, 0.5, include=("friction",))
+    with pytest.raises(ArgumentError, match="force acts on 'bob'"):
+        simulate(dynamics, [1.0], None, 0.5, forces={"bob": np.zeros(6)})
+
+
+def test_sparse_trajectory_knows_its_samples_only():
+    motion = simulate(pendulum(), [1.0], None, 0.5, dense=False)
+    with pytest.raises(UnsupportedError, match="dense=False"):
+        motion(0.2)

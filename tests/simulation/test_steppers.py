@@ -1,0 +1,109 @@
+"""Steppers: orders of convergence, energy, momentum, and the group of rotations."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from motion_cases import double_pendulum
+
+from dalembert.algebra.vectors import dual
+from dalembert.algorithms.energy import momentum
+from dalembert.dynamics import Dynamics
+from dalembert.model.operations import with_gravity
+from dalembert.simulation import STEPPERS, manifold, simulate
+from dalembert.simulation.equations import KernelEquations
+from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
+from random_mechanisms import random_mechanism
+
+KINDS = ("revolute", "prismatic", "helical", "spherical", "universal")
+
+
+def floating(seed=3):
+    return random_mechanism(seed, 3, kinds=KINDS, floating=True, massless=0)
+
+
+@pytest.mark.parametrize("method", STEPPERS)
+def test_error_falls_with_the_order_of_the_method(method):
+    mechanism = floating()
+    q, v, _ = mechanism.random_state(np.random.default_rng(1))
+    exact = simulate(mechanism, q, v, 0.5, rtol=1e-12, atol=1e-12)
+    errors = []
+    for n in (25, 50, 100):
+        found = simulate(mechanism, q, v, np.array([0, 0.5]), method=method, step=0.5 / n)
+        errors.append(np.abs(found.q[-1] - exact.q[-1]).max() + np.abs(found.v[-1] - exact.v[-1]).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert abs(orders[-1] - STEPPERS[method].order) < 0.25, (errors, orders)
+
+
+@pytest.mark.parametrize("method", ["lie-rk4", "variational", "semi-implicit-euler", "rk4"])
+def test_quaternions_stay_on_the_unit_sphere(method):
+    mechanism = floating()
+    q, v, _ = mechanism.random_state(np.random.default_rng(2))
+    found = simulate(mechanism, q, v, 1.0, method=method, step=0.01)
+    for k in manifold.quaternion_places(mechanism.tree):
+        # products of unit quaternions: rounding grows with the number of steps at most
+        assert np.abs(np.linalg.norm(found.q[:, k : k + 4], axis=1) - 1).max() < 100 * 4e-16
+
+
+def test_variational_keeps_momentum_and_bounds_energy():
+    """Without gravity the floating tree keeps linear and angular momentum exactly, whatever the step."""
+    mechanism = with_gravity(floating(), (0, 0, 0))
+    q, v, _ = mechanism.random_state(np.random.default_rng(4))
+    found = simulate(mechanism, q, v, 5.0, method="variational", step=0.01)
+    linear, angular = zip(*(momentum(mechanism.tree, *x[1:]) for x in found))
+    assert np.abs(np.array(linear) - linear[0]).max() < 1e-11 * np.abs(linear).max() * 100
+    assert np.abs(np.array(angular) - angular[0]).max() < 1e-11 * np.abs(angular).max() * 100
+    rk4 = simulate(mechanism, q, v, 5.0, method="rk4", step=0.01)
+    moved = [momentum(mechanism.tree, *x[1:])[1] for x in rk4]
+    assert np.abs(np.array(moved) - moved[0]).max() > np.abs(np.array(angular) - angular[0]).max()
+    error = np.abs(found.energy - found.energy[0])
+    assert error[len(error) // 2 :].max() < 2 * error[: len(error) // 2].max()  # no growth
+
+
+def test_variational_step_is_symplectic():
+    """The map of one step keeps the form dp ^ dq: its Jacobian J in (q, p) obeys J^T W J = W."""
+    mechanism = double_pendulum()
+    dynamics = Dynamics(mechanism)
+    equations = KernelEquations(dynamics, lambda t, q, v: np.zeros(2))
+
+    def step(z):
+        q, p = z[:2], z[2:]
+        q, v = STEPPERS["variational"].step(equations, 0.0, q, equations.velocity(q, p), 0.05)
+        return np.concatenate([q, equations.momentum(q, v)])
+
+    z, h = np.array([0.5, -1.0, 0.7, 0.4]), 1e-4
+    J = np.empty((4, 4))
+    for k, e in enumerate(np.eye(4)):  # fourth-order differences: truncation and rounding both near 1e-12
+        J[:, k] = (8 * (step(z + h * e) - step(z - h * e)) - (step(z + 2 * h * e) - step(z - 2 * h * e))) / (12 * h)
+    W = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
+    assert np.abs(J.T @ W @ J - W).max() < 1e-9
+    assert abs(np.linalg.det(J) - 1) < 1e-9
+
+
+vectors = st.lists(st.floats(-3, 3), min_size=3, max_size=3).map(np.array)
+
+
+@given(vectors, vectors)
+def test_derivative_of_exponential_map(x, u):
+    """Against the power series, sum of ad^k/(k+1)!, and its inverse against it."""
+    series, term = np.zeros((3, 3)), np.eye(3)
+    for k in range(1, 60):
+        series, term = series + term, term @ dual(x) / (k + 1)
+    assert np.abs(exp_derivative(x, u) - series @ u).max() < 1e-12
+    if np.linalg.norm(x) < 6:
+        assert np.abs(exp_derivative_inverse(x, exp_derivative(x, u)) - u).max() < 1e-10
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000), st.floats(1e-9, 1.5))
+def test_displacement_and_difference_are_inverse(seed, size):
+    rng = np.random.default_rng(seed)
+    tree = floating(seed % 7).tree
+    q, d, _ = floating(seed % 7).random_state(rng)
+    d *= size / max(1.0, np.abs(d).max())
+    moved = manifold.displaced(tree, q, d)
+    assert np.abs(manifold.difference(tree, q, moved) - d).max() < 1e-13 * max(1, np.abs(q).max())
+    # and the rate is the derivative of the displacement
+    e = 1e-6
+    slope = (manifold.displaced(tree, q, e * d) - manifold.displaced(tree, q, -e * d)) / (2 * e)
+    assert np.abs(slope - manifold.rate(tree, q, d)).max() < 1e-8

@@ -1,0 +1,136 @@
+"""Trajectories: parts, times between samples, quantities, files."""
+
+import csv
+import pickle
+
+import numpy as np
+import pytest
+from motion_cases import double_pendulum, pendulum
+
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.formats import load
+from dalembert.simulation import load_trajectory, simulate
+from dalembert.simulation.names import position_names, velocity_names
+from random_mechanisms import random_mechanism
+
+
+@pytest.fixture(scope="module")
+def motion():
+    mechanism = random_mechanism(1, 3, kinds=("revolute", "spherical"), floating=True)
+    q, v, _ = mechanism.random_state(np.random.default_rng(0))
+    return simulate(mechanism, q, v, np.linspace(0, 1, 21), control=np.linspace(0, 1, mechanism.nv))
+
+
+def test_parts_by_joint_name(motion):
+    m = motion.mechanism
+    for joint in m.joints:
+        history = motion[joint.name]
+        assert np.array_equal(np.atleast_2d(history.q.T).T, motion.q[:, m.q_slice(joint.name)])
+        assert np.array_equal(np.atleast_2d(history.tau.T).T, motion.tau[:, m.v_slice(joint.name)])
+    with pytest.raises(ArgumentError, match="no joint"):
+        motion["shoulder"]
+
+
+def test_samples_and_slices(motion):
+    assert len(motion[5:10]) == 5
+    assert np.array_equal(motion[5:10].q, motion.q[5:10])
+    assert np.array_equal(motion[-1].v, motion.v[-1])
+    assert [state.t for state in motion] == motion.t.tolist()
+
+
+def test_states_between_samples_agree_at_samples_and_have_their_shape(motion):
+    state = motion(motion.t)
+    assert np.abs(state.q - motion.q).max() < 1e-12
+    assert motion(0.123).q.shape == (motion.mechanism.nq,)
+    assert motion(np.full((2, 3), 0.5)).v.shape == (2, 3, motion.mechanism.nv)
+    with pytest.raises(ArgumentError, match="outside the trajectory"):
+        motion(1.1)
+
+
+def test_cubic_interpolation_is_of_fourth_order():
+    errors = []
+    exact = simulate(pendulum(), [1.0], None, 1.0, rtol=1e-12, atol=1e-12)
+    t = np.linspace(0, 1, 101)
+    for n in (20, 40):
+        coarse = simulate(pendulum(), [1.0], None, 1.0, method="rk4", step=1 / n)
+        errors.append(np.abs(coarse(t).q - exact(t).q).max())
+    assert np.log2(errors[0] / errors[1]) > 3.7
+
+
+def test_quantities_are_those_of_the_states(motion):
+    rotation, position = motion.quantity("pose", frame="tool")
+    assert rotation.shape == (21, 3, 3)
+    assert position.shape == (21, 3)
+    torque = motion.quantity("inverse_dynamics")
+    assert np.abs(torque - motion.tau).max() < 1e-9 * np.abs(torque).max() + 1e-9
+    speed = motion.quantity("velocity", frame="tool")[:, :3]
+    t = motion.t[5:-5]
+    h = 1e-4
+    ahead = [motion.dynamics.pose(motion(t + s * h).q, frame="tool")[1] for s in (-2, -1, 1, 2)]
+    slope = (ahead[0] - 8 * ahead[1] + 8 * ahead[2] - ahead[3]) / (12 * h)
+    assert np.abs(slope - speed[5:-5]).max() < 1e-6
+
+
+def test_accelerations_are_derivatives_of_velocities(motion):
+    t, h = motion.t[3:-3], 1e-4
+    slope = (motion(t + h).v - motion(t - h).v) / (2 * h)
+    assert np.abs(slope - motion.a[3:-3]).max() < 1e-3 * np.abs(motion.a).max()
+
+
+def test_npz_round_trip(motion, tmp_path):
+    path = tmp_path / "motion.npz"
+    motion.to_npz(path)
+    back = load_trajectory(path, motion.mechanism)
+    for name in ("t", "q", "v", "tau"):
+        assert np.array_equal(getattr(back, name), getattr(motion, name))
+    assert np.abs(back(0.512).q - motion(0.512).q).max() < 1e-2
+    with pytest.raises(FormatError, match="belongs to the mechanism"):
+        load_trajectory(path, pendulum())
+    (tmp_path / "other.npz").write_bytes(b"PK nonsense")
+    with pytest.raises(FormatError, match="no trajectory"):
+        load_trajectory(tmp_path / "other.npz", pendulum())
+
+
+def test_csv_keeps_every_digit(motion, tmp_path):
+    path = tmp_path / "motion.csv"
+    motion.to_csv(path)
+    with open(path, newline="") as file:
+        header, *rows = list(csv.reader(file))
+    m = motion.mechanism
+    names = [f"q.{n}" for n in position_names(m)] + [f"{k}.{n}" for k in ("v", "tau") for n in velocity_names(m)]
+    assert header == ["t", *names]
+    assert np.array_equal(np.array(rows, dtype=float), np.hstack([motion.t[:, None], motion.q, motion.v, motion.tau]))
+
+
+def test_tables_of_other_packages_or_how_to_get_them(motion):
+    for package, make in (("pandas", motion.to_pandas), ("xarray", motion.to_xarray)):
+        try:
+            __import__(package)
+        except ImportError:
+            with pytest.raises(MissingExtraError, match=package):
+                make()
+        else:
+            assert make() is not None
+
+
+def test_plot(motion, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = motion.plot()
+    figure.savefig(tmp_path / "motion.png")
+    one = simulate(double_pendulum(), [1, 1], None, 1.0).plot("first")
+    assert [line.get_label() for line in one.axes[0].lines] == ["first"]
+
+
+def test_pickle(motion):
+    again = pickle.loads(pickle.dumps(motion))
+    assert np.array_equal(again.q, motion.q)
+    assert np.abs(again(0.3).q - motion(0.3).q).max() == 0
+
+
+def test_names_of_coordinates():
+    body = load("free_body", parameters="default")
+    (joint,) = (j.name for j in body.joints)
+    assert position_names(body)[-1] == f"{joint}.qw"
+    assert velocity_names(body)[0] == f"{joint}.vx"
+    assert len(position_names(body)) == body.nq
+    assert len(velocity_names(body)) == body.nv
