@@ -1,8 +1,8 @@
 """From a program to closed form: every result written out and simplified to textbook shape.
 
-A program is evaluated over exact rational functions of its inputs, sines and cosines. The answer is exact (floats
-that are short decimals, small fractions, their square roots or multiples of pi are taken for these), and the work is
-bounded: what would swell beyond the budget raises ``Swell`` and is left to the caller.
+A program is evaluated over exact polynomials in its inputs, sines, cosines and reciprocals. The answer is exact
+(floats that are short decimals, small fractions, their square roots or multiples of pi are taken for these), and the
+work is bounded: what would swell beyond the budget raises ``Swell`` and is left to the caller.
 """
 
 from __future__ import annotations
@@ -17,21 +17,9 @@ import sympy
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.printers.sympy import OPERATIONS
 from dalembert.compiler.program import PREDICATES, Program
-from dalembert.formulations.polynomials import (
-    BITS,
-    BYTE,
-    ONE,
-    Algebra,
-    Coefficient,
-    Polynomial,
-    Swell,
-    common_monomial,
-    content,
-    divided,
-)
+from dalembert.formulations.polynomials import BITS, BYTE, Algebra, Coefficient, Polynomial, content, divided
 from dalembert.formulations.trigonometry import Form, Terms, shortest
 
-Quotient = tuple[Polynomial, Polynomial]
 MOST_ATOMS = 5
 """Sums of more angles than this stay as they are."""
 
@@ -57,7 +45,7 @@ def closed_forms(
 
 
 class Writer:
-    """Arithmetic on quotients of polynomials, and their way back to SymPy.
+    """From operations to polynomials, and from polynomials to SymPy.
 
     Args:
         budget: see :func:`closed_forms`.
@@ -69,123 +57,64 @@ class Writer:
         self.rate_mask = 0
         for x in rates:
             self.rate_mask |= BYTE << BITS * self.algebra.generator(("symbol", x))
-        self.atoms: list[Quotient] = []  # what the angles are combinations of
+        self.atoms: list[Polynomial] = []  # what the angles are combinations of
         self._trig: dict[tuple, Terms] = {}
         self._written: dict[Any, Any] = {}
 
     # --------------------------------------------------------------------------------------------- reading a program
 
-    def symbol(self, x: Any) -> Quotient:
+    def symbol(self, x: Any) -> Polynomial:
         """An input."""
-        return self.algebra.symbol(("symbol", x)), ONE
+        return self.algebra.symbol(("symbol", x))
 
-    def number(self, value: float) -> Quotient:
+    def number(self, value: float) -> Polynomial:
         """A constant, made exact where it looks as if it had been."""
         if not math.isfinite(value):
-            return self.algebra.symbol(
-                ("symbol", sympy.nan if math.isnan(value) else sympy.oo * int(math.copysign(1, value)))
-            ), ONE
+            return self.symbol(sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo)
         exact = Fraction(value).limit_denominator(10**6)
         if float(exact) == value:
-            return _constant(exact), ONE
+            return _constant(exact)
         square = Fraction(value * value).limit_denominator(1000)
         if abs(float(square) - value * value) <= 1e-15 * value * value:
             root = sympy.sqrt(sympy.Rational(square.numerator, square.denominator))
             factor, rest = root.as_coeff_Mul()
-            radicand = int(rest**2)
-            generator = self.algebra.root(("symbol", rest), {0: radicand})
-            return self.algebra.scale(generator, _fraction(factor) * (1 if value > 0 else -1)), ONE
+            generator = self.algebra.root(("symbol", rest), {0: int(rest**2)})
+            return self.algebra.scale(generator, Fraction(int(factor.p), int(factor.q)) * (1 if value > 0 else -1))
         turns = Fraction(value / math.pi).limit_denominator(1000)
         if abs(float(turns) * math.pi - value) <= 4e-16 * abs(value):
-            return self.algebra.scale(self.algebra.symbol(("symbol", sympy.pi)), turns), ONE
-        return _constant(Fraction(value)), ONE
+            return self.algebra.scale(self.symbol(sympy.pi), turns)
+        return _constant(Fraction(value))
 
     def operations(self) -> dict[str, Any]:
         """What each operation of a program is here."""
+        algebra = self.algebra
         table: dict[str, Any] = {op: self._opaque(op) for op in OPERATIONS}
         table |= {
-            "neg": lambda a: (self.algebra.scale(a[0], -1), a[1]),
-            "add": lambda a, b: self.sum(a, b, 1),
-            "sub": lambda a, b: self.sum(a, b, -1),
-            "mul": self.product,
-            "div": lambda a, b: self.product(a, self.reciprocal(b)),
-            "sqrt": self.square_root,
+            "neg": lambda a: algebra.scale(a, -1),
+            "add": algebra.add,
+            "sub": lambda a, b: algebra.add(a, b, -1),
+            "mul": algebra.multiply,
+            "div": lambda a, b: algebra.multiply(a, algebra.reciprocal(b)),
+            "sqrt": lambda a: algebra.root(("sqrt", tuple(sorted(a.items()))), a),
             "sin": lambda a: self.wave(a)[0],
             "cos": lambda a: self.wave(a)[1],
-            "tan": lambda a: self.product(self.wave(a)[0], self.reciprocal(self.wave(a)[1])),
+            "tan": lambda a: algebra.multiply(self.wave(a)[0], algebra.reciprocal(self.wave(a)[1])),
         }
         return table
 
-    def sum(self, a: Quotient, b: Quotient, sign: int) -> Quotient:
-        """a + sign b"""
-        times, plus = self.algebra.multiply, self.algebra.add
-        (n, d), (m, e) = a, b
-        if d == e:
-            return self._reduced(plus(n, m, sign), d)
-        if e == ONE:
-            return self._reduced(plus(n, times(m, d), sign), d)
-        if d == ONE:
-            return self._reduced(plus(times(n, e), m, sign), e)
-        return self._reduced(plus(times(n, e), times(m, d), sign), times(d, e))
-
-    def product(self, a: Quotient, b: Quotient) -> Quotient:
-        """a b"""
-        times = self.algebra.multiply
-        if a[1] == ONE == b[1]:
-            return times(a[0], b[0]), ONE
-        if a[0] == b[1]:
-            return b[0], a[1]
-        if a[1] == b[0]:
-            return a[0], b[1]
-        return self._reduced(times(a[0], b[0]), times(a[1], b[1]))
-
-    def reciprocal(self, a: Quotient) -> Quotient:
-        """1 / a"""
-        if not a[0]:
-            raise Swell
-        return self._reduced(a[1], a[0])
-
-    def _reduced(self, n: Polynomial, d: Polynomial) -> Quotient:
-        """Without common number and monomial; nothing at all if the numerator vanishes."""
-        if not n:
-            return {}, ONE
-        if d == ONE:
-            return n, d
-        (a, x), (b, y) = content(n), content(d)
-        n, d = divided(n, a, x), divided(d, b, y)
-        if n == d:
-            n, d = ONE, ONE
-        shared = common_monomial(x, y)
-        shift, under = x - shared, y - shared
-        ratio = Fraction(a) / Fraction(b)
-        return (
-            {m + shift: c * ratio.numerator for m, c in n.items()},
-            {m + under: c * ratio.denominator for m, c in d.items()},
-        )
-
-    def square_root(self, a: Quotient) -> Quotient:
-        """A generator whose square is known."""
-        key = ("function", "sqrt", _frozen(a))
-        if a[1] == ONE:
-            return self.algebra.root(key, a[0]), ONE
-        return self.algebra.symbol(key), ONE
-
-    def wave(self, a: Quotient) -> tuple[Quotient, Quotient]:
+    def wave(self, a: Polynomial) -> tuple[Polynomial, Polynomial]:
         """Sine and cosine: of sums of angles by the sines and cosines of these."""
-        numerator, denominator = a
         combination: dict[int, int] = {}
-        if denominator == ONE and len(numerator) <= MOST_ATOMS and 0 not in numerator:  # a phase stays where it is
-            for mono, k in numerator.items():
+        if len(a) <= MOST_ATOMS and 0 not in a:  # a phase stays where it is
+            for mono, k in a.items():
                 size = Fraction(k) if k > 0 else -Fraction(k)
                 whole = size.denominator == 1 and size <= 4
-                unit: Polynomial = {mono: 1 if whole else size}
-                combination[self._atom((unit, ONE))] = int(k) if whole else (1 if k > 0 else -1)
+                combination[self._atom({mono: 1 if whole else size})] = int(k) if whole else (1 if k > 0 else -1)
         else:
             combination[self._atom(a)] = 1
-        sine, cosine = self.algebra.trigonometric(combination)
-        return (sine, ONE), (cosine, ONE)
+        return self.algebra.trigonometric(combination)
 
-    def _atom(self, a: Quotient) -> int:
+    def _atom(self, a: Polynomial) -> int:
         if a not in self.atoms:
             self.atoms.append(a)
         return self.atoms.index(a)
@@ -196,42 +125,36 @@ class Writer:
         def apply(*args: Any) -> Any:
             operands = [x if isinstance(x, sympy.Basic) else self.expression(x) for x in args]
             result = OPERATIONS[op](*operands)
-            return result if op in PREDICATES else (self.algebra.symbol(("symbol", result)), ONE)
+            return result if op in PREDICATES else self.symbol(result)
 
         return apply
 
     # ------------------------------------------------------------------------------------------------ writing it out
 
-    def expression(self, a: Quotient) -> sympy.Expr:
-        """A quotient as a SymPy expression."""
-        n, d = self._cancelled(*a)
-        return self.polynomial(n) if d == ONE else self.polynomial(n) / self.polynomial(d)
-
-    def _cancelled(self, n: Polynomial, d: Polynomial) -> Quotient:
-        """Common factors removed, if both are small."""
-        if d == ONE or len(n) + len(d) > 60 or len(d) == 1:
-            return n, d
-        generators = sympy.symbols(f"g:{len(self.algebra.generators)}")
-        ring = sympy.ring(generators, sympy.QQ)[0]
-        count = len(generators)
-
-        def element(p: Polynomial) -> Any:
-            rows = {}
-            for mono, c in p.items():
-                exponents = [0] * count
-                for k, e in self.algebra.exponents(mono):
-                    exponents[k] = e
-                rows[tuple(exponents)] = sympy.QQ(Fraction(c).numerator, Fraction(c).denominator)
-            return ring.from_dict(rows)
-
-        def back(p: Any) -> Polynomial:
-            return {
-                sum(e << 8 * k for k, e in enumerate(exponents)): Fraction(int(c.numerator), int(c.denominator))
-                for exponents, c in p.terms()
-            }
-
-        top, bottom = element(n).cancel(element(d))
-        return self._reduced(back(top), back(bottom))
+    def expression(self, p: Polynomial) -> sympy.Expr:
+        """A polynomial with its fractions: over one denominator, as far as that is a product of single factors."""
+        algebra = self.algebra
+        highest: dict[int, int] = {}
+        for mono in p:
+            for k, e in algebra.exponents(mono):
+                if k in algebra.reciprocals:
+                    highest[k] = max(highest.get(k, 0), e)
+        if not highest:
+            return self.polynomial(p)
+        single = {k: e for k, e in highest.items() if len(algebra.reciprocals[k]) == 1}
+        for k, e in single.items():
+            p = algebra.multiply(p, algebra.power(algebra.reciprocals[k], e))
+        below = sympy.Mul(*(self._plain(algebra.reciprocals[k]) ** e for k, e in single.items()))
+        mask = sum(BYTE << BITS * k for k in highest if k not in single)
+        parts: dict[int, Polynomial] = {}
+        for mono, c in p.items():
+            parts.setdefault(mono & mask, {})[mono & ~mask] = c
+        terms = []
+        for fraction, numerator in parts.items():
+            divisors = [(algebra.reciprocals[k], e) for k, e in algebra.exponents(fraction)]
+            above = sympy.factor_terms(self.polynomial(numerator))
+            terms.append(above / sympy.Mul(*(self.polynomial(x) ** e for x, e in divisors)))
+        return sympy.Add(*terms) / below
 
     def polynomial(self, p: Polynomial) -> sympy.Expr:
         """A polynomial, its sines and cosines in the shortest form, terms collected by these."""
@@ -275,13 +198,14 @@ class Writer:
         return sympy.Mul(*(self._generator(k) ** e for k, e in self.algebra.exponents(mono)))
 
     def _generator(self, k: int) -> sympy.Expr:
-        kind, *rest = self.algebra.generators[k]
+        kind, what = self.algebra.generators[k]
         if kind == "symbol":
-            return rest[0]
-        if kind == "function":
-            name, (n, d) = rest
-            return OPERATIONS[name](self.polynomial(dict(n)) / self.polynomial(dict(d)))
-        return self._function(kind, rest[0])
+            return what
+        if kind == "sqrt":
+            return sympy.sqrt(self.expression(dict(what)))
+        if kind == "reciprocal":
+            return 1 / self.polynomial(dict(what))
+        return self._function(kind, what)
 
     def _function(self, kind: str, angle: Any) -> sympy.Expr:
         if (kind, angle) not in self._written:
@@ -292,14 +216,6 @@ class Writer:
 
 def _constant(value: Fraction) -> Polynomial:
     return {0: value.numerator if value.denominator == 1 else value} if value else {}
-
-
-def _fraction(x: Any) -> Fraction:
-    return Fraction(int(x.p), int(x.q))
-
-
-def _frozen(a: Quotient) -> tuple:
-    return tuple(tuple(sorted(p.items())) for p in a)
 
 
 def _shown(c: Coefficient) -> sympy.Expr:

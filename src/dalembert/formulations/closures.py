@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import dot, vect
+from dalembert.errors import UnsupportedError
 from dalembert.formulations.system import Place, System
 from dalembert.model import WORLD, Constraint, Mechanism
 
@@ -51,8 +52,13 @@ def _residual(mechanism: Mechanism, system: System, item: Constraint) -> Array:
             entries = [dot(offset, offset) - length * length]
         case "point-on-line":
             entries = line
-        case _:  # point-on-plane
+        case "point-on-plane":
             entries = [offset[2]]
+        case _:
+            raise UnsupportedError(
+                f"constraint {item.name!r}: formulations close loops and couple joints, but know no {item.kind!r}; "
+                "write it as a constraint on velocities, pfaffian=[...], for method='kane'"
+            )
     return scalar.asarray(entries)
 
 

@@ -26,7 +26,7 @@ def derive(
     method: str = "lagrange",
     *,
     coordinates: Sequence[str] | None = None,
-    damping: bool = False,
+    include: Sequence[str] = (),
     field: InverseSquare | None = None,
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
@@ -38,7 +38,8 @@ def derive(
         mechanism: a mechanism, or bodies whose motion is given by formulas.
         method: ``"lagrange"``, ``"kane"``, ``"kronecker"`` or ``"newton-euler"``.
         coordinates: names of the position coordinates, for display and for reading expressions.
-        damping: joint damping counts among the passive forces.
+        include: what enters beyond inertia and gravity, by name: ``armature``, ``damping``, ``friction`` of the joints,
+            names of force elements, or ``forces`` for all of them; nothing by default.
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
         actuated: names of the driven joints, in the order of the inputs; all by default.
@@ -57,20 +58,22 @@ def derive(
                 "Newton-Euler realises gravity as an acceleration of the base, which a field that depends on position "
                 "does not allow (PARSA, after (27)); use 'lagrange', 'kane' or 'kronecker'"
             )
-        return newton_euler(mechanism, coordinates=coordinates, damping=damping, **loads, **options)  # type: ignore[arg-type]
+        return newton_euler(mechanism, coordinates=coordinates, include=include, **loads, **options)  # type: ignore[arg-type]
     if method not in ROUTES:
         raise ArgumentError(f"method = {method!r}; choose one of {', '.join(ROUTES)}, newton-euler")
     if method != "kane" and (wrong := set(options) & {"speeds", "pfaffian", "independent"}):
         raise UnsupportedError(
             f"{', '.join(sorted(wrong))}: constraints on velocities and quasi-velocities are treated by method='kane'"
         )
-    system = _system(mechanism, coordinates, damping)
+    system = _system(mechanism, coordinates, include)
     if field is not None:
         system.gravity = field
     return ROUTES[method](system, **loads, **options)
 
 
-def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, damping: bool) -> System:
+def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]) -> System:
     if isinstance(mechanism, Mechanism):
-        return system_of(mechanism, coordinates, damping)
+        return system_of(mechanism, coordinates, include)
+    if include:
+        raise ArgumentError(f"include={list(include)}: bodies given by formulas have no joints; use their potential")
     return mechanism.system()

@@ -79,6 +79,9 @@ def inertia_forces(system: System, turning: Any = None) -> np.ndarray:
     for body, w_i, wd_i in zip(system.bodies, w, wd):
         if body.inertia is not None:
             moments.append((body.Jw, product(body.inertia, wd_i) + cross(w_i, product(body.inertia, w_i))))
+    for inertia, row in system.rotors:
+        speed = product(row[None], system.v)
+        moments.append((row[None], inertia * system.rate(speed)))
     return c + projected(moments, system.n)
 
 
@@ -106,7 +109,10 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         for body in system.bodies  # (44)
     ]
     qdot = with_inputs(system.scope, system.qdot, {"v": v})
-    reduced = dataclasses.replace(system, v=chosen.u, qdot=qdot, bodies=partial, residuals=[], passive=[])
+    rotors = [(inertia, product(row[None], B)[0]) for inertia, row in system.rotors]
+    reduced = dataclasses.replace(
+        system, v=chosen.u, qdot=qdot, bodies=partial, rotors=rotors, residuals=[], passive=[]
+    )
     M = label(mass_matrix(reduced), "M")
     c, g = inertia_forces(reduced, velocities), gravity_forces(reduced)
 

@@ -2,66 +2,131 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from dalembert.algebra.scalar import product
 from dalembert.compiler.graph import Expr
 from dalembert.errors import SingularityError
 
 SMALL = 1e-9
 """Relative size below which a sample counts as zero."""
 
+COFACTORS = 3
+"""Largest block that is inverted by cofactors."""
+
 
 def inverse(matrix: np.ndarray, samples: np.ndarray, what: str) -> np.ndarray:
-    """Inverse of a square matrix by Gauss-Jordan elimination.
+    """Inverse of a square matrix.
 
-    A constant is the best pivot, because dividing by it costs nothing; otherwise the largest of the sampled values
-    counts, so that the result is valid wherever the samples are typical.
+    Constants are eliminated first, because dividing by them costs nothing; what is left is inverted by cofactors if it
+    is small, so that there is a single division, and by elimination with the largest pivots otherwise.
 
     Args:
         matrix: n x n traced scalars and numbers.
         samples: the same as numbers at some states, (states, n, n).
         what: what the matrix is, for the error message.
     """
-    n = len(matrix)
-    left, right = matrix.astype(object).copy(), np.eye(n, dtype=int).astype(object)
-    numbers = np.array(samples, dtype=float)
-    scale = np.abs(numbers).max(axis=(1, 2), keepdims=True)
-    numbers = numbers / np.where(scale > 0, scale, 1)
-    free = list(range(n))
-    order: dict[int, int] = {}
-    for _ in range(n):
-        row, column = _pivot(left, numbers, free, [j for j in range(n) if j not in order], what)
-        order[column] = row
-        free.remove(row)
-        pivot, number = left[row, column], numbers[:, row, column].copy()
+    work = _Elimination(matrix, samples)
+    while work.rows and (place := work.pivot(constant=True)):
+        work.eliminate(*place)
+    if 0 < len(work.rows) <= COFACTORS:
+        work.finish_by_cofactors(what)
+    while work.rows:
+        place = work.pivot(constant=False)
+        if place is None:
+            raise SingularityError(f"{what} is singular at typical states: its rows are dependent")
+        work.eliminate(*place)
+    return np.array([work.right[work.row_of[column]] for column in range(len(matrix))], dtype=object)
+
+
+class _Elimination:
+    """Gauss-Jordan elimination, with numbers at sample states beside the expressions."""
+
+    def __init__(self, matrix: np.ndarray, samples: np.ndarray):
+        n = len(matrix)
+        self.left, self.right = matrix.astype(object).copy(), np.eye(n, dtype=int).astype(object)
+        scale = np.abs(samples).max(axis=(1, 2), keepdims=True)
+        self.numbers = np.array(samples, dtype=float) / np.where(scale > 0, scale, 1)
+        self.rows, self.columns = list(range(n)), list(range(n))  # not yet eliminated
+        self.row_of: dict[int, int] = {}
+
+    def pivot(self, constant: bool) -> tuple[int, int] | None:
+        """The best remaining pivot: one, another constant, or the largest at the sample states."""
+        best, place = (0, 0.0), None
+        for i in self.rows:
+            for j in self.columns:
+                x = self.left[i, j]
+                size = float(np.abs(self.numbers[:, i, j]).min())
+                known = not isinstance(x, Expr) or x.is_constant
+                if size < SMALL or _is_zero(x) or (constant and not known):
+                    continue
+                score = (2 if _is_one(x) else 1 if known else 0, size)
+                if score > best:
+                    best, place = score, (i, j)
+        return place
+
+    def eliminate(self, row: int, column: int) -> None:
+        """Make the column a unit vector."""
+        pivot = self.left[row, column]
         if not _is_one(pivot):
-            left[row], right[row] = _divided(left[row], pivot), _divided(right[row], pivot)
-            numbers[:, row] /= number[:, None]
-        for other in range(n):
-            factor = left[other, column]
+            self.left[row], self.right[row] = _divided(self.left[row], pivot), _divided(self.right[row], pivot)
+            self.numbers[:, row] /= self.numbers[:, row, column, None].copy()
+        for other in range(len(self.left)):
+            factor = self.left[other, column]
             if other != row and not _is_zero(factor):
-                left[other] = _minus(left[other], factor, left[row])
-                right[other] = _minus(right[other], factor, right[row])
-                numbers[:, other] -= numbers[:, other, column, None] * numbers[:, row]
-                left[other, column] = 0
-    return np.array([right[order[column]] for column in range(n)], dtype=object)
+                self.left[other] = _minus(self.left[other], factor, self.left[row])
+                self.right[other] = _minus(self.right[other], factor, self.right[row])
+                self.numbers[:, other] -= self.numbers[:, other, column, None] * self.numbers[:, row]
+                self.left[other, column] = 0
+        self._done(row, column)
+
+    def _done(self, row: int, column: int) -> None:
+        self.row_of[column] = row
+        self.rows.remove(row)
+        self.columns.remove(column)
+
+    def finish_by_cofactors(self, what: str) -> None:
+        """Invert the remaining block at once."""
+        rows, columns = list(self.rows), list(self.columns)
+        block = self.left[np.ix_(rows, columns)]
+        sizes = np.abs(np.linalg.det(self.numbers[:, rows][:, :, columns]))
+        if sizes.min() < SMALL ** len(rows):
+            raise SingularityError(f"{what} is singular at typical states: its rows are dependent")
+        cofactors = _cofactors(block)
+        determinant = _sum_of_products(block[0], cofactors[0])
+        solved = product(cofactors.T / determinant, self.right[rows])
+        for row, column, value in zip(rows, columns, solved):
+            self.right[row] = value
+            self._done(row, column)
+        for row in range(len(self.left)):
+            if row not in rows:
+                for column, value in zip(columns, solved):
+                    if not _is_zero(self.left[row, column]):
+                        self.right[row] = _minus(self.right[row], self.left[row, column], value)
 
 
-def _pivot(left: np.ndarray, numbers: np.ndarray, rows: list[int], columns: list[int], what: str) -> tuple[int, int]:
-    best, place = (0, 0.0), None
-    for i in rows:
-        for j in columns:
-            size = float(np.abs(numbers[:, i, j]).min())
-            if size < SMALL or _is_zero(left[i, j]):
-                continue
-            simple = (
-                2 if _is_one(left[i, j]) else 1 if not isinstance(left[i, j], Expr) or left[i, j].is_constant else 0
-            )
-            if (simple, size) > best:
-                best, place = (simple, size), (i, j)
-    if place is None:
-        raise SingularityError(f"{what} is singular at typical states: its rows are dependent, so there is no inverse")
-    return place
+def _cofactors(block: np.ndarray) -> np.ndarray:
+    n = len(block)
+    result = np.empty((n, n), dtype=object)
+    for i in range(n):
+        for j in range(n):
+            minor = np.delete(np.delete(block, i, axis=0), j, axis=1)
+            result[i, j] = _determinant(minor) if (i + j) % 2 == 0 else -_determinant(minor)
+    return result
+
+
+def _determinant(block: np.ndarray) -> Any:
+    if len(block) == 0:
+        return 1
+    if len(block) == 1:
+        return block[0, 0]
+    return _sum_of_products(block[0], _cofactors(block)[0])
+
+
+def _sum_of_products(a: np.ndarray, b: np.ndarray) -> Any:
+    return product(a[None], b)[0]
 
 
 def _divided(row: np.ndarray, pivot: object) -> np.ndarray:

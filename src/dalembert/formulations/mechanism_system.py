@@ -14,29 +14,29 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
 from dalembert.formulations.closures import residuals
-from dalembert.formulations.passive import passive_forces
+from dalembert.formulations.passive import passive_forces, rotors
 from dalembert.formulations.system import MovingBody, Place, System
 from dalembert.formulations.tracing import TracedMechanism, rates, traced
 from dalembert.model import Mechanism
 
 
-def system_of(mechanism: Mechanism, coordinates: Sequence[str] | None = None, damping: bool = False) -> System:
+def system_of(mechanism: Mechanism, coordinates: Sequence[str] | None = None, include: Sequence[str] = ()) -> System:
     """A mechanism as a system of moving bodies.
 
     Args:
         mechanism: the mechanism.
         coordinates: names of the coordinates.
-        damping: joint damping is among the passive forces.
+        include: see :func:`dalembert.formulations.derive.derive`.
     """
-    return system_around(traced(mechanism, coordinates), damping)
+    return system_around(traced(mechanism, coordinates), include)
 
 
-def system_around(trace: TracedMechanism, damping: bool = False, bodies: bool = True) -> System:
+def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: bool = True) -> System:
     """A traced mechanism as a system of moving bodies.
 
     Args:
         trace: the mechanism as traced scalars.
-        damping: joint damping is among the passive forces.
+        include: see :func:`dalembert.formulations.derive.derive`.
         bodies: false to leave the bodies out, for routes that need only frames, loads and constraints.
     """
     mechanism = trace.mechanism
@@ -54,7 +54,7 @@ def system_around(trace: TracedMechanism, damping: bool = False, bodies: bool = 
         trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,
     )  # fmt: skip
     system.residuals = residuals(mechanism, system)
-    system.passive = passive_forces(mechanism, system, damping)
+    system.passive, system.rotors = passive_forces(mechanism, system, include), rotors(mechanism, system, include)
     return system
 
 

@@ -24,6 +24,7 @@ from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import assembled, quantity
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.mechanism_system import system_around
+from dalembert.formulations.system import with_rotors
 from dalembert.formulations.tracing import traced
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
@@ -33,7 +34,7 @@ def newton_euler(
     mechanism: Mechanism,
     *,
     coordinates: Sequence[str] | None = None,
-    damping: bool = False,
+    include: Sequence[str] = (),
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
     algorithm: str = "augmented-links",
@@ -44,14 +45,14 @@ def newton_euler(
     Args:
         mechanism: the mechanism.
         coordinates: names of the coordinates.
-        damping: joint damping is among the passive forces.
+        include: see :func:`dalembert.formulations.derive.derive`.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
         algorithm: inverse dynamics, one of :data:`dalembert.algorithms.inverse_dynamics.INVERSE_DYNAMICS`.
         inertia: mass matrix, one of :data:`dalembert.algorithms.inertia_matrix.INERTIA_MATRIX`.
     """
     trace = traced(mechanism, coordinates)
-    system = system_around(trace, damping, bodies=False)
+    system = system_around(trace, include, bodies=False)
     tree, q, v = trace.tree, trace.q, trace.v
     cheap = economical(tree) if not mechanism.symbols else tree
     inverse_dynamics, matrix = choose(algorithm, INVERSE_DYNAMICS), choose(inertia, INERTIA_MATRIX)
@@ -60,7 +61,7 @@ def newton_euler(
     def forces(tree: Tree, v: np.ndarray) -> np.ndarray:
         return np.array(inverse_dynamics(tree, q, v, at_rest), dtype=object)
 
-    M = label(np.array(matrix(cheap, q), dtype=object), "M")
+    M = label(with_rotors(system, np.array(matrix(cheap, q), dtype=object)), "M")
     c = forces(dataclasses.replace(cheap, gravity=scalar.zeros(3)), v)
     g = forces(cheap, at_rest)
     bias = forces(cheap, v)

@@ -3,7 +3,8 @@
 A polynomial is a dict from monomials to rational coefficients. A monomial is one integer: the exponent of generator
 k stands in its k-th byte, so that multiplying monomials is adding integers. Each *angle* has two generators, its sine
 and its cosine; squares of sines are replaced by 1 - cos^2 as they arise, so equal functions are equal dicts. Angles are
-integer combinations of *atoms* (coordinates or products of symbols).
+integer combinations of *atoms* (coordinates or products of symbols). Quotients are polynomials too: the reciprocal of
+a polynomial is one more generator, which cancels against its opposite where that is a single generator.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ class Algebra:
         self._square_mask = 0
         self.trig_mask = 0
         self.angles: dict[Angle, tuple[int, int]] = {}  # angle -> (sine, cosine) generators
+        self.reciprocals: dict[int, Polynomial] = {}  # generator -> the polynomial it is the reciprocal of
+        self._opposites: dict[int, int] = {}  # reciprocal generator -> the single generator it cancels
+        self._opposite_mask = 0
 
     # ---------------------------------------------------------------------------------------------------- generators
 
@@ -72,6 +76,45 @@ class Algebra:
             self.trig_mask |= (BYTE << BITS * s) | (BYTE << BITS * c)
         return self.angles[angle]
 
+    def reciprocal(self, p: Polynomial) -> Polynomial:
+        """1 / p: a number, products of reciprocals of generators, or one new generator.
+
+        Args:
+            p: not zero.
+        """
+        if not p:
+            raise Swell  # division by zero: nothing sensible can be written down
+        above = ONE
+        for mono in list(p):  # fractions within p are cleared first
+            for k, e in self.exponents(mono):
+                if k in self.reciprocals:
+                    lift = self.power(self.reciprocals[k], e)
+                    p, above = self.multiply(p, lift), self.multiply(above, lift)
+                    return self.multiply(above, self.reciprocal(p))
+        factor, common = content(p)
+        rest = divided(p, factor, common)
+        result = {0: _whole(1 / Fraction(factor))}
+        for k, e in self.exponents(common):
+            result = self.multiply(result, self.power(self._reciprocal_generator({1 << BITS * k: 1}), e))
+        return result if rest == ONE else self.multiply(result, self._reciprocal_generator(rest))
+
+    def _reciprocal_generator(self, p: Polynomial) -> Polynomial:
+        r = self.generator(("reciprocal", tuple(sorted(p.items()))))
+        if r not in self.reciprocals:
+            self.reciprocals[r] = p
+            if len(p) == 1:
+                self._opposites[r] = (next(iter(p)).bit_length() - 1) // BITS
+                self._opposite_mask |= BYTE << BITS * r
+        return {1 << BITS * r: 1}
+
+    def _cancelled(self, mono: int) -> int:
+        """x times 1/x is one."""
+        if mono & self._opposite_mask:
+            for r, k in self._opposites.items():
+                shared = min(mono >> BITS * r & BYTE, mono >> BITS * k & BYTE)
+                mono -= (shared << BITS * r) + (shared << BITS * k)
+        return mono
+
     # ---------------------------------------------------------------------------------------------------- arithmetic
 
     def spend(self, steps: int) -> None:
@@ -102,7 +145,8 @@ class Algebra:
         total: Polynomial = {}
         for a, x in p.items():
             for b, y in r.items():
-                total[a + b] = total.get(a + b, 0) + x * y
+                mono = self._cancelled(a + b) if self._opposite_mask else a + b
+                total[mono] = total.get(mono, 0) + x * y
         high = self._high_bits()
         if any(mono & high for mono in total):  # exponents stay below 128, so that a sum never leaves its byte
             raise Swell
@@ -134,7 +178,7 @@ class Algebra:
             mono, c = waiting.popitem()
             k = ((mono & mask).bit_length() - 1) // BITS
             for square, y in self._squares[k].items():
-                new = mono - (2 << BITS * k) + square
+                new = self._cancelled(mono - (2 << BITS * k) + square)
                 target = waiting if new & mask else done
                 target[new] = target.get(new, 0) + c * y
                 if not target[new]:

@@ -80,6 +80,7 @@ class System:
         velocity_names: joint coordinate that each velocity belongs to, for actuation by name.
         time: the input for time, if something depends on it explicitly.
         passive: for each passive force its name and generalised forces.
+        rotors: for each rotor its inertia and its speed per velocity, a row.
         quaternions: index in q and v of the first entry of each quaternion with its angular velocity.
         residuals: positions of the loop closures, zero when they are closed, by name.
     """
@@ -95,6 +96,7 @@ class System:
     velocity_names: Sequence[str]
     time: Expr | None = None
     passive: list[tuple[str, Array]] = field(default_factory=list)
+    rotors: list[tuple[Scalar, Array]] = field(default_factory=list)
     quaternions: list[tuple[int, int]] = field(default_factory=list)
     residuals: list[tuple[str, Array]] = field(default_factory=list)
 
@@ -196,7 +198,17 @@ def mass_matrix(system: System) -> np.ndarray:
                 if not _is_nothing(term):
                     M[i, j] = M[i, j] + term
                     M[j, i] = M[i, j]
-    return M
+    return with_rotors(system, M)
+
+
+def with_rotors(system: System, M: np.ndarray) -> np.ndarray:
+    """The mass matrix with the inertia of the rotors added.
+
+    Args:
+        system: the system.
+        M: mass matrix of the bodies.
+    """
+    return M + gram([(inertia, row[None]) for inertia, row in system.rotors], system.n) if system.rotors else M
 
 
 def gravity_forces(system: System) -> np.ndarray:

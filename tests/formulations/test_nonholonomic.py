@@ -1,0 +1,215 @@
+"""Constraints on velocities by Kane's method: rolling, skates, closed loops, against published equations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from classical_systems import closed_four_bar, four_bar, four_bar_loop, rolling_disc, sleigh, snakeboard
+from sympy import Matrix, cos, sin, symbols, tan
+
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.formulations import NoSlip, derive
+from dalembert.formulations.mechanism_system import system_of
+from dalembert.formulations.sampling import close_loops, typical_inputs
+
+
+def assert_equal(found, expected) -> None:
+    difference = (Matrix(found) - Matrix(expected)).applyfunc(lambda x: sympy.simplify(x))
+    assert difference == sympy.zeros(*difference.shape)
+
+
+def accelerations(equations):
+    parts = equations.sympy()
+    return parts["mass_matrix"].LUsolve(-parts["coriolis"] - parts["gravity"])
+
+
+class TestRollingDisc:
+    def derived(self):
+        q2, w1, w2, w3 = symbols("q2 qdot1 qdot2 qdot3")
+        speeds = [("u1", w2), ("u2", w3 + w1 * sin(q2)), ("u3", w1 * cos(q2))]
+        roll = NoSlip("q3_body", at="contact", axes="world")
+        return derive(rolling_disc(), "kane", pfaffian=[roll], speeds=speeds)
+
+    def test_equations_of_the_sympy_documentation(self):
+        """'A rolling disc, with Kane's method' of SymPy's documentation of physics.mechanics."""
+        g, r, q2, u1, u2, u3 = symbols("g r q2 u1 u2 u3")
+        expected = [
+            (4 * g * sin(q2) + 6 * r * u2 * u3 - r * u3**2 * tan(q2)) / (5 * r),
+            -2 * u1 * u3 / 3,
+            (-2 * u2 + u3 * tan(q2)) * u1,
+        ]
+        assert_equal(accelerations(self.derived()), expected)
+
+    def test_contact_force_carries_the_weight_of_an_upright_disc(self):
+        """Rolling straight ahead, upright: the only constraint force is m g upwards."""
+        equations = self.derived()
+        m, g = symbols("m g")
+        at_rest = dict.fromkeys(("q2", "u1", "u3", "udot1", "udot2", "udot3"), 0)
+        at_rest |= {f"tau{k}": 0 for k in range(1, 7)}
+        force = equations.sympy("multipliers").subs({sympy.Symbol(k): v for k, v in at_rest.items()})
+        assert_equal(force, [0, 0, m * g])
+
+    def test_contact_point_is_at_rest(self):
+        equations = self.derived()
+        A, B = (equations.sympy(name) for name in ("constraint_matrix", "speed_map"))
+        assert_equal(A * B, sympy.zeros(3, 3))
+
+
+class TestChaplyginSleigh:
+    knife = NoSlip("theta_body", directions=[(0, 1, 0)])
+    theta, vx, vy, w = symbols("theta xdot ydot thetadot")
+
+    def test_equations_of_bloch_nonholonomic_mechanics_and_control(self):
+        """vdot = a w^2,  wdot = - m a v w / (I + m a^2)."""
+        along = self.vx * cos(self.theta) + self.vy * sin(self.theta)
+        equations = derive(sleigh(), "kane", pfaffian=[self.knife], speeds=[("v", along), ("omega", self.w)])
+        m, a, I, v, omega = symbols("m a I v omega")
+        assert_equal(accelerations(equations), [a * omega**2, -m * a * v * omega / (I + m * a**2)])
+
+    def test_the_same_from_an_expression_with_automatic_speeds(self):
+        """Speeds chosen automatically: the motion must be the same."""
+        equations = derive(sleigh(), "kane", pfaffian=[self.vx * sin(self.theta) - self.vy * cos(self.theta)])
+        assert "solved for ydot" in str(equations.steps()[2])
+        u1, u2, m, a, I = symbols("u1 u2 m a I")
+        theta = self.theta
+        # u1 = xdot = v cos: u1dot = vdot cos - v w sin
+        v = u1 / cos(theta)
+        expected = [a * u2**2 * cos(theta) - v * u2 * sin(theta), -m * a * v * u2 / (I + m * a**2)]
+        assert_equal(accelerations(equations), expected)
+
+    def test_user_may_choose_the_independent_velocities(self):
+        equations = derive(sleigh(), "kane", pfaffian=[self.knife], independent=["ydot", "theta"])
+        assert equations.sympy("kinematics")[1] == symbols("u1")
+        with pytest.raises(ArgumentError, match="2 independent velocities"):
+            derive(sleigh(), "kane", pfaffian=[self.knife], independent=["x"])
+        with pytest.raises(ArgumentError, match="no velocity 'z'"):
+            derive(sleigh(), "kane", pfaffian=[self.knife], independent=["x", "z"])
+
+    def test_energy_is_conserved(self):
+        equations = derive(sleigh(), "kane", pfaffian=[self.knife])
+        M, c = equations.sympy("mass_matrix"), equations.sympy("coriolis")
+        u = Matrix(symbols("u1 u2"))
+        qdot = equations.sympy("kinematics")
+        q = symbols("x y theta")
+        rate = sum((M.diff(x) * w for x, w in zip(q, qdot)), sympy.zeros(2, 2))
+        power = (u.T * c)[0] - (u.T * rate * u)[0] / 2
+        assert sympy.simplify(power) == 0
+
+    def test_moving_knife_edge(self):
+        """A right-hand side b(t): the blade is dragged sideways with speed s; v is not B u alone."""
+        s = symbols("s")
+        sideways = -self.vx * sin(self.theta) + self.vy * cos(self.theta)
+        along = self.vx * cos(self.theta) + self.vy * sin(self.theta)
+        equations = derive(sleigh(), "kane", pfaffian=[sideways - s], speeds=[("v", along), ("omega", self.w)])
+        m, a, v, omega, I = symbols("m a v omega I")
+        # Newton in the turning axes: m (vdot - w s - a w^2) = 0;  (I + m a^2) wdot + m a w v = 0
+        expected = [omega * s + a * omega**2, -m * a * v * omega / (I + m * a**2)]
+        assert_equal(accelerations(equations), expected)
+
+
+def test_snakeboard_momentum_equation_of_bloch_krishnaprasad_marsden_murray_1996():
+    """pdot = 2 J0 cos^2(phi) phidot psidot - tan(phi) phidot p for phi_b = phi = -phi_f, J + J0 + 2 J1 = m l^2.
+
+    p is the component of momentum along the one motion that both wheel pairs allow.
+    """
+    m, l, J0, theta, phi = symbols("m l J_0 theta phi")
+    s, r, f, h = symbols("s r f h")
+    skates = [NoSlip(name, directions=[(0, 1, 0)]) for name in ("phi_f", "phi_b")]
+    speeds = [
+        ("s", symbols("thetadot")),
+        ("r", symbols("psidot")),
+        ("f", symbols("phidot_f")),
+        ("h", symbols("phidot_b")),
+    ]
+    equations = derive(snakeboard(), "kane", pfaffian=skates, speeds=speeds)
+    symmetric = {symbols("phi_b"): phi, symbols("phi_f"): -phi, f: -h}
+    parts = {name: value.subs(symmetric) for name, value in equations.sympy().items()}
+    # The axles are driven so that phi_b = -phi_f remains; rows and columns of theta and psi decide the rest.
+    free = parts["mass_matrix"][:2, :2]
+    udot = free.LUsolve(-parts["coriolis"][:2, :]).applyfunc(sympy.simplify)
+    velocity = equations.sympy("velocities").subs(symmetric)
+    a, b, c = -2 * l * cos(phi) ** 2 * cos(theta), -2 * l * cos(phi) ** 2 * sin(theta), sin(2 * phi)
+    p = sympy.simplify(m * a * velocity[0] + m * b * velocity[1] + m * l**2 * c * s + J0 * c * r)
+    pdot = sum(sympy.diff(p, x) * y for x, y in {theta: s, phi: h, s: udot[0], r: udot[1]}.items())
+    assert sympy.simplify(pdot - (2 * J0 * cos(phi) ** 2 * h * r - tan(phi) * h * p)) == 0
+
+
+class TestFourBar:
+    angles = symbols("theta2 theta3 theta4")
+    a, b, c = symbols("a b c")
+
+    def derived(self):
+        return derive(four_bar(), "kane", pfaffian=four_bar_loop(), independent=["thetadot2"])
+
+    def test_angular_velocities_of_norton_design_of_machinery(self):
+        """w3 = (a/b) w2 sin(t4 - t2)/sin(t3 - t4),  w4 = (a/c) w2 sin(t2 - t3)/sin(t4 - t3)."""
+        t2, t3, t4 = self.angles
+        expected = [1, self.a / self.b * sin(t4 - t2) / sin(t3 - t4), self.a / self.c * sin(t2 - t3) / sin(t4 - t3)]
+        assert_equal(self.derived().sympy("speed_map"), expected)
+
+    def test_equation_of_eksergian(self):
+        """One degree of freedom: J(t2) w2dot + 1/2 J'(t2) w2^2 + dU/dt2 = torque, along the closed loop."""
+        equations = self.derived()
+        lengths = {"a": 0.4, "b": 0.9, "c": 0.7, "d": 1.0, "g": 9.81}
+        values = {**lengths, **{f"{x}{k}": 0.5 + 0.1 * k for x in "mI" for k in (2, 3, 4)}}
+
+        def closed(t2: float, guess: np.ndarray) -> np.ndarray:
+            t = guess.copy()
+            for _ in range(50):
+                c, s = np.cos, np.sin
+                gap = [
+                    0.4 * c(t2) + 0.9 * c(t[0]) - 0.7 * c(t[1]) - 1.0,
+                    0.4 * s(t2) + 0.9 * s(t[0]) - 0.7 * s(t[1]),
+                ]
+                slope = [[-0.9 * s(t[0]), 0.7 * s(t[1])], [0.9 * c(t[0]), -0.7 * c(t[1])]]
+                t = t - np.linalg.solve(slope, gap)
+            return np.array([t2, *t])
+
+        q = closed(0.8, np.array([0.6, 1.5]))
+        inertia = [equations.mass_matrix.evaluate({"q": closed(0.8 + e, q[1:]), **values})[0, 0] for e in (-1e-5, 1e-5)]
+        slope = (inertia[1] - inertia[0]) / 2e-5
+        c = equations.coriolis.evaluate({"q": q, "u": np.array([1.3]), **values})[0]
+        # Central differences: error of the order 1e-10 from the step, 1e-11 from rounding.
+        np.testing.assert_allclose(c, slope * 1.3**2 / 2, rtol=1e-8)
+
+        def energy(t: np.ndarray) -> float:
+            m = [values[f"m{k}"] for k in (2, 3, 4)]
+            y = [0.2 * np.sin(t[0]), 0.4 * np.sin(t[0]) + 0.45 * np.sin(t[1]), 0.35 * np.sin(t[2])]
+            return 9.81 * float(np.dot(m, y))
+
+        force = (energy(closed(0.8 + 1e-5, q[1:])) - energy(closed(0.8 - 1e-5, q[1:]))) / 2e-5
+        np.testing.assert_allclose(equations.gravity.evaluate({"q": q, **values})[0], force, rtol=1e-8)
+
+
+def test_closed_tree_eliminates_redundant_rows_and_recovers_its_multipliers():
+    """A revolute closure has five rows, of which a planar linkage needs two; multipliers balance the full equations."""
+    mechanism = closed_four_bar()
+    kane = derive(mechanism, "kane")
+    assert kane["constraint_matrix"].shape == (2, 3)
+    assert any("3 of 5 constraints follow from the others" in step.text for step in kane.steps())
+    system = system_of(mechanism)
+    rng = np.random.default_rng(3)
+    inputs = typical_inputs(system, rng)
+    assert close_loops(system, inputs, rng)
+    q, u, tau = inputs["q"], rng.normal(size=1), rng.normal(size=3)
+    named = {"q": q, "u": u}
+    udot = np.linalg.solve(
+        kane.mass_matrix.evaluate(named), kane.input_map.evaluate(named) @ tau - kane.bias.evaluate(named)
+    )
+    full = derive(mechanism.replace(constraints=()), "newton-euler")
+    v = kane["velocities"].evaluate(named)
+    vdot = kane["speed_map"].evaluate(named) @ udot + kane["acceleration_drift"].evaluate(named)
+    state = {"q": q, "v": v}
+    missing = full.mass_matrix.evaluate(state) @ vdot + full.bias.evaluate(state) - tau
+    multipliers = kane["multipliers"].evaluate({**named, "udot": udot, "tau": tau})
+    np.testing.assert_allclose(kane["constraint_matrix"].evaluate(named).T @ multipliers, missing, atol=1e-12)
+
+
+def test_mistakes_are_explained():
+    with pytest.raises(ArgumentError, match="needs 2 speeds; got 1"):
+        derive(sleigh(), "kane", pfaffian=[TestChaplyginSleigh.knife], speeds=[symbols("thetadot")])
+    with pytest.raises(SingularityError, match="singular"):
+        derive(sleigh(), "kane", speeds=[symbols("xdot"), symbols("ydot"), symbols("xdot") + symbols("ydot")])
+    with pytest.raises(UnsupportedError, match="method='kane'"):
+        derive(sleigh(), "lagrange", pfaffian=[TestChaplyginSleigh.knife])
