@@ -170,6 +170,7 @@ def assert_correct(program: Program, inputs, outputs, unit: float = 2.0**-53) ->
     for (value, bound), found in zip(expected, outputs):
         found = np.asarray(found)
         assert found.shape == value.shape
-        sure = known.reshape(known.shape + (1,) * (value.ndim - known.ndim)) & (bound < largest) & (abs(value) < largest)
+        sure = known.reshape(known.shape + (1,) * (value.ndim - known.ndim))
+        sure = sure & (bound < largest) & (abs(value) < largest)
         excess = np.where(sure & (abs(found - value) > 1.01 * bound + 1e-300), abs(found - value), 0)
         assert not excess.any(), (excess.max(), np.argwhere(excess)[:3])
