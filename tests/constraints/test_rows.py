@@ -129,7 +129,7 @@ def test_every_loop_closure_holds_for_the_motion_its_joint_allows():
         assert np.abs(constraint_rows(mechanism, pushed).phi).max() > 1e-3, kind
 
 
-# ------------------------------------------------------------------------------------------------------ users' constraints
+# --------------------------------------------------------------------------------------------------- users' constraints
 
 
 def test_sympy_and_python_say_the_same():
@@ -167,7 +167,7 @@ def test_a_constraint_that_is_not_linear_in_the_velocities_is_refused_and_the_te
 def test_unknown_symbols_are_named():
     mechanism = four_bar().replace(constraints=())
     wrong = mechanism.replace(constraints=(Constraint("c", "position", function=sympy.Symbol("elbow") - 1),))
-    with pytest.raises(ArgumentError, match="elbow.*crank, coupler, rocker"):
+    with pytest.raises(ArgumentError, match=r"elbow.*crank, coupler, rocker"):
         ConstraintSet(wrong)
 
 

@@ -18,7 +18,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.constraints.kernels import ConstrainedKernels
 
 STEP = 1.0
 """Longest step of any coordinate, m or rad: farther away the linearization means nothing."""
@@ -48,7 +48,7 @@ def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
 
 
 def assemble(
-    system: ConstrainedDynamics,
+    system: ConstrainedKernels,
     q: Any,
     t: float = 0.0,
     keep: Sequence[str] = (),
@@ -91,7 +91,7 @@ def _free(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
 
 
 def _descend(
-    system: ConstrainedDynamics, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
+    system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Newton with step halving, then one more step to get the last digits."""
     on_positions = system.constraints.holonomic
@@ -131,7 +131,7 @@ def _normalise(mechanism: Mechanism, q: np.ndarray) -> None:
             q[link.q : link.q + 4] /= length
 
 
-def _cannot(system: ConstrainedDynamics, residual: np.ndarray, keep: Sequence[str], t: float) -> str:
+def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str], t: float) -> str:
     rows = [row for row in system.rows if row.holonomic]
     worst: dict[str, tuple[float, str]] = {}
     for row, x in zip(rows, residual):
@@ -145,7 +145,7 @@ def _cannot(system: ConstrainedDynamics, residual: np.ndarray, keep: Sequence[st
     )
 
 
-def mirrored(system: ConstrainedDynamics, q: np.ndarray, t: float = 0.0) -> list[str]:
+def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[str]:
     """Names of closures whose axes point against each other, or whose frames are half a turn apart.
 
     Such positions satisfy the equations too, because sines vanish twice.
@@ -168,7 +168,7 @@ def mirrored(system: ConstrainedDynamics, q: np.ndarray, t: float = 0.0) -> list
     return found
 
 
-def samples(system: ConstrainedDynamics, count: int = 4, spread: float = 0.3) -> list[np.ndarray]:
+def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[np.ndarray]:
     """Assembled positions around the reference, the reference itself (assembled) among them if that is possible.
 
     Args:
@@ -195,7 +195,7 @@ def samples(system: ConstrainedDynamics, count: int = 4, spread: float = 0.3) ->
 
 
 def assembly_modes(
-    system: ConstrainedDynamics,
+    system: ConstrainedKernels,
     q: Any = None,
     t: float = 0.0,
     keep: Sequence[str] = (),
@@ -249,7 +249,7 @@ def _mark(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 
 def project_velocity(
-    system: ConstrainedDynamics, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
+    system: ConstrainedKernels, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
 ) -> np.ndarray:
     """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
 

@@ -9,31 +9,20 @@ found = system.solve(q, v, tau)                      # any rank; found.multiplie
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
 from dalembert.constraints import assembly, numeric
-from dalembert.constraints.forces import ForceSet
-from dalembert.constraints.pivots import Pivots, find_pivots
-from dalembert.constraints.quantities import QUANTITIES, Setting, dynamics
-from dalembert.constraints.rows import ConstraintSet, Row
-from dalembert.errors import ArgumentError
-from dalembert.model import Mechanism
-from dalembert.model.parameters import map_scalars
-from dalembert.model.record import content
-
-METHODS = ("multipliers", "projection")
-"""How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
+from dalembert.constraints.analysis import Analysis, analyse
+from dalembert.constraints.inverse import Drives, inverse_dynamics
+from dalembert.constraints.kernels import ConstrainedKernels
+from dalembert.constraints.linearization import Linearization, linearize
+from dalembert.constraints.reactions import Reaction, find_reactions
 
 
-class ConstrainedDynamics:
+class ConstrainedDynamics(ConstrainedKernels):
     """The dynamics of a mechanism with all its constraints.
 
     Kernels take ``(q, v, tau, t)`` or fewer of these, in that order, each with any batch shape; time ``t`` comes last
@@ -56,151 +45,6 @@ class ConstrainedDynamics:
         parameters: numbers for the mechanism's symbols, wherever NumPy works: assembly, solve, choice of rows.
         optimise: 0 to 2, how hard to look for operations to save.
     """
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        *,
-        forces: Sequence[str] | str | None = None,
-        include: Sequence[str] = (),
-        method: str = "multipliers",
-        independent: Sequence[str] | None = None,
-        reference: Any = None,
-        regularisation: float = 0.0,
-        stabilisation: float = 0.0,
-        parameters: Sequence[float] = (),
-        optimise: int = 1,
-    ):
-        if not isinstance(mechanism, Mechanism):
-            raise ArgumentError(f"ConstrainedDynamics takes a Mechanism, got {type(mechanism).__name__}")
-        if method not in METHODS:
-            raise ArgumentError(f"there is no method {method!r} for kernels; choose one of {', '.join(METHODS)}")
-        self.mechanism = mechanism
-        self.constraints = ConstraintSet(mechanism)
-        self.forces = ForceSet(mechanism, forces)
-        self.include, self.method = tuple(include), method
-        self.independent = None if independent is None else tuple(independent)
-        self.reference = mechanism.neutral if reference is None else np.asarray(reference, dtype=float)
-        self.regularisation, self.stabilisation = float(regularisation), float(stabilisation)
-        self.parameters = np.asarray(parameters, dtype=float)
-        self.optimise = optimise
-        self._kernels: dict[str, Kernel] = {}
-        Setting(mechanism, self.constraints, self.forces, self.include).joints  # noqa: B018 - raises for unknown terms
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """What every constraint row is, in order."""
-        return self.constraints.rows
-
-    # --------------------------------------------------------------------------------------------------------- kernels
-
-    def kernel(self, quantity: str) -> Kernel:
-        """The kernel of a quantity; made once and remembered.
-
-        Args:
-            quantity: ``"forward_dynamics"``, ``"multipliers"`` (accelerations and multipliers), or a name of
-                :data:`~dalembert.constraints.quantities.QUANTITIES`.
-        """
-        if quantity not in self._kernels:
-            inputs, outputs, compute, doc = self._specification(quantity)
-            self._kernels[quantity] = Kernel(
-                quantity, inputs, outputs, self._thunk(quantity, inputs, outputs, compute),
-                key=self._key(quantity), doc=doc,
-            )  # fmt: skip
-        return self._kernels[quantity]
-
-    def _specification(self, quantity: str) -> tuple[tuple[Port, ...], tuple[Port, ...], Callable[..., Any], str]:
-        m = self.mechanism
-        sizes: dict[Any, int] = {"n": m.nv, "m": self.constraints.count, "k": len(self.forces.names)}
-        if quantity in ("forward_dynamics", "multipliers"):
-            both = quantity == "multipliers"
-            names: tuple[str, ...] = ("q", "v", "tau", "t")
-            shapes: dict[str, tuple[Any, ...]] = {"a": ("n",), **({"multipliers": ("m",)} if both else {})}
-
-            def compute(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
-                found = dynamics(s, q, v, tau, t, self.method, self.pivots, self.regularisation, both)
-                return found if both else found[0]
-
-            doc = "Accelerations under the constraints" + (", and the multipliers of every row." if both else ".")
-        elif quantity in QUANTITIES:
-            found = QUANTITIES[quantity]
-            names, shapes, compute, doc = found.inputs, found.outputs, found.compute, found.doc
-        else:
-            known = ", ".join(("forward_dynamics", "multipliers", *QUANTITIES))
-            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {known}")
-        ports = {"q": (m.nq,), "v": (m.nv,), "tau": (m.nv,), "t": ()}
-        inputs = [Port(name, ports[name]) for name in names]
-        if m.symbols:
-            inputs.append(Port("parameters", (len(m.symbols),)))
-        outputs = [Port(name, tuple(sizes.get(d, d) for d in shape)) for name, shape in shapes.items()]
-        return tuple(inputs), tuple(outputs), compute, doc
-
-    def _thunk(
-        self, name: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...], compute: Callable[..., Any]
-    ) -> Callable[[], Program]:
-        def build() -> Program:
-            from dalembert.compiler.passes import optimise
-            from dalembert.compiler.trace import trace
-
-            def traced(*arrays: Any) -> dict[str, Any]:
-                given = dict(zip((port.name for port in inputs), arrays))
-                setting = self.setting(given.pop("parameters", None))
-                result = compute(setting, *given.values())
-                return dict(zip((port.name for port in outputs), result if len(outputs) > 1 else (result,)))
-
-            return optimise(trace(traced, {port.name: port.shape for port in inputs}, name), self.optimise)
-
-        return build
-
-    def setting(self, parameters: Any = None) -> Setting:
-        """The mechanism ready for evaluation over any scalar, with its symbols replaced by given scalars.
-
-        Args:
-            parameters: one scalar for each symbol of the mechanism.
-        """
-        mechanism = self.mechanism
-        if parameters is not None:
-            from dalembert.algebra.scalar import is_sympy
-            from dalembert.compiler.printers.sympy import from_sympy
-
-            table = dict(zip(mechanism.symbols, parameters))
-            mechanism = map_scalars(mechanism, lambda x: from_sympy(x, table) if is_sympy(x) else x)
-        return Setting(mechanism, self.constraints, self.forces, self.include, self.stabilisation)
-
-    def _key(self, quantity: str) -> str:
-        """Changes with everything the program depends on; users' functions count by what they compute."""
-        told: list[Any] = [content(self.mechanism.replace(constraints=(), forces=())), quantity]
-        items: list[tuple[Any, dict[str, Program]]] = [
-            *((item, self.constraints.programs) for item in self.mechanism.constraints),
-            *((item, self.forces.programs) for item in self.mechanism.forces),
-        ]
-        for item, programs in items:
-            values = {f.name: content(getattr(item, f.name)) for f in dataclasses.fields(item)}
-            program = programs.get(item.name)
-            values["function"] = program.digest if program is not None else None
-            told.append((type(item).__name__, values))
-        told += [self.forces.names, self.include, self.stabilisation, self.optimise]
-        if quantity in ("forward_dynamics", "multipliers"):
-            told += [self.method, self.pivots, self.regularisation]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
-
-    # ------------------------------------------------------------------------------------------------ dynamics
-
-    def evaluate(self, quantity: str, *state: Any, **options: Any) -> Any:
-        """A kernel's results, with the parameters that were given for the mechanism's symbols.
-
-        Args:
-            quantity: as for :meth:`kernel`.
-            state: its inputs but the parameters.
-            options: of the kernel call: ``out``, ``threads``.
-        """
-        count = len(self.mechanism.symbols)
-        if not count:
-            return self.kernel(quantity)(*state, **options)
-        if self.parameters.shape != (count,):
-            names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
-            raise ArgumentError(f"{self.mechanism.name!r} has the symbols {names}; give their values as parameters=")
-        return self.kernel(quantity)(*state, self.parameters, **options)
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, t: Any = 0.0, **options: Any) -> np.ndarray:
         """Accelerations under the constraints, by the kernel; any batch shape.
@@ -237,7 +81,75 @@ class ConstrainedDynamics:
         M, f, G, gamma = self.evaluate("terms", q, v, tau, t)
         return numeric.solve(M, G, f, gamma, method, tolerance)
 
-    # ------------------------------------------------------------------------------------------------ positions
+    def inverse_dynamics(
+        self, q: Any, v: Any, a: Any, t: float = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
+    ) -> Drives:
+        """Forces of the drives for a motion, at one state; with surplus drives, of least sum of (tau / weight)^2.
+
+        Args:
+            q: positions.
+            v: velocities.
+            a: accelerations; must satisfy the constraints.
+            t: time, s.
+            actuated: names of the driven joints.
+            weights: one per driven velocity, larger for stronger drives; all equal by default.
+        """
+        return inverse_dynamics(self, q, v, a, t, actuated=actuated, weights=weights)
+
+    def reactions(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        t: float = 0.0,
+        *,
+        axes: str | None = None,
+        point: Sequence[float] | None = None,
+    ) -> dict[str, Reaction]:
+        """Force and moment of every joint and every constraint between frames, at one state, by name.
+
+        Args:
+            q: positions that satisfy the constraints.
+            v: velocities that satisfy the constraints.
+            tau: generalised forces of the drives.
+            t: time, s.
+            axes: a frame in whose axes all components are given; by default each joint's child, and each constraint's
+                own frame.
+            point: about which moments are given, components in ``axes``; by default the origin of the frame acted
+                upon.
+        """
+        return find_reactions(self, q, v, tau, t, axes=axes, point=point)
+
+    def linearize(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        t: float = 0.0,
+        *,
+        positions: Sequence[str] | None = None,
+        speeds: Sequence[str] | None = None,
+    ) -> Linearization:
+        """State matrices reduced to independent positions and speeds, at one state.
+
+        Args:
+            q: positions that satisfy the constraints.
+            v: velocities that satisfy the constraints.
+            tau: generalised forces of the drives.
+            t: time, s.
+            positions: names of the independent positions (see :meth:`velocity_names`); chosen by default.
+            speeds: names of the independent speeds; chosen by default.
+        """
+        return linearize(self, q, v, tau, t, positions=positions, speeds=speeds)
+
+    def analyse(self, q: Any, t: float = 0.0) -> Analysis:
+        """Degrees of freedom, redundancy, contradictions and singularity at a position, with reasons.
+
+        Args:
+            q: positions, assembled.
+            t: time, s.
+        """
+        return analyse(self, q, t)
 
     def residual(self, q: Any, t: float = 0.0) -> dict[str, np.ndarray]:
         """Residuals of the constraints on positions, by name of the constraint.
@@ -270,41 +182,3 @@ class ConstrainedDynamics:
             keep: joints whose velocities must not change.
         """
         return assembly.project_velocity(self, q, v, t, keep)
-
-    # ------------------------------------------------------------------------------------------------ pivots
-
-    @cached_property
-    def pivots(self) -> Pivots:
-        """Which rows are kept and which velocities eliminated, chosen at positions around the reference."""
-        keep: list[int] = []
-        for name in self.independent or ():
-            part = self.mechanism.v_slice(name)
-            keep += range(part.start, part.stop)
-        states = assembly.samples(self)
-        G = np.stack([self.evaluate("positions", q, 0.0)[1] for q in states])
-        pattern = np.abs(G).max(axis=0) > 0
-        found = find_pivots(G, pattern, keep)
-        if self.independent is not None and sorted(keep) != list(found.independent):
-            names = ", ".join(self._velocity_names(found.independent))
-            raise ArgumentError(
-                f"{', '.join(map(repr, self.independent)) or 'no joint'} cannot be the independent speeds of "
-                f"{self.mechanism.name!r}: {len(found.independent)} velocities are needed, for example {names}"
-            )
-        return found
-
-    def _velocity_names(self, indices: Sequence[int]) -> list[str]:
-        names = [""] * self.mechanism.nv
-        for link in self.mechanism.tree.links:
-            for k in range(link.nv):
-                names[link.v + k] = link.coordinate + (f"[{k}]" if link.nv > 1 else "")
-        return [names[k] for k in indices]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_kernels"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _kernels={})
-
-    def __repr__(self) -> str:
-        m = self.mechanism
-        return f"<ConstrainedDynamics of {m.name!r}: nv={m.nv}, {self.constraints.count} constraint rows>"

@@ -1,0 +1,173 @@
+"""What the constraints of a mechanism leave free, and where they repeat or contradict each other, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.constraints import assembly
+from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.rows import Row
+from dalembert.errors import SingularityError
+
+if TYPE_CHECKING:
+    from dalembert.constraints.dynamics import ConstrainedDynamics
+
+SMALL = 1e-6
+"""Shares of a dependence or of a motion below this are not named."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """A row that says nothing new.
+
+    Args:
+        row: the redundant row.
+        others: rows from which it follows, with the factor of each; empty if it vanishes by itself.
+        contradiction: how far its right side misses what the others demand; zero if they agree.
+    """
+
+    row: Row
+    others: tuple[tuple[Row, float], ...]
+    contradiction: float
+
+    def __str__(self) -> str:
+        if self.others:
+            said = f"{self.row} follows from {', '.join(str(other) for other, _ in self.others)}"
+        else:
+            said = f"{self.row} holds whatever moves"
+        return said + (f", but contradicts it by {self.contradiction:.3g}" if self.contradiction else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The constraints at one position.
+
+    Args:
+        velocities: number of velocities of the tree.
+        rows: number of constraint rows.
+        rank: how many of them are independent here.
+        usual_rank: the largest rank at assembled positions nearby.
+        degrees_of_freedom: velocities minus rank: independent speeds.
+        position_freedoms: the same for the constraints on positions only; larger where something rolls.
+        dependences: redundant rows, and why.
+        freedoms: one motion (velocity, share) list per degree of freedom.
+        residual: largest residual of each constraint on positions.
+    """
+
+    velocities: int
+    rows: int
+    rank: int
+    usual_rank: int
+    degrees_of_freedom: int
+    position_freedoms: int
+    dependences: tuple[Dependence, ...]
+    freedoms: tuple[tuple[tuple[str, float], ...], ...]
+    residual: dict[str, float]
+
+    @property
+    def is_singular(self) -> bool:
+        """True if the rank is lower here than nearby."""
+        return self.rank < self.usual_rank
+
+    @property
+    def is_consistent(self) -> bool:
+        """False if redundant rows contradict each other."""
+        return not any(d.contradiction for d in self.dependences)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.velocities} velocities, {self.rows} constraint rows of rank {self.rank}: "
+            f"{self.degrees_of_freedom} degrees of freedom"
+            + (f", {self.position_freedoms} of position" if self.position_freedoms != self.degrees_of_freedom else "")
+        ]
+        if self.is_singular:
+            lines.append(
+                f"singular position: nearby the rank is {self.usual_rank}; here "
+                f"{self.usual_rank - self.rank} more motions are possible to first order"
+            )
+        for k, motion in enumerate(self.freedoms):
+            lines.append(f"free motion {k + 1}: " + ", ".join(f"{name} {share:+.3g}" for name, share in motion))
+        lines += [f"redundant: {dependence}" for dependence in self.dependences]
+        open_ones = {name: x for name, x in self.residual.items() if x > 1e-9}
+        lines += [f"not closed: {name} by {x:.3g}" for name, x in open_ones.items()]
+        return "\n".join(lines)
+
+
+def analyse(
+    system: ConstrainedDynamics, q: Any, t: float = 0.0, *, tolerance: float = 1e-8, neighbours: int = 4
+) -> Analysis:
+    """Degrees of freedom, redundancy, contradictions and singularity at a position.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions, assembled.
+        t: time, s.
+        tolerance: below this fraction of the largest, singular values count as zero.
+        neighbours: at how many assembled positions nearby the usual rank is looked for.
+    """
+    mechanism = system.mechanism
+    q = np.asarray(q, dtype=float)
+    still = np.zeros(mechanism.nv)
+    phi, G, rate, _ = system.evaluate("constraints", q, still, t)
+    Vt, rank = _null_space(G, tolerance)
+    on_positions = system.constraints.holonomic
+    names = system.velocity_names()
+    freedoms = []
+    pivots = find_pivots(G[None], np.abs(G) > 0, tolerance=tolerance)
+    null = Vt[rank:].T
+    if null.shape[1] and len(pivots.independent) == null.shape[1]:
+        null = null @ np.linalg.inv(null[list(pivots.independent)])  # one independent velocity each, if possible
+    for motion in null.T:
+        motion = motion / np.abs(motion).max()
+        freedoms.append(tuple((name, float(x)) for name, x in zip(names, motion) if abs(x) > SMALL))
+    residual = {
+        name: float(np.abs(phi[system.constraints.slice(name)]).max(initial=0.0)) for name in system.constraints.info
+    }
+    return Analysis(
+        velocities=mechanism.nv,
+        rows=len(G),
+        rank=rank,
+        usual_rank=max([rank, *_ranks_nearby(system, q, t, tolerance, neighbours)]),
+        degrees_of_freedom=mechanism.nv - rank,
+        position_freedoms=mechanism.nv - _null_space(G[on_positions], tolerance)[1],
+        dependences=tuple(_dependences(system, G, rate, pivots.rows, pivots.redundant)),
+        freedoms=tuple(freedoms),
+        residual=residual,
+    )
+
+
+def _null_space(G: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
+    if not len(G):
+        return np.eye(G.shape[1]), 0
+    _, size, Vt = np.linalg.svd(G)
+    return Vt, int((size > tolerance * size.max(initial=0.0)).sum()) if size.max(initial=0.0) > 0 else 0
+
+
+def _ranks_nearby(system: ConstrainedDynamics, q: np.ndarray, t: float, tolerance: float, count: int) -> list[int]:
+    rng = np.random.default_rng(0)
+    ranks = []
+    for _ in range(count):
+        start = assembly.moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv))
+        try:
+            near = assembly.assemble(system, start, t)
+        except SingularityError:
+            continue
+        ranks.append(_null_space(system.evaluate("positions", near, t)[1], tolerance)[1])
+    return ranks
+
+
+def _dependences(
+    system: ConstrainedDynamics, G: np.ndarray, rate: np.ndarray, kept: tuple[int, ...], redundant: tuple[int, ...]
+) -> list[Dependence]:
+    found = []
+    rows = system.rows
+    base = G[list(kept)]
+    for k in redundant:
+        factors = np.linalg.lstsq(base.T, G[k], rcond=1e-9)[0] if len(base) else np.zeros(0)
+        others = tuple((rows[i], float(x)) for i, x in zip(kept, factors) if abs(x) > SMALL)
+        miss = float(abs(rate[k] - factors @ rate[list(kept)]))
+        found.append(Dependence(rows[k], others, miss if miss > 1e-9 * (1 + np.abs(rate).max()) else 0.0))
+    return found

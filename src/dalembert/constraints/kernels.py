@@ -1,0 +1,230 @@
+"""Kernels of a constrained mechanism: traced with the rows that are independent, compiled on first use."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.kernel import Kernel
+from dalembert.compiler.program import Port, Program
+from dalembert.constraints import assembly
+from dalembert.constraints.forces import ForceSet
+from dalembert.constraints.linearization import derivatives
+from dalembert.constraints.pivots import Pivots, find_pivots
+from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
+from dalembert.constraints.reactions import reactions
+from dalembert.constraints.rows import ConstraintSet, Row
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.model.parameters import map_scalars
+from dalembert.model.record import content
+
+METHODS = ("multipliers", "projection")
+"""How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
+
+
+class ConstrainedKernels:
+    """What :class:`~dalembert.constraints.dynamics.ConstrainedDynamics` is made of; see there for the arguments."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        forces: Sequence[str] | str | None = None,
+        include: Sequence[str] = (),
+        method: str = "multipliers",
+        independent: Sequence[str] | None = None,
+        reference: Any = None,
+        regularisation: float = 0.0,
+        stabilisation: float = 0.0,
+        parameters: Sequence[float] = (),
+        optimise: int = 1,
+    ):
+        if not isinstance(mechanism, Mechanism):
+            raise ArgumentError(f"ConstrainedDynamics takes a Mechanism, got {type(mechanism).__name__}")
+        if method not in METHODS:
+            raise ArgumentError(f"there is no method {method!r} for kernels; choose one of {', '.join(METHODS)}")
+        self.mechanism = mechanism
+        self.constraints = ConstraintSet(mechanism)
+        self.forces = ForceSet(mechanism, forces)
+        self.include, self.method = tuple(include), method
+        self.independent = None if independent is None else tuple(independent)
+        self.reference = mechanism.neutral if reference is None else np.asarray(reference, dtype=float)
+        self.regularisation, self.stabilisation = float(regularisation), float(stabilisation)
+        self.parameters = np.asarray(parameters, dtype=float)
+        self.optimise = optimise
+        self._kernels: dict[str, Kernel] = {}
+        Setting(mechanism, self.constraints, self.forces, self.include).joints  # noqa: B018 - raises for unknown terms
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """What every constraint row is, in order."""
+        return self.constraints.rows
+
+    def kernel(self, quantity: str) -> Kernel:
+        """The kernel of a quantity; made once and remembered.
+
+        Args:
+            quantity: ``"forward_dynamics"``, ``"multipliers"`` (accelerations and multipliers), ``"reactions"``,
+                ``"linearization"`` or a name of :data:`~dalembert.constraints.quantities.QUANTITIES`.
+        """
+        if quantity not in self._kernels:
+            inputs, outputs, compute, doc = self._specification(quantity)
+            self._kernels[quantity] = Kernel(
+                quantity, inputs, outputs, self._thunk(quantity, inputs, outputs, compute),
+                key=self._key(quantity), doc=doc,
+            )  # fmt: skip
+        return self._kernels[quantity]
+
+    def _specification(self, quantity: str) -> tuple[tuple[Port, ...], tuple[Port, ...], Callable[..., Any], str]:
+        m = self.mechanism
+        sizes: dict[Any, int] = {
+            "n": m.nv, "m": self.constraints.count, "k": len(self.forces.names),
+            "joints": len(m.joints), "constraints": len(m.constraints),
+        }  # fmt: skip
+        found = self._quantities().get(quantity)
+        if found is None:
+            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(self._quantities())}")
+        ports = {"q": (m.nq,), "v": (m.nv,), "a": (m.nv,), "tau": (m.nv,), "t": (), "multipliers": (sizes["m"],)}
+        inputs = [Port(name, ports[name]) for name in found.inputs]
+        if m.symbols:
+            inputs.append(Port("parameters", (len(m.symbols),)))
+        outputs = [Port(name, tuple(sizes.get(d, d) for d in shape)) for name, shape in found.outputs.items()]
+        return tuple(inputs), tuple(outputs), found.compute, found.doc
+
+    def _quantities(self) -> dict[str, Quantity]:
+        """Everything there is a kernel for, also what depends on the method."""
+        state: tuple[str, ...] = ("q", "v", "tau", "t")
+
+        def both(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
+            return dynamics(s, q, v, tau, t, self.method, self.pivots, self.regularisation, True)
+
+        def accelerations(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
+            return dynamics(s, q, v, tau, t, self.method, self.pivots, self.regularisation, False)[0]
+
+        def slopes(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
+            return tuple(derivatives(s, q, v, tau, t, accelerations).values())
+
+        square = ("n", "n")
+        return {
+            "forward_dynamics": Quantity(state, {"a": ("n",)}, accelerations, "Accelerations under the constraints."),
+            "multipliers": Quantity(
+                state, {"a": ("n",), "multipliers": ("m",)}, both, "Accelerations, and the multipliers of every row."
+            ),
+            "reactions": Quantity(
+                ("q", "v", "a", "multipliers", "t"), {"joints": ("joints", 6), "loops": ("constraints", 6)}, reactions,
+                "Wrenches of joints and constraints; see dalembert.constraints.reactions.reactions.",
+            ),
+            "linearization": Quantity(
+                state, {"a_q": square, "a_v": square, "a_tau": square, "r_q": ("m", "n"), "G": ("m", "n")}, slopes,
+                "Derivatives of constrained accelerations and of G v - rate, and G.",
+            ),
+            **QUANTITIES,
+        }  # fmt: skip
+
+    def _thunk(
+        self, name: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...], compute: Callable[..., Any]
+    ) -> Callable[[], Program]:
+        def build() -> Program:
+            from dalembert.compiler.passes import optimise
+            from dalembert.compiler.trace import trace
+
+            def traced(*arrays: Any) -> dict[str, Any]:
+                given = dict(zip((port.name for port in inputs), arrays))
+                setting = self.setting(given.pop("parameters", None))
+                result = compute(setting, *given.values())
+                return dict(zip((port.name for port in outputs), result if len(outputs) > 1 else (result,)))
+
+            return optimise(trace(traced, {port.name: port.shape for port in inputs}, name), self.optimise)
+
+        return build
+
+    def setting(self, parameters: Any = None) -> Setting:
+        """The mechanism ready for evaluation over any scalar, with its symbols replaced by given scalars.
+
+        Args:
+            parameters: one scalar for each symbol of the mechanism.
+        """
+        mechanism = self.mechanism
+        if parameters is not None:
+            from dalembert.algebra.scalar import is_sympy
+            from dalembert.compiler.printers.sympy import from_sympy
+
+            table = dict(zip(mechanism.symbols, parameters))
+            mechanism = map_scalars(mechanism, lambda x: from_sympy(x, table) if is_sympy(x) else x)
+        return Setting(mechanism, self.constraints, self.forces, self.include, self.stabilisation)
+
+    def _key(self, quantity: str) -> str:
+        """Changes with everything the program depends on; users' functions count by what they compute."""
+        told: list[Any] = [content(self.mechanism.replace(constraints=(), forces=())), quantity]
+        items: list[tuple[Any, dict[str, Program]]] = [
+            *((item, self.constraints.programs) for item in self.mechanism.constraints),
+            *((item, self.forces.programs) for item in self.mechanism.forces),
+        ]
+        for item, programs in items:
+            values = {f.name: content(getattr(item, f.name)) for f in dataclasses.fields(item)}
+            program = programs.get(item.name)
+            values["function"] = program.digest if program is not None else None
+            told.append((type(item).__name__, values))
+        told += [self.forces.names, self.include, self.stabilisation, self.optimise]
+        if quantity in ("forward_dynamics", "multipliers", "linearization"):
+            told += [self.method, self.pivots, self.regularisation]
+        return hashlib.sha256(repr(told).encode()).hexdigest()
+
+    def evaluate(self, quantity: str, *state: Any, **options: Any) -> Any:
+        """A kernel's results, with the parameters that were given for the mechanism's symbols.
+
+        Args:
+            quantity: as for :meth:`kernel`.
+            state: its inputs but the parameters.
+            options: of the kernel call: ``out``, ``threads``.
+        """
+        count = len(self.mechanism.symbols)
+        if not count:
+            return self.kernel(quantity)(*state, **options)
+        if self.parameters.shape != (count,):
+            names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
+            raise ArgumentError(f"{self.mechanism.name!r} has the symbols {names}; give their values as parameters=")
+        return self.kernel(quantity)(*state, self.parameters, **options)
+
+    @cached_property
+    def pivots(self) -> Pivots:
+        """Which rows are kept and which velocities eliminated, chosen at positions around the reference."""
+        keep: list[int] = []
+        for name in self.independent or ():
+            part = self.mechanism.v_slice(name)
+            keep += range(part.start, part.stop)
+        states = assembly.samples(self)
+        G = np.stack([self.evaluate("positions", q, 0.0)[1] for q in states])
+        pattern = np.abs(G).max(axis=0) > 0
+        found = find_pivots(G, pattern, keep)
+        if self.independent is not None and sorted(keep) != list(found.independent):
+            names = ", ".join(self.velocity_names()[k] for k in found.independent)
+            raise ArgumentError(
+                f"{', '.join(map(repr, self.independent)) or 'no joint'} cannot be the independent speeds of "
+                f"{self.mechanism.name!r}: {len(found.independent)} velocities are needed, for example {names}"
+            )
+        return found
+
+    def velocity_names(self) -> list[str]:
+        """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components."""
+        names = [""] * self.mechanism.nv
+        for link in reversed(self.mechanism.tree.links):  # a leader comes before its mimic joints
+            for k in range(link.nv):
+                names[link.v + k] = link.coordinate + (f"[{k}]" if link.nv > 1 else "")
+        return names
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_kernels"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _kernels={})
+
+    def __repr__(self) -> str:
+        m = self.mechanism
+        return f"<{type(self).__name__} of {m.name!r}: nv={m.nv}, {self.constraints.count} constraint rows>"

@@ -1,0 +1,164 @@
+"""Linearization of constrained systems, reduced to independent coordinates, at equilibria and along motions.
+
+Small deviations satisfy the linearized constraints. Positions only those on positions, velocities all:
+
+    G_h dq = 0                      dq = Bq y          y: independent positions
+    G dv + (d(G v - rate)/dq) dq = 0    dv = Vq dq + B u      u: independent speeds
+
+so that y' = [dq'] and u' = [da] on the independent entries give the state matrix of x = (y, u). With rolling there are
+more positions than speeds. Displacements dq are tangent vectors: of a quaternion, the small rotation in child axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.compiler.derivatives import forward
+from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.state import position_rate
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.constraints.dynamics import ConstrainedDynamics
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """x' = A x + B dtau, with x = (independent positions, independent speeds).
+
+    Args:
+        A: state matrix.
+        B: input matrix, per generalised force of every velocity.
+        positions: names of the independent positions.
+        speeds: names of the independent speeds.
+        position_map: Bq, all displacements from the independent ones.
+        speed_map: B of dv = B u, all velocities from the independent ones.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    positions: tuple[str, ...]
+    speeds: tuple[str, ...]
+    position_map: np.ndarray
+    speed_map: np.ndarray
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the entries of x."""
+        return (*self.positions, *(f"{name} rate" for name in self.speeds))
+
+    def eigenvalues(self) -> np.ndarray:
+        """Of A, sorted by real part, largest first."""
+        values = np.linalg.eigvals(self.A)
+        return values[np.lexsort((-values.imag, -values.real))]
+
+
+def derivatives(setting: Any, q: Any, v: Any, tau: Any, t: Any, accelerations: Any) -> dict[str, Any]:
+    """Derivatives of constrained accelerations and of G v - rate, on traced scalars.
+
+    Args:
+        setting: the constrained mechanism.
+        q: traced positions.
+        v: traced velocities.
+        tau: traced forces.
+        t: traced time.
+        accelerations: function of (setting, q, v, tau, t).
+    """
+    tree = setting.mechanism.tree
+    a = accelerations(setting, q, v, tau, t)
+    rows = setting.constraints.at(setting.state(q, v, t))
+    residual = np.array([sum(g * x for g, x in zip(row, v)) - r for row, r in zip(rows.G, rows.rate)], dtype=object)
+    directions = np.array([position_rate(tree, q, unit) for unit in np.eye(tree.nv, dtype=int)], dtype=object).T
+    return {
+        "a_q": forward(a, q, directions),
+        "a_v": forward(a, v),
+        "a_tau": forward(a, tau),
+        "r_q": forward(residual, q, directions) if len(residual) else np.zeros((0, tree.nv)),
+        "G": rows.G,
+    }
+
+
+def linearize(
+    system: ConstrainedDynamics,
+    q: Any,
+    v: Any,
+    tau: Any,
+    t: float = 0.0,
+    *,
+    positions: Sequence[str] | None = None,
+    speeds: Sequence[str] | None = None,
+) -> Linearization:
+    """The reduced linearization at one state.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions that satisfy the constraints.
+        v: velocities that satisfy the constraints.
+        tau: generalised forces of the drives.
+        t: time, s.
+        positions: names of the coordinates (:meth:`ConstrainedDynamics.velocity_names`) that are the independent
+            positions; chosen for good condition by default.
+        speeds: names of the independent speeds; chosen by default.
+    """
+    mechanism, names = system.mechanism, system.velocity_names()
+    v = np.asarray(v, dtype=float)
+    a_q, a_v, a_tau, r_q, G = system.evaluate("linearization", np.asarray(q, dtype=float), v, tau, t)
+    on_positions = G[system.constraints.holonomic]
+    y = _independent(on_positions, names, positions, "positions")
+    u = _independent(G, names, speeds, "speeds")
+    Bq, B = _null_map(on_positions, y), _null_map(G, u)
+    dependent = np.setdiff1d(np.arange(mechanism.nv), u)
+    Vq = np.zeros((mechanism.nv, mechanism.nv))
+    if len(G):
+        Vq[dependent] = -np.linalg.lstsq(G[:, dependent], r_q, rcond=1e-9)[0]
+    turning = _tangent_rate(mechanism.tree, v)
+    A = np.block(
+        [
+            [((turning + Vq) @ Bq)[y], B[y]],
+            [((a_q + a_v @ Vq) @ Bq)[u], (a_v @ B)[u]],
+        ]
+    )
+    inputs = np.concatenate([np.zeros((len(y), mechanism.nv)), a_tau[u]])
+    return Linearization(A, inputs, tuple(names[k] for k in y), tuple(names[k] for k in u), Bq, B)
+
+
+def _independent(G: np.ndarray, names: list[str], wanted: Sequence[str] | None, what: str) -> list[int]:
+    keep: list[int] = []
+    for name in wanted or ():
+        if name not in names:
+            raise ArgumentError(f"{what}: there is no coordinate {name!r}; they are {', '.join(names)}")
+        keep.append(names.index(name))
+    found = find_pivots(G[None], np.abs(G) > 0, keep)
+    if wanted is not None and sorted(keep) != list(found.independent):
+        example = ", ".join(names[k] for k in found.independent)
+        raise ArgumentError(
+            f"{', '.join(map(repr, wanted))} cannot be the independent {what}: "
+            f"{len(found.independent)} are needed, for example {example}"
+        )
+    return keep if wanted is not None else list(found.independent)
+
+
+def _null_map(G: np.ndarray, independent: list[int]) -> np.ndarray:
+    """The matrix with unit rows at the independent entries whose columns G takes to zero."""
+    n = G.shape[1]
+    dependent = np.setdiff1d(np.arange(n), independent)
+    full = np.zeros((n, len(independent)))
+    full[independent, range(len(independent))] = 1
+    if len(dependent):
+        full[dependent] = -np.linalg.lstsq(G[:, dependent], G[:, independent], rcond=1e-9)[0]
+    return full
+
+
+def _tangent_rate(tree: Any, v: np.ndarray) -> np.ndarray:
+    """d(dq)/dt = dv - v x dq for the small rotation of a quaternion in child axes; zero for all other joints."""
+    matrix = np.zeros((tree.nv, tree.nv))
+    for link in tree.links:
+        if link.kind == "spherical":
+            x, y, z = v[link.v : link.v + 3]
+            own = slice(link.v, link.v + 3)
+            matrix[own, own] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
+    return matrix
