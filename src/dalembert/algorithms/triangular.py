@@ -29,12 +29,20 @@ class TreeFactors:
 
     def solve(self, b: Array) -> Array:
         """M^-1 b."""
-        x = list(b)
-        for k in reversed(range(len(x))):  # L^T y = b
+        return self.outwards(scalar.asarray([value * r for value, r in zip(self.inwards(b), self.reciprocals)]))
+
+    def inwards(self, b: Array) -> Array:
+        """y with L^T y = b, from the tips to the base."""
+        y = list(b)
+        for k in reversed(range(len(y))):
             for i, l in self.L[k].items():
-                x[i] = x[i] - l * x[k]
-        x = [value * r for value, r in zip(x, self.reciprocals)]
-        for k in range(len(x)):  # L x = y
+                y[i] = y[i] - l * y[k]
+        return scalar.asarray(y)
+
+    def outwards(self, y: Array) -> Array:
+        """x with L x = y, from the base to the tips."""
+        x = list(y)
+        for k in range(len(x)):
             for i, l in self.L[k].items():
                 x[k] = x[k] - l * x[i]
         return scalar.asarray(x)

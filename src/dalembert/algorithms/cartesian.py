@@ -1,0 +1,182 @@
+"""Dynamics and linearisation in the coordinates x of a frame (THESIS (7.4.1)-(7.4.18)).
+
+    f = Dx xdd + Cx + Gx :  Dx = J^-T D J^-1 , Cx = J^-T (C - D J^-1 Jdot v) , Gx = J^-T G , f = J^-T tau     (7.4.4)
+    tau = (D J^-1) xdd + (C - D J^-1 Jdot v) + G                                                             (7.4.5)
+    d tau = Dxh d xdd + Vxh d xd + Pxh d x                                                                   (7.4.18)
+
+with J the analytic Jacobian of :mod:`dalembert.algorithms.analytic_jacobian`; with coordinates ``"twist"`` dx means the
+infinitesimal twist J dq and its time derivatives, since then d xd = Jdot dq + J dv is no variation of a velocity.
+
+Redundant and singular arms: see :mod:`dalembert.algorithms.consistent_inverse`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, product
+from dalembert.algorithms.analytic_jacobian import JacobianRates, analytic_jacobian_rates
+from dalembert.algorithms.consistent_inverse import consistent_inverse
+from dalembert.algorithms.inertia_matrix.two_sided import two_sided
+from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.kinematics import checked
+from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class CartesianDynamics:
+    """f = inertia xdd + coriolis + gravity at one state.
+
+    Args:
+        inertia: Dx, m x m.
+        coriolis: Cx, m: everything quadratic in the velocities.
+        gravity: Gx, m.
+        jacobian: J, m x n.
+        jacobian_rate: Jdot, m x n.
+        inverse: J# (J^-1 for a square Jacobian), n x m; its transpose turns generalised forces into forces on x.
+    """
+
+    inertia: Array
+    coriolis: Array
+    gravity: Array
+    jacobian: Array
+    jacobian_rate: Array
+    inverse: Array
+
+    def force(self, tau: Array) -> Array:
+        """f = J#^T tau: what the generalised forces do along x (7.4.4).
+
+        Args:
+            tau: generalised forces, n.
+        """
+        return product(self.inverse.T, tau)
+
+
+class CartesianLinearization(NamedTuple):
+    """d tau = D d xdd + V d xd + P d x (7.4.18), each n x m.
+
+    Args:
+        D: with respect to Cartesian accelerations (7.4.15).
+        V: with respect to Cartesian velocities (7.4.16).
+        P: with respect to Cartesian positions (7.4.17).
+    """
+
+    D: Array
+    V: Array
+    P: Array
+
+
+def cartesian_dynamics(
+    mechanism: Mechanism,
+    q: Any,
+    v: Any,
+    frame: str,
+    *,
+    coordinates: str = "ZYX",
+    point: Any = (0, 0, 0),
+    damping: Any = 0,
+    tree: Tree | None = None,
+) -> CartesianDynamics:
+    """The terms of (7.4.4).
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        frame: name of a frame or body.
+        coordinates: what x is; see :data:`~dalembert.algorithms.analytic_jacobian.COORDINATES`.
+        point: the point whose position is meant, components in the frame.
+        damping: mu of the regularisation; 0 for none.
+        tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    tree, still = tree or mechanism.tree, scalar.zeros(mechanism.nv)
+    rates = analytic_jacobian_rates(mechanism, q, v, still, frame, coordinates=coordinates, point=point)
+    D = two_sided(tree, q)
+    inverse, Lambda = consistent_inverse(mechanism, rates.J, D, tree, damping)
+    gravity = augmented_links(tree, q, still, still)
+    coriolis = augmented_links(tree, q, v, still) - gravity
+    drift = product(rates.Jd, v)
+    return CartesianDynamics(
+        inertia=Lambda,
+        coriolis=product(inverse.T, coriolis) - product(Lambda, drift),
+        gravity=product(inverse.T, gravity),
+        jacobian=rates.J,
+        jacobian_rate=rates.Jd,
+        inverse=inverse,
+    )
+
+
+def cartesian_inverse_dynamics(
+    mechanism: Mechanism,
+    q: Any,
+    v: Any,
+    xdd: Any,
+    frame: str,
+    *,
+    coordinates: str = "ZYX",
+    point: Any = (0, 0, 0),
+    damping: Any = 0,
+) -> Array:
+    """Generalised forces that produce Cartesian accelerations, (7.4.5).
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        xdd: second time derivative of the coordinates, m.
+        frame: name of a frame or body.
+        coordinates: what x is.
+        point: the point whose position is meant, components in the frame.
+        damping: mu of the regularisation; 0 for none.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    still = scalar.zeros(mechanism.nv)
+    rates = analytic_jacobian_rates(mechanism, q, v, still, frame, coordinates=coordinates, point=point)
+    wanted = scalar.asarray(xdd)
+    if wanted.shape != (len(rates.J),):
+        raise ArgumentError(f"xdd has shape {wanted.shape}; coordinates {coordinates!r} need ({len(rates.J)},)")
+    inverse, _ = consistent_inverse(mechanism, rates.J, two_sided(mechanism.tree, q), mechanism.tree, damping)
+    return augmented_links(mechanism.tree, q, v, product(inverse, wanted - product(rates.Jd, v)))
+
+
+def cartesian_linearization(
+    mechanism: Mechanism,
+    q: Any,
+    v: Any,
+    a: Any,
+    frame: str,
+    *,
+    coordinates: str = "ZYX",
+    point: Any = (0, 0, 0),
+    damping: Any = 0,
+    tree: Tree | None = None,
+) -> CartesianLinearization:
+    """Variation of the generalised forces with the Cartesian motion, (7.4.15)-(7.4.17).
+
+    For a redundant arm the variations of q are those that J# gives: of many motions of the joints with the same x, one.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        a: accelerations, nv.
+        frame: name of a frame or body.
+        coordinates: what x is.
+        point: the point whose position is meant, components in the frame.
+        damping: mu of the regularisation; 0 for none.
+        tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
+    """
+    q, v, a = checked(mechanism, q=q, v=v, a=a)
+    tree = tree or mechanism.tree
+    rates: JacobianRates = analytic_jacobian_rates(mechanism, q, v, a, frame, coordinates=coordinates, point=point)
+    found = sensitivity(tree, q, v, a)
+    inverse, _ = consistent_inverse(mechanism, rates.J, found.D, tree, damping)
+    D = product(found.D, inverse)  # (7.4.15)
+    V = product(found.V - 2 * product(D, rates.Jd), inverse)  # (7.4.16)
+    P = product(found.P - product(V, rates.Jd) - product(D, rates.Jdd), inverse)  # (7.4.17)
+    return CartesianLinearization(D, V, P)

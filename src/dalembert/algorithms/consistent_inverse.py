@@ -1,0 +1,117 @@
+"""The dynamically consistent inverse of a Jacobian, for redundant and singular arms too (Khatib 1987).
+
+    J# = D^-1 J^T Lambda ,      Lambda = (J D^-1 J^T)^-1
+
+*Redundant arms*, with fewer coordinates x than velocities: of all accelerations that give xdd, J# xdd is the one that a
+force on the frame produces. For a square Jacobian J# is J^-1 and Lambda = J^-T D J^-1.
+
+*Singular arms.* Where the rows of J depend on each other no inverse exists; numbers raise ``SingularityError``. An
+optional ``damping`` mu replaces Lambda by (J D^-1 J^T + mu^2 1)^-1, which exists always: forces stay below 1/mu^2 times
+the acceleration asked for, and what is asked for is missed by mu^2 f. Traced and symbolic arms are not checked.
+
+J D^-1 J^T is never formed: with D = L^T Delta L the rows of J L^-1 are made orthogonal (Gram-Schmidt, without square
+roots), so that the condition number of J enters once, not squared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algorithms.triangular import TreeFactors, factor
+from dalembert.errors import SingularityError
+from dalembert.model import Mechanism, Tree
+
+LIMIT = 1e12
+"""Condition number of a numeric Jacobian from which on it counts as singular."""
+
+
+def consistent_inverse(mechanism: Mechanism, J: Array, D: Array, tree: Tree, damping: Any) -> tuple[Array, Array]:
+    """J# (n x m) and Lambda (m x m).
+
+    Args:
+        mechanism: named in messages.
+        J: Jacobian, m x n.
+        D: inertia matrix, n x n.
+        tree: gives the zeros of D.
+        damping: mu; 0 for none.
+
+    With D = L^T Delta L and z_i the solution of L^T z = (row i of J), J D^-1 J^T = Z^T Delta^-1 Z. Gram-Schmidt gives
+    Z = U R with R unit upper triangular and U^T Delta^-1 U = N diagonal; then
+
+        Lambda = R^-1 N^-1 R^-T ,       J# = L^-1 Delta^-1 U N^-1 R^-T .
+
+    Damping appends mu times the identity below Z.
+    """
+    m, n = J.shape
+    damped = not scalar.is_zero(damping)
+    if not damped:
+        _check_rank(mechanism, J)
+    factors = factor(D, tree.velocity_parents)
+    weights = [*factors.reciprocals, *([damping * damping] * m if damped else [])]
+    rows = [list(factors.inwards(row)) for row in J]
+    if damped:
+        rows = [[*row, *scalar.identity(m)[i]] for i, row in enumerate(rows)]
+    U, R, reciprocals = _orthogonal(rows, weights)
+    T = _unit_upper_inverse(R)  # R^-1
+    scaled = scalar.asarray([[T[r, c] * reciprocals[c] for c in range(m)] for r in range(m)])
+    Lambda = product(scaled, T.T)
+    columns = [_lower(factors, u[:n]) for u in U]  # L^-1 Delta^-1 U
+    inverse = product(scalar.stack(columns).T, scaled.T)
+    upper = [[Lambda[min(r, c), max(r, c)] for c in range(m)] for r in range(m)]
+    return inverse, scalar.asarray(upper)
+
+
+def _lower(factors: TreeFactors, u: list[Scalar]) -> Array:
+    return factors.outwards(scalar.asarray([x * r for x, r in zip(u, factors.reciprocals)]))
+
+
+def _orthogonal(
+    rows: list[list[Scalar]], weights: list[Scalar]
+) -> tuple[list[list[Scalar]], list[list[Scalar]], list[Scalar]]:
+    """Gram-Schmidt in its modified form: orthogonal vectors, the coefficients R, and 1 / squared lengths."""
+    m = len(rows)
+    R: list[list[Scalar]] = [[1 if r == c else 0 for c in range(m)] for r in range(m)]
+    U: list[list[Scalar]] = []
+    reciprocals: list[Scalar] = []
+    left = [list(row) for row in rows]
+    for i in range(m):
+        U.append(left[i])
+        weighted = [w * x for w, x in zip(weights, left[i])]
+        reciprocals.append(1 / _sum([w * x for w, x in zip(weighted, left[i])]))
+        for j in range(i + 1, m):
+            R[i][j] = _sum([w * x for w, x in zip(weighted, left[j])]) * reciprocals[i]
+            left[j] = [x - R[i][j] * u for x, u in zip(left[j], left[i])]
+    return U, R, reciprocals
+
+
+def _sum(terms: list[Scalar]) -> Scalar:
+    return sum(terms[1:], terms[0])
+
+
+def _unit_upper_inverse(R: list[list[Scalar]]) -> Array:
+    m = len(R)
+    T: list[list[Scalar]] = [[1 if r == c else 0 for c in range(m)] for r in range(m)]
+    for c in range(m):
+        for r in reversed(range(c)):
+            T[r][c] = -_sum([R[r][k] * T[k][c] for k in range(r + 1, c + 1)])
+    return scalar.asarray(T)
+
+
+def _check_rank(mechanism: Mechanism, J: Array) -> None:
+    m, n = J.shape
+    mend = "choose fewer coordinates, such as 'position', or pass damping > 0 to regularise"
+    if m > n:
+        raise SingularityError(
+            f"{mechanism.name!r} has {n} velocities, too few for {m} independent coordinates of a frame; {mend}"
+        )
+    if J.dtype == object:
+        return
+    condition = float(np.linalg.cond(J.real))
+    if not condition < LIMIT:
+        raise SingularityError(
+            f"the Jacobian of {mechanism.name!r} is singular here: its condition number is {condition:.3g}; {mend}"
+        )
