@@ -19,6 +19,10 @@ _ROUNDS = {1: 1, 2: 12}
 rounds."""
 
 
+LARGE = 40_000
+"""Nodes beyond which regrouping takes longer than it saves."""
+
+
 def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Program:
     """A program that computes the same with less work.
 
@@ -32,12 +36,16 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
             gained.
         keep_labels: keep every value that has a label, for printing, even where it could be merged into its
             user.
+
+    Programs of more than ``LARGE`` nodes are only cleaned and ordered: the rest takes longer than it saves.
     """
     if level not in (0, 1, 2):
         raise ArgumentError(f"level is {level!r}; must be 0, 1 or 2")
     best = rebuild(program)
     if level == 0:
         return best
+    if len(best.nodes) > LARGE:
+        return schedule(absorb_signs(best))
     passes: tuple[Callable[[Program], Program], ...] = (
         reduce_strength,
         lambda p: factor(p, keep_labels),
