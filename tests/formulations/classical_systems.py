@@ -53,7 +53,7 @@ def rp_arm() -> Mechanism:
 
 
 def stacker() -> Mechanism:
-    """The stacker crane of NGUYEN: standard DH table, (d, theta, a, alpha) = (q1,0,0,pi/2), (d2,q2,0,pi/2), (0,q3,a3,0)."""
+    """The stacker crane of NGUYEN, standard DH: (d, theta, a, alpha) = (q1,0,0,pi/2), (d2,q2,0,pi/2), (0,q3,a3,0)."""
     m1, m2, m3, a3, d2, l3, y_G2 = sympy.symbols("m1 m2 m3 a3 d2 l3 y_G2")
     inertias = [sympy.symbols(f"I_{k}x I_{k}y I_{k}z") for k in (1, 2, 3)]
     rows: list[dict[str, Any]] = [

@@ -17,11 +17,14 @@ import sympy
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.printers.sympy import OPERATIONS
 from dalembert.compiler.program import PREDICATES, Program
-from dalembert.formulations.polynomials import BITS, BYTE, Algebra, Coefficient, Polynomial, content, divided
+from dalembert.formulations.polynomials import BITS, BYTE, Algebra, Coefficient, Polynomial, Swell, content, divided
 from dalembert.formulations.trigonometry import Form, Terms, shortest
 
 MOST_ATOMS = 5
 """Sums of more angles than this stay as they are."""
+
+LARGEST = 50_000
+"""Symbols and functions of an expression beyond which it is not written out."""
 
 
 def closed_forms(
@@ -60,6 +63,7 @@ class Writer:
         self.atoms: list[Polynomial] = []  # what the angles are combinations of
         self._trig: dict[tuple, Terms] = {}
         self._written: dict[Any, Any] = {}
+        self._sizes: dict[int, int] = {}
 
     # --------------------------------------------------------------------------------------------- reading a program
 
@@ -134,6 +138,8 @@ class Writer:
     def expression(self, p: Polynomial) -> sympy.Expr:
         """A polynomial with its fractions: over one denominator, as far as that is a product of single factors."""
         algebra = self.algebra
+        if self._size(p) > LARGEST:
+            raise Swell
         highest: dict[int, int] = {}
         for mono in p:
             for k, e in algebra.exponents(mono):
@@ -155,6 +161,20 @@ class Writer:
             above = sympy.factor_terms(self.polynomial(numerator))
             terms.append(above / sympy.Mul(*(self.polynomial(x) ** e for x, e in divisors)))
         return sympy.Add(*terms) / below
+
+    def _size(self, p: Polynomial) -> int:
+        """Symbols and functions in p when it is written out."""
+        return sum(self._generator_size(k) for mono in p for k, _ in self.algebra.exponents(mono))
+
+    def _generator_size(self, k: int) -> int:
+        if k not in self._sizes:
+            kind, what = self.algebra.generators[k]
+            if kind in ("sin", "cos"):
+                size = sum(self._size(self.atoms[atom]) for atom, _ in what)
+            else:
+                size = 0 if kind == "symbol" else self._size(dict(what))
+            self._sizes[k] = 1 + size
+        return self._sizes[k]
 
     def polynomial(self, p: Polynomial) -> sympy.Expr:
         """A polynomial, its sines and cosines in the shortest form, terms collected by these."""

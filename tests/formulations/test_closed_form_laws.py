@@ -1,0 +1,160 @@
+"""Closed forms as laws: they equal the program they were made of, they are exact, short, and bounded in work."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.algebra.scalar import cos, exp, sin, sqrt, tan
+from dalembert.compiler.evaluate import evaluate
+from dalembert.compiler.trace import trace
+from dalembert.errors import UnsupportedError
+from dalembert.formulations.closed_form import closed_forms
+from dalembert.formulations.polynomials import Algebra, Swell
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.scope import Scope
+from dalembert.formulations.trigonometry import contracted, fourier, pythagoras, shortest
+
+A, B, C = sympy.symbols("a b c")
+
+
+def closed(function) -> sympy.Expr:
+    program = trace(lambda q: [function(*q)], {"q": (3,)}, "f")
+    return closed_forms(program, {"q": [A, B, C]})[0][0]
+
+
+@pytest.mark.parametrize(
+    "function, expected",
+    [
+        (lambda a, b, c: sin(a) * cos(b) + cos(a) * sin(b), sympy.sin(A + B)),
+        (lambda a, b, c: cos(a) * cos(b) + sin(a) * sin(b), sympy.cos(A - B)),
+        (lambda a, b, c: (cos(a) * cos(b)) ** 2 + (cos(a) * sin(b)) ** 2, sympy.cos(A) ** 2),
+        (lambda a, b, c: b - b * cos(a) ** 2 + c * cos(a) ** 2, B * sympy.sin(A) ** 2 + C * sympy.cos(A) ** 2),
+        (lambda a, b, c: (sin(a) * cos(b) + cos(a) * sin(b)) ** 2, sympy.sin(A + B) ** 2),
+        (lambda a, b, c: sin(a + b) * cos(c) + cos(a + b) * sin(c), sympy.sin(A + B + C)),
+        (lambda a, b, c: cos(a) ** 2 - sin(a) ** 2, sympy.cos(2 * A)),
+        (lambda a, b, c: tan(a) * cos(a), sympy.sin(A)),
+        (lambda a, b, c: (a * sin(a) + a * b) / a, sympy.sin(A) + B),
+        (lambda a, b, c: sqrt(a) * sqrt(a), A),
+        (lambda a, b, c: a / 3 + a / 6, A / 2),
+        (lambda a, b, c: math.sqrt(0.5) * a * math.sqrt(0.5), A / 2),
+        (lambda a, b, c: 9.81 * a, 9.81 * A),
+        (lambda a, b, c: math.pi * a / 4, sympy.pi * A / 4),
+        (lambda a, b, c: b * sin(a) - sin(a) * b, sympy.Integer(0)),
+        (lambda a, b, c: exp(a) * exp(a), sympy.exp(A) ** 2),
+        (lambda a, b, c: 1 / (cos(a) ** 2 + sin(a) ** 2), sympy.Integer(1)),
+    ],
+)
+def test_textbook_shapes(function, expected):
+    assert closed(function) == expected
+
+
+def expressions() -> st.SearchStrategy:
+    """Random functions of three scalars, built from the operations of kinematics."""
+    leaf = st.sampled_from(
+        [lambda a, b, c: a, lambda a, b, c: b, lambda a, b, c: c, lambda a, b, c: 0.5, lambda a, b, c: 2]
+    )
+
+    def unary(f, g):
+        return lambda a, b, c: f(g(a, b, c))
+
+    def binary(op, f, g):
+        return lambda a, b, c: op(f(a, b, c), g(a, b, c))
+
+    operators = st.sampled_from([lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y])
+    waves = st.sampled_from([sin, cos])
+    angle = st.sampled_from(
+        [lambda a, b, c: a, lambda a, b, c: b, lambda a, b, c: a + b, lambda a, b, c: a - 2 * b, lambda a, b, c: c / 2]
+    )
+    base = st.one_of(leaf, st.builds(unary, waves, angle))
+    return st.recursive(base, lambda inner: st.builds(binary, operators, inner, inner), max_leaves=8)
+
+
+@settings(max_examples=60)
+@given(expressions())
+def test_closed_form_equals_the_program(function):
+    program = trace(lambda q: [function(*q) * 1 + q[0] * 0], {"q": (3,)}, "f")
+    expression = closed_forms(program, {"q": [A, B, C]})[0][0]
+    at = np.array([0.7, -1.3, 0.4])
+    exact = evaluate(program, [at])["result"][0]
+    found = float(expression.subs(dict(zip((A, B, C), at))))
+    # A few dozen roundings of numbers of order one to a hundred.
+    assert found == pytest.approx(exact, rel=1e-11, abs=1e-11)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_every_candidate_form_is_the_same_function(terms):
+    algebra = Algebra()
+    s1, c1 = algebra.sine_cosine(((0, 1),))
+    s2, c2 = algebra.sine_cosine(((1, 1),))
+    p = algebra.reduce({i << 8 * s1 | j << 8 * c1 | k << 8 * s2 | l << 8 * c2: x for x, i, j, k, l in terms})
+    if not p:
+        return
+    at = (0.9, -0.4)
+
+    def value(form_terms) -> float:
+        total = 0.0
+        for form, coefficient in form_terms.items():
+            factor = float(coefficient)
+            for (kind, angle), exponent in form:
+                argument = sum(at[atom] * k for atom, k in angle)
+                factor *= getattr(math, kind)(argument) ** exponent
+            total += factor
+        return total
+
+    from dalembert.formulations.trigonometry import _terms
+
+    plain = _terms(algebra, p)
+    reference = value(plain)
+    merged = _terms(algebra, pythagoras(algebra, p))
+    best = shortest(algebra, p, {})
+    for other in (merged, contracted(plain), contracted(merged), fourier(plain), best):
+        assert value(other) == pytest.approx(reference, abs=1e-9)
+    assert len(best) <= min(len(plain), len(merged))
+
+
+def test_work_is_bounded_and_the_error_says_what_to_do():
+    def swelling(q):
+        x = q[0]
+        for _ in range(40):
+            x = sin(x * q[1] + q[2]) * (x + q[0]) + cos(x)
+        return [x]
+
+    program = trace(swelling, {"q": (3,)}, "f")
+    start = time.perf_counter()
+    with pytest.raises(Swell):
+        closed_forms(program, {"q": [A, B, C]}, budget=200_000)
+    assert time.perf_counter() - start < 20
+    scope = Scope()
+    q = scope.input("q", ["a", "b", "c"])
+    quantity = Quantity(scope, "monster", "x", swelling(q))
+    with pytest.raises(UnsupportedError, match="intermediates"):
+        quantity.sympy()
+    definitions, result = quantity.intermediates()
+    assert len(definitions) == 39 and result.shape == (1, 1)
+    assert "aligned" in quantity.latex()
+    assert "operations" in str(quantity)
+
+
+def test_large_exponents_swell_instead_of_overflowing():
+    def power(q):
+        x = q[0]
+        for _ in range(9):
+            x = x * x
+        return [x]
+
+    with pytest.raises(Swell):
+        closed_forms(trace(power, {"q": (3,)}, "f"), {"q": [A, B, C]})

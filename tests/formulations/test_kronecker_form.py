@@ -1,0 +1,122 @@
+"""NGUYEN: Hessians give accelerations, relative motions compose, starred forms are what body axes need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from dalembert.algebra.kronecker import kron
+from dalembert.algorithms.kinematics import jacobian, motion
+from dalembert.compiler.evaluate import evaluate
+from dalembert.errors import UnsupportedError
+from dalembert.formulations import derive
+from dalembert.formulations.kronecker import Frame
+from dalembert.formulations.mechanism_system import system_of
+from dalembert.formulations.relative_motion import FrameMatrices, at_point, composed
+from dalembert.model import WORLD
+from random_mechanisms import mechanisms, random_mechanism
+
+KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")
+
+
+def numbers(system, q, **arrays) -> dict[str, np.ndarray]:
+    program = system.scope.program({name: np.array(a, dtype=object) for name, a in arrays.items()}, "numbers")
+    return evaluate(program, {port.name: q for port in program.inputs})
+
+
+def matrices(system, q, name) -> tuple[FrameMatrices, np.ndarray, np.ndarray]:
+    frame = Frame(system, name)
+    found = numbers(
+        system, q, J_T=frame.J_T, J_R=frame.J_R, H_T=frame.H_T, H_R=frame.H_R, R=frame.rotation, p=frame.position
+    )
+    return FrameMatrices(*(found[k] for k in ("J_T", "J_R", "H_T", "H_R"))), found["R"], found["p"]
+
+
+@settings(max_examples=10)
+@given(mechanisms(1, 4, kinds=KINDS))
+def test_hessians_give_accelerations_in_both_axes(mechanism):
+    q, v, a = mechanism.random_state(np.random.default_rng(2))
+    system = system_of(mechanism)
+    frame = Frame(system, "tool")
+    point = np.array([0.1, -0.2, 0.3])
+    J_G, H_G = frame.at_point(point)
+    found = numbers(
+        system, q, J_T=frame.J_T, J_R=frame.J_R, H_T=frame.H_T, H_R=frame.H_R, own_T=frame.J_T_own, own_R=frame.J_R_own,
+        star=frame.H_T_star, own_H=frame.H_R_own, J_G=J_G, H_G=H_G,
+    )  # fmt: skip
+    vv = kron(v, v)
+    world, body = motion(mechanism, q, v, a, "tool"), motion(mechanism, q, v, a, "tool", axes="body")
+    G = motion(mechanism, q, v, a, "tool", point=point)
+    close = dict(rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        found["J_T"] @ a + found["H_T"] @ vv, np.asarray(world.linear_acceleration, float), **close
+    )
+    np.testing.assert_allclose(
+        found["J_R"] @ a + found["H_R"] @ vv, np.asarray(world.angular_acceleration, float), **close
+    )
+    np.testing.assert_allclose(
+        found["own_T"] @ a + found["star"] @ vv, np.asarray(body.linear_acceleration, float), **close
+    )
+    np.testing.assert_allclose(
+        found["own_R"] @ a + found["own_H"] @ vv, np.asarray(body.angular_acceleration, float), **close
+    )
+    np.testing.assert_allclose(found["J_G"] @ a + found["H_G"] @ vv, np.asarray(G.linear_acceleration, float), **close)
+    J_R, J_T = jacobian(mechanism, q, "tool")
+    np.testing.assert_allclose(found["J_R"], np.asarray(J_R, float), atol=1e-12)
+    np.testing.assert_allclose(found["J_T"], np.asarray(J_T, float), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_relative_motions_compose(seed):
+    """(77)-(79), (86)-(88) in the axes of a; (89), (90) in the axes of c; all on pairs of velocities."""
+    mechanism = random_mechanism(seed, 5, kinds=("revolute", "prismatic"), branching=0.0)
+    rng = np.random.default_rng(seed)
+    q, v, _ = mechanism.random_state(rng)
+    vv = kron(v, v)
+    system = system_of(mechanism)
+    outer, R_b, p_b = matrices(system, q, "b2")
+    whole, R_c, p_c = matrices(system, q, "b5")
+    # Motion of c relative to b: the same mechanism with the first two joints held.
+    relative = _relative(mechanism, q, "b2", "b5")
+    in_a = relative.rotated(R_b)
+    found = composed(outer, in_a, p_c - p_b)
+    np.testing.assert_allclose(found.J_T, whole.J_T, atol=1e-12)
+    np.testing.assert_allclose(found.J_R, whole.J_R, atol=1e-12)
+    np.testing.assert_allclose(found.H_T @ vv, whole.H_T @ vv, atol=1e-11)
+    np.testing.assert_allclose(found.H_R @ vv, whole.H_R @ vv, atol=1e-11)
+    assert np.abs(found.H_T - whole.H_T).max() > 1e-3  # the matrices themselves differ
+    point = rng.normal(size=3)
+    J, H = at_point(found, R_c @ point)
+    frame = Frame(system, "b5")
+    J_G, H_G = frame.at_point(point)
+    exact = numbers(system, q, J=J_G, H=H_G)
+    np.testing.assert_allclose(J, exact["J"], atol=1e-12)
+    np.testing.assert_allclose(H @ vv, exact["H"] @ vv, atol=1e-11)
+    in_c = composed(outer.rotated(R_c.T), relative.rotated(R_c.T @ R_b), R_c.T @ (p_c - p_b))
+    np.testing.assert_allclose(in_c.H_T @ vv, R_c.T @ whole.H_T @ vv, atol=1e-11)
+    np.testing.assert_allclose(in_c.H_R @ vv, R_c.T @ whole.H_R @ vv, atol=1e-11)
+
+
+def _relative(mechanism, q, base: str, tip: str) -> FrameMatrices:
+    """Matrices of tip seen from base, in the axes of base, over all coordinates of the mechanism."""
+    from dalembert.model.assembly import subtree
+
+    first = next(joint for joint in mechanism.joints if joint.parent == base)
+    part = subtree(mechanism, first.child)
+    n, inner = mechanism.nv, part.nv
+    found, _, _ = matrices(system_of(part), q[n - inner :], tip)
+    J_T, J_R = np.zeros((3, n)), np.zeros((3, n))
+    H_T, H_R = np.zeros((3, n, n)), np.zeros((3, n, n))
+    J_T[:, n - inner :], J_R[:, n - inner :] = found.J_T, found.J_R
+    H_T[:, n - inner :, n - inner :] = found.H_T.reshape(3, inner, inner)
+    H_R[:, n - inner :, n - inner :] = found.H_R.reshape(3, inner, inner)
+    return FrameMatrices(J_T, J_R, H_T.reshape(3, -1), H_R.reshape(3, -1))
+
+
+def test_quaternions_are_refused_with_the_reason():
+    mechanism = random_mechanism(1, 2, kinds=("spherical",))
+    with pytest.raises(UnsupportedError, match="rates of coordinates"):
+        derive(mechanism, "kronecker")
+    with pytest.raises(UnsupportedError, match="quaternions"):
+        Frame(system_of(mechanism), WORLD)

@@ -1,0 +1,98 @@
+"""What acts from outside: wrenches, springs, dampers, rotors, actuators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from classical_systems import cart_pole, rp_arm
+
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.algorithms.joint_forces import joint_forces
+from dalembert.algorithms.kinematics import poses
+from dalembert.errors import ArgumentError
+from dalembert.formulations import derive
+from dalembert.model import Force
+from random_mechanisms import random_mechanism
+
+METHODS = ("lagrange", "kane", "newton-euler")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_external_wrenches_are_those_of_inverse_dynamics(method):
+    mechanism = random_mechanism(5, 5)
+    rng = np.random.default_rng(1)
+    q, v, a = mechanism.random_state(rng)
+    equations = derive(mechanism, method, wrenches=["tool", "b2"])
+    loads = {"tool": rng.normal(size=6), "b2": rng.normal(size=6)}
+    numbers = equations.evaluate(q, v, **{f"wrench_{name}": load for name, load in loads.items()})
+    tau = numbers["mass_matrix"] @ a + numbers["bias"] - numbers["external"]
+    np.testing.assert_allclose(tau, np.asarray(inverse_dynamics(mechanism, q, v, a, wrenches=loads), float), atol=1e-11)
+
+
+def test_a_force_on_the_arm_in_closed_form():
+    f, n = sympy.symbols("f_x_d2_body n_z_d2_body")
+    external = derive(rp_arm(), wrenches=["d2_body"]).sympy("external")
+    sideways, d2 = sympy.symbols("f_y_d2_body d2")
+    assert external == sympy.Matrix([d2 * sideways + n, f])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_springs_are_gradients_of_their_energy(method):
+    mechanism = random_mechanism(3, 4)
+    at = Transform(np.eye(3), np.array([0.1, 0.2, -0.3]))
+    spring = Force("spring", "spring", "b1", "b4", placement_a=at, stiffness=7.0, rest=0.3)
+    mechanism = mechanism.replace(forces=(spring,))
+    q, v, _ = mechanism.random_state(np.random.default_rng(2))
+    equations = derive(mechanism, method, include=["spring"])
+    power = equations.passive.evaluate({"q": q, "v": v}) @ v
+    qdot = equations.kinematics.evaluate({"q": q, "v": v})
+
+    def energy(position) -> complex:
+        place = poses(mechanism, position)
+        gap = place["b4"].translation - place["b1"].apply(at.translation)
+        return 7.0 / 2 * ((gap @ gap) ** 0.5 - 0.3) ** 2
+
+    rate = energy(q + 1e-30j * qdot).imag / 1e-30
+    assert power == pytest.approx(-rate, rel=1e-12)
+
+
+def test_dampers_take_power_and_nothing_enters_unasked():
+    k, d = sympy.symbols("k d")
+    mechanism = cart_pole().replace(forces=(Force("wall", "joint-spring", "x", stiffness=k, damping=d, rest=1),))
+    x, rate = sympy.symbols("x xdot")
+    assert derive(mechanism).passive is None
+    passive = derive(mechanism, "kane", include=["forces"]).sympy("passive")
+    assert (passive - sympy.Matrix([-k * (x - 1) - d * rate, 0])).expand() == sympy.zeros(2, 1)
+    with pytest.raises(ArgumentError, match="choose among armature, damping, friction, forces, wall"):
+        derive(mechanism, include=["wal"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_joint_terms_are_those_of_the_algorithms(method):
+    mechanism = random_mechanism(9, 5, kinds=("revolute", "prismatic"), drives=True, mimic=0.5)
+    q, v, a = mechanism.random_state(np.random.default_rng(3))
+    plain = derive(mechanism, method).evaluate(q, v)
+    full = derive(mechanism, method, include=["damping", "armature", "friction"]).evaluate(q, v)
+    terms = joint_forces(mechanism, ["damping", "armature", "friction"])
+    np.testing.assert_allclose(full["mass_matrix"] - plain["mass_matrix"], np.diag(terms.armature), atol=1e-12)
+    np.testing.assert_allclose(-full["passive"], np.asarray(terms.resistance(v), float), atol=1e-12)
+
+
+def test_armature_survives_a_change_of_speeds():
+    """Rotor inertia is a quadratic form in the joint rates: B^T diag B in the speeds u."""
+    joint = cart_pole().joints[1].replace(armature=sympy.Symbol("J"))
+    mechanism = cart_pole().replace(joints=(cart_pole().joints[0], joint))
+    w = sympy.symbols("thetadot xdot theta")
+    speeds = [("u1", w[1]), ("u2", w[0] * sympy.cos(w[2]))]
+    both = [derive(mechanism, "kane", speeds=speeds, include=x).sympy("mass_matrix") for x in ([], ["armature"])]
+    added = (both[1] - both[0]).applyfunc(sympy.simplify)
+    assert added == sympy.diag(0, sympy.Symbol("J") / sympy.cos(w[2]) ** 2)
+
+
+def test_actuators_by_name():
+    equations = derive(cart_pole(), actuated=["x"])
+    assert equations.sympy("input_map") == sympy.Matrix([1, 0])
+    with pytest.raises(ArgumentError, match="cannot actuate 'pole'"):
+        derive(cart_pole(), actuated=["pole"])

@@ -1,0 +1,177 @@
+"""One free body: FORBES' equations for every attitude parameterisation, multipliers projected away, both forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from classical_systems import diagonal
+
+from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
+from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
+from dalembert.algebra.vectors import dual
+from dalembert.errors import ArgumentError
+from dalembert.formulations import InverseSquare, derive, rigid_body
+from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
+
+PARAMETERS = [Quaternion(), DirectionCosines(), EulerAngles("321"), EulerAngles("ZXZ"), ModifiedRodrigues()]
+RNG = np.random.default_rng(11)
+SPREAD = RNG.normal(size=(3, 3)) * 0.3
+BODY = Inertia(2.5, [0.1, -0.2, 0.3], np.trace(SPREAD @ SPREAD.T) * np.eye(3) - SPREAD @ SPREAD.T)
+
+
+def state(attitude):
+    """Admissible parameters of a random rotation, a random position and velocity."""
+    R = rotation_from_quaternion(quaternion_normalise(RNG.normal(size=4)))
+    return R, np.concatenate([RNG.normal(size=3), attitude.from_rotation(R)]), RNG.normal(size=6)
+
+
+@pytest.mark.parametrize("attitude", PARAMETERS, ids=lambda a: type(a).__name__ + getattr(a, "sequence", ""))
+class TestForbes:
+    def test_mixed_form(self, attitude):
+        R, q, v = state(attitude)
+        C, c, J, w = R.T, BODY.first_moment, BODY.tensor_about_origin, v[3:]
+        found = rigid_body(BODY, attitude).evaluate(q, v)
+        M = np.block([[2.5 * np.eye(3), -C.T @ dual(c)], [dual(c) @ C, J]])
+        np.testing.assert_allclose(found["mass_matrix"], M, atol=1e-13)
+        f_non = np.concatenate([C.T @ dual(w) @ dual(c) @ w, -dual(w) @ J @ w])
+        np.testing.assert_allclose(found["coriolis"], -f_non, atol=1e-12)
+
+    def test_lagrange_with_multipliers_projected_by_gamma_is_the_same(self, attitude):
+        """Gamma^T (d/dt dT/dqdot - dT/dq) = inertia forces, for admissible parameters, redundant ones included."""
+        _, q, v = state(attitude)
+        equations = rigid_body(BODY, attitude)
+        projected = equations["projected_bias"].evaluate({"q": q, "v": v})
+        np.testing.assert_allclose(projected, equations.coriolis.evaluate({"q": q, "v": v}), atol=1e-12)
+
+    def test_multipliers_vanish_under_gamma(self, attitude):
+        _, q, _ = state(attitude)
+        equations = rigid_body(BODY, attitude)
+        if "parameter_constraints" not in equations.extras:
+            assert attitude.nq == 3
+            return
+        Xi = equations["parameter_constraints"].evaluate({"q": q})
+        Gamma = equations["velocity_map"].evaluate({"q": q})
+        np.testing.assert_allclose(Xi @ Gamma[3:, 3:], 0, atol=1e-13)
+
+    def test_body_form_is_the_mixed_form_in_body_axes(self, attitude):
+        """C vdot_a = vdot_b + w x v_b, and moments are the same."""
+        R, q, v = state(attitude)
+        mixed = rigid_body(BODY, attitude, gravity=(0.3, -9.0, 2.0)).evaluate(q, v)
+        C, w = R.T, v[3:]
+        v_b = np.concatenate([C @ v[:3], w])
+        body = rigid_body(BODY, attitude, form="body", gravity=(0.3, -9.0, 2.0)).evaluate(q, v_b)
+        a_b = RNG.normal(size=6)
+        a_a = np.concatenate([C.T @ (a_b[:3] + np.cross(w, v_b[:3])), a_b[3:]])
+        turn = np.block([[C, np.zeros((3, 3))], [np.zeros((3, 3)), np.eye(3)]])
+        wrench_b = body["mass_matrix"] @ a_b + body["bias"]
+        wrench_a = mixed["mass_matrix"] @ a_a + mixed["bias"]
+        np.testing.assert_allclose(wrench_b, turn @ wrench_a, atol=1e-12)
+
+    def test_parameters_turn_with_the_body(self, attitude):
+        """The rate of the direction cosines along qdot is Cdot = -w~ C."""
+        R, q, v = state(attitude)
+        qdot = rigid_body(BODY, attitude).evaluate(q, v)["kinematics"]
+        rate = np.asarray(attitude.dcm(q[3:] + 1e-30j * qdot[3:]), dtype=complex).imag / 1e-30
+        np.testing.assert_allclose(rate, -dual(v[3:]) @ R.T, atol=1e-12)
+
+
+def test_free_joint_of_a_mechanism_gives_the_same_equations():
+    free = Mechanism("brick", (Body("brick", BODY),), (Joint("free", "free", WORLD, "brick"),))
+    _, q, v = state(Quaternion())
+    one = rigid_body(BODY, gravity=(0, 0, -9.81)).evaluate(q, v)
+    for method in ("newton-euler", "lagrange", "kane"):
+        other = derive(free, method).evaluate(q, v)
+        for part in ("mass_matrix", "coriolis", "gravity", "kinematics"):
+            np.testing.assert_allclose(other[part], one[part], atol=1e-12)
+
+
+def test_newton_euler_of_aircraft_in_closed_form():
+    """About the centre of mass, body form, 3-2-1 angles: the six equations of any book on flight dynamics."""
+    m, g, I1, I2, I3 = sympy.symbols("m g I_x I_y I_z")
+    equations = rigid_body(
+        Inertia(m, [0, 0, 0], diagonal(I1, I2, I3)), EulerAngles("321"), form="body", gravity=(0, 0, g)
+    )
+    u, v, w, p, q, r, phi, theta = sympy.symbols("u v w omega_x omega_y omega_z phi theta")
+    expected = sympy.Matrix(
+        [
+            m * (q * w - r * v),
+            m * (r * u - p * w),
+            m * (p * v - q * u),
+            (I3 - I2) * q * r,
+            (I1 - I3) * p * r,
+            (I2 - I1) * p * q,
+        ]
+    )
+    assert (equations.sympy("coriolis") - expected).expand() == sympy.zeros(6, 1)
+    s, c = sympy.sin, sympy.cos
+    weight = -m * g * sympy.Matrix([-s(theta), s(phi) * c(theta), c(phi) * c(theta), 0, 0, 0])
+    assert (equations.sympy("gravity") - weight).expand() == sympy.zeros(6, 1)
+    turning = equations.sympy("kinematics")[3:, :]
+    rates = sympy.Matrix(
+        [
+            (q * s(phi) + r * c(phi)) / c(theta),
+            q * c(phi) - r * s(phi),
+            p + (q * s(phi) + r * c(phi)) * s(theta) / c(theta),
+        ]
+    )
+    assert (turning - rates).applyfunc(sympy.simplify) == sympy.zeros(3, 1)
+
+
+class TestInverseSquareField:
+    mu = 3.7
+
+    def points(self, size: float, rng) -> tuple[np.ndarray, np.ndarray]:
+        return rng.uniform(0.5, 1.0, 20), rng.normal(size=(20, 3)) * size
+
+    def body_of(self, masses, points) -> Inertia:
+        center = masses @ points / masses.sum()
+        r = points - center
+        tensor = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, r))
+        return Inertia(masses.sum(), center, tensor)
+
+    def test_force_and_moment_against_point_masses(self):
+        """Twenty point masses attracted one by one; the error falls with the third power of size over distance."""
+        rng = np.random.default_rng(3)
+        errors = []
+        for size in (0.02, 0.01):
+            masses, points = self.points(size, np.random.default_rng(5))
+            body = self.body_of(masses, points)
+            q = np.array([1.0, 2.0, -0.5, *quaternion_normalise([0.1, -0.4, 0.3, 0.8])])
+            R = rotation_from_quaternion(q[3:])
+            world = q[:3] + points @ R.T
+            pulls = -self.mu * masses[:, None] * world / np.linalg.norm(world, axis=1)[:, None] ** 3
+            force, moment = pulls.sum(axis=0), np.cross(points, pulls @ R).sum(axis=0)
+            found = -rigid_body(body, gravity=InverseSquare(self.mu)).evaluate(q, rng.normal(size=6))["gravity"]
+            central = moment - np.cross(body.center, R.T @ force)
+            found_central = found[3:] - np.cross(body.center, R.T @ found[:3])
+            errors.append(np.linalg.norm(found_central - central) / np.linalg.norm(central))
+            assert np.linalg.norm(found[:3] - force) / np.linalg.norm(force) < 40 * (size / 2.3) ** 3
+        assert errors[1] < 0.6 * errors[0] and errors[1] < 0.05
+
+    def test_it_is_the_gradient_of_its_energy_for_mechanisms_too(self):
+        """Power of gravity along any motion is minus the rate of the potential energy."""
+        body = Body("satellite", BODY)
+        free = Mechanism("satellite", (body,), (Joint("free", "free", WORLD, "satellite"),))
+        field = InverseSquare(sympy.Symbol("mu"), (0.1, 0, -0.2))
+        _, q, v = state(Quaternion())
+        q[:3] += [5, 0, 0]
+        by_lagrange = derive(free, "lagrange", field=field)
+        force = by_lagrange.gravity.evaluate({"q": q, "mu": self.mu})
+        qdot = by_lagrange.kinematics.evaluate({"q": q, "v": v})
+        energy = by_lagrange["potential_energy"].evaluate({"q": q + 1e-30j * qdot, "mu": self.mu}).imag / 1e-30
+        assert force @ v == pytest.approx(energy, rel=1e-12)
+        np.testing.assert_allclose(derive(free, "kane", field=field).gravity.evaluate({"q": q, "mu": self.mu}), force)
+        alone = rigid_body(BODY, gravity=field).gravity.evaluate({"q": q, "mu": self.mu})
+        np.testing.assert_allclose(alone, force, rtol=1e-12)
+
+    def test_particles_feel_no_moment(self):
+        force = rigid_body(Inertia(1.0), gravity=InverseSquare(2.0, gradient=False)).gravity.evaluate(
+            {"q": np.array([2.0, 0, 0, 0, 0, 0, 1])}
+        )
+        np.testing.assert_allclose(force, [0.5, 0, 0, 0, 0, 0], atol=1e-15)
+
+
+def test_wrong_form_is_refused():
+    with pytest.raises(ArgumentError, match="'mixed' or 'body'"):
+        rigid_body(BODY, form="spatial")
