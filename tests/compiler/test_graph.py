@@ -7,7 +7,6 @@ import math
 import pickle
 import subprocess
 import sys
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -365,18 +364,6 @@ def test_programs_are_the_same_in_every_process():
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(digests) == 1 and len(digests.pop().strip()) == 64
-
-
-def test_a_hundred_thousand_nodes_in_well_under_two_seconds():
-    graph = Graph()
-    x = list(graph.input("q", (50,)))
-    start = time.perf_counter()
-    k = 0
-    while len(graph.nodes) < 100_000:
-        k += 1
-        a, b = x[k % 50], x[(7 * k + 3) % 50]
-        x[k % 50] = a * b + x[(13 * k + 1) % 50] - (a - b) * 2
-    assert time.perf_counter() - start < 1.0  # takes 0.16 s on a slow machine
 
 
 # --- evaluating and inlining -------------------------------------------------------------------------------
