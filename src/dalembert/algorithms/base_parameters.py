@@ -1,0 +1,240 @@
+"""Base parameters: the combinations of inertial parameters that generalised forces can show (Gautier and Khalil 1990).
+
+tau = Y(q, v, a) pi, but the columns of Y depend on each other: only b combinations beta = G pi have an effect, and
+
+    Y pi = Y_kept G pi ,     G = [1, ...] on the kept columns.
+
+Two independent routes lead there. :func:`base_parameters` finds the dependences in the numbers of Y at random states.
+:func:`grouping_rules` moves masses inwards by the rules of :mod:`dalembert.algorithms.economy.regroup`, exactly and
+with symbols where the mechanism has them; for chains of revolute joints in general position the two agree in number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.inertia import pseudo_inertia, symmetric_matrix
+from dalembert.algebra.scalar import Array, product
+from dalembert.algebra.vectors import dyad
+from dalembert.algorithms.economy.regroup import regroup
+from dalembert.algorithms.regressor import ENTRIES, parameter_names, regressor
+from dalembert.errors import UnsupportedError
+from dalembert.model import Mechanism, Tree
+from dalembert.model.parameters import substitute
+from dalembert.model.tree import Moments
+
+SECOND = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
+"""Entries of the second moment (pseudo-inertia) of a link, in the order of :data:`ENTRIES`."""
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The identifiable combinations of a mechanism's inertial parameters.
+
+    Args:
+        names: of all standard parameters, ten for every body.
+        kept: which of them stand for a base parameter, one each.
+        matrix: G, b x p: base parameters = G pi.
+    """
+
+    names: tuple[str, ...]
+    kept: tuple[int, ...]
+    matrix: Array
+
+    @property
+    def count(self) -> int:
+        """b, the number of base parameters."""
+        return len(self.kept)
+
+    @property
+    def unidentifiable(self) -> tuple[str, ...]:
+        """Names of the parameters that have no effect at all."""
+        return tuple(name for name, column in zip(self.names, self.matrix.T) if not np.any(column))
+
+    def combinations(self) -> tuple[str, ...]:
+        """Each base parameter as text, such as ``"link1.Izz + link2.Iyy + 0.16 link3.mass"``."""
+        return tuple(_text(dict(zip(self.names, row)), first=self.names[k]) for k, row in zip(self.kept, self.matrix))
+
+    def values(self, pi: Any) -> Array:
+        """The base parameters that belong to standard parameters.
+
+        Args:
+            pi: all standard parameters, p.
+        """
+        return product(self.matrix, scalar.asarray(pi))
+
+
+def base_parameters(mechanism: Mechanism, *, seed: int = 0, tolerance: float = 1e-8) -> BaseParameters:
+    """Base parameters from the rank of Y at random states.
+
+    Columns are taken from the base outwards; one that depends on those before it is grouped with them, so the outer
+    link's parameters join the inner link's, as is customary.
+
+    Args:
+        mechanism: numeric; its masses do not matter.
+        seed: of the random states.
+        tolerance: part of a column beyond which it counts as independent of others.
+    """
+    if mechanism.symbols:
+        raise UnsupportedError(
+            f"{mechanism.name!r} has symbols; use grouping_rules(mechanism), or substitute numbers for them first"
+        )
+    W = _stacked(mechanism, seed)
+    names = parameter_names(mechanism)
+    kept, basis = [], np.zeros((len(W), 0))
+    lengths = np.linalg.norm(W, axis=0)
+    largest = lengths.max(initial=0)
+    for k, column in enumerate(W.T):
+        if lengths[k] <= 1e-12 * largest:
+            continue
+        left = column - basis @ (basis.T @ column)
+        left = left - basis @ (basis.T @ left)  # once more: rounding errors of the first pass
+        length = np.linalg.norm(left)
+        if length > tolerance * lengths[k]:
+            kept.append(k)
+            basis = np.hstack([basis, left[:, None] / length])
+    G = np.linalg.lstsq(W[:, kept], W, rcond=None)[0] if kept else np.zeros((0, len(names)))
+    G[np.abs(G) < 1e-9] = 0
+    G[:, kept] = np.eye(len(kept))
+    return BaseParameters(names, tuple(kept), G)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupingRules:
+    """What is left of the parameters after moving masses inwards.
+
+    Args:
+        names: of the moments that remain, such as ``"link2.mx"`` and ``"link2.Jxx"`` (second moment), link axes.
+        expressions: each as an expression of the standard parameters, whose symbols are called like
+            :func:`~dalembert.algorithms.regressor.parameter_names`.
+        complete: whether these are all independent; if not, the axes are in special position and
+            :func:`base_parameters` groups further.
+    """
+
+    names: tuple[str, ...]
+    expressions: tuple[Any, ...]
+    complete: bool
+
+    @property
+    def count(self) -> int:
+        """Number of combinations with an effect."""
+        return len(self.names)
+
+
+def grouping_rules(mechanism: Mechanism, *, seed: int = 0) -> GroupingRules:
+    """Base parameters by rules, exact, with SymPy; coefficients are symbolic where the geometry is.
+
+    Combinations without any effect are left out.
+
+    Args:
+        mechanism: the mechanism; its own masses do not matter.
+        seed: of the random numbers with which independence is judged.
+    """
+    import sympy
+
+    symbols = [sympy.Symbol(name) for name in parameter_names(mechanism)]
+    tree = regroup(_with_symbolic_moments(mechanism, symbols))
+    names, expressions = [], []
+    for link in tree.links:
+        m, h, J = link.moments.mass, link.moments.first, link.moments.second
+        entries = [("mass", m), *zip(("mx", "my", "mz"), h), *zip(SECOND, (J[i, j] for i, j in ENTRIES))]
+        for name, value in entries:
+            tidy = _tidied(sympy.expand(value), symbols)
+            if tidy != 0:
+                names.append(f"{link.name}.{name}")
+                expressions.append(tidy)
+    kept, merged, complete = _independent(mechanism, expressions, symbols, seed)
+    for k, terms in merged.items():
+        for other, c in terms:
+            expressions[k] = sympy.expand(expressions[k] + c * expressions[other])
+    return GroupingRules(tuple(names[k] for k in kept), tuple(expressions[k] for k in kept), complete)
+
+
+def _with_symbolic_moments(mechanism: Mechanism, symbols: list[Any]) -> Tree:
+    """The tree with unknown mass distributions: welded bodies added up, in the axes of the links."""
+    tree = mechanism.tree
+    moments = [Moments(0, scalar.zeros(3), scalar.zeros(3, 3))] * len(tree.links)
+    for index, body in enumerate(mechanism.bodies):
+        carrier, at = tree.carriers[body.name]
+        if carrier < 0:
+            continue
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = symbols[10 * index : 10 * index + 10]
+        R, p = at.rotation, at.translation
+        h = product(R, scalar.asarray([hx, hy, hz]))
+        J = product(product(R, pseudo_inertia(symmetric_matrix(xx, yy, zz, xy, xz, yz))), R.T)
+        before = moments[carrier]
+        moments[carrier] = Moments(
+            before.mass + m,
+            before.first + h + m * p,
+            before.second + J + dyad(h, p) + dyad(p, h) + m * dyad(p, p),
+        )
+    return replace(tree, links=tuple(replace(link, moments=x) for link, x in zip(tree.links, moments)))
+
+
+def _tidied(expression: Any, symbols: list[Any]) -> Any:
+    """Without terms whose numeric coefficient is zero but for rounding; coefficients that are whole become integers."""
+    import sympy
+
+    total = sympy.Integer(0)
+    for symbol in sorted(expression.free_symbols & set(symbols), key=symbols.index):
+        coefficient = expression.coeff(symbol)
+        if coefficient.is_number:
+            near = round(float(coefficient))
+            if abs(float(coefficient) - near) < 1e-12:
+                coefficient = sympy.Integer(near)
+        total = total + coefficient * symbol
+    return total
+
+
+def _independent(
+    mechanism: Mechanism, expressions: list[Any], symbols: list[Any], seed: int
+) -> tuple[list[int], dict[int, list[tuple[int, int]]], bool]:
+    """Which combinations to keep, which others to add to them, and whether those kept are independent.
+
+    Judged with random numbers for the symbols of the geometry. Effects that are whole multiples of each other, such as
+    those of Jxx and Jyy of a link that only turns about z, are merged: that is exact whatever the numbers were.
+    """
+    rng = np.random.default_rng(seed)
+    numbers = {s: float(rng.uniform(0.3, 1.1)) for s in mechanism.symbols}
+    numeric = substitute(mechanism.replace(strict=False), numbers) if numbers else mechanism
+    B = np.array([[float(e.coeff(s).subs(numbers)) for s in symbols] for e in expressions]).reshape(-1, len(symbols))
+    if not len(B):
+        return [], {}, True
+    W = _stacked(numeric, seed) @ np.linalg.pinv(B)  # Y = (Y B+) B: moving masses inwards changed no force
+    lengths = np.linalg.norm(W, axis=0)
+    kept: list[int] = []
+    merged: dict[int, list[tuple[int, int]]] = {}
+    complete = True
+    for k in np.flatnonzero(lengths > 1e-9 * lengths.max()).tolist():
+        c = np.linalg.lstsq(W[:, kept], W[:, k], rcond=None)[0]
+        left = np.linalg.norm(W[:, k] - W[:, kept] @ c)
+        whole = bool(np.all(np.abs(c - np.round(c)) < 1e-7))
+        if left > 1e-8 * lengths[k] or not whole:
+            complete = complete and bool(left > 1e-8 * lengths[k])
+            kept.append(k)
+            continue
+        for target, factor in zip(kept, np.round(c).astype(int).tolist()):
+            if factor:
+                merged.setdefault(target, []).append((k, factor))
+    return kept, merged, complete
+
+
+def _stacked(mechanism: Mechanism, seed: int) -> Array:
+    """Y at enough random states for its rank, one above the other."""
+    rng = np.random.default_rng(seed)
+    count = 2 + 12 * len(mechanism.bodies) // max(mechanism.nv, 1)
+    rows = [regressor(mechanism, *mechanism.random_state(rng)) for _ in range(count)]
+    return np.concatenate(rows).astype(float)
+
+
+def _text(terms: dict[str, float], first: str) -> str:
+    parts = [first]
+    for name, c in terms.items():
+        if name != first and c:
+            size = "" if abs(abs(c) - 1) < 1e-9 else f"{abs(c):.6g} "
+            parts.append(f"{'-' if c < 0 else '+'} {size}{name}")
+    return " ".join(parts)
