@@ -31,7 +31,7 @@ def factor(program: Program, keep_labels: bool = False) -> Program:
     uses, new = old.uses(), Nary(program)
     if keep_labels:
         for ref in old.labels:
-            uses[ref] += 1  # as if the reader were a user
+            uses[ref] += bool(uses[ref])  # as if the reader were a user; nobody reads what is not computed
     moved: dict[int, Scaled] = {ONE: (1.0, ONE)}
     for ref, item in enumerate(old.items):
         if not uses[ref] or ref == ONE:
