@@ -82,7 +82,7 @@ def inverse_dynamics(
     result = np.linalg.lstsq(S, need, rcond=TOLERANCE)
     tau[driven] = strength * np.asarray(result[0])
     left = need - B.T @ tau
-    if np.linalg.norm(left) > tolerance * max(np.linalg.norm(need), 1e-300) and np.linalg.norm(left) > 1e-12:
+    if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + 1e-12:
         lacking = B @ left / np.linalg.norm(left)
         names = [system.velocity_names()[k] for k in np.argsort(-np.abs(lacking))[:3]]
         raise SingularityError(

@@ -107,22 +107,21 @@ class ConstrainedKernels:
         def accelerations(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
             return dynamics(s, q, v, tau, t, self.method, self.pivots, self.regularisation, False)[0]
 
-        def slopes(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
-            return tuple(derivatives(s, q, v, tau, t, accelerations).values())
-
-        square = ("n", "n")
+        square, oblong = ("n", "n"), ("m", "n")
+        known: tuple[str, ...] = ("q", "v", "a", "multipliers", "t")
         return {
             "forward_dynamics": Quantity(state, {"a": ("n",)}, accelerations, "Accelerations under the constraints."),
             "multipliers": Quantity(
                 state, {"a": ("n",), "multipliers": ("m",)}, both, "Accelerations, and the multipliers of every row."
             ),
             "reactions": Quantity(
-                ("q", "v", "a", "multipliers", "t"), {"joints": ("joints", 6), "loops": ("constraints", 6)}, reactions,
+                known, {"joints": ("joints", 6), "loops": ("constraints", 6)}, reactions,
                 "Wrenches of joints and constraints; see dalembert.constraints.reactions.reactions.",
             ),
             "linearization": Quantity(
-                state, {"a_q": square, "a_v": square, "a_tau": square, "r_q": ("m", "n"), "G": ("m", "n")}, slopes,
-                "Derivatives of constrained accelerations and of G v - rate, and G.",
+                known,
+                {"e_q": square, "e_v": square, "g_q": oblong, "g_v": oblong, "r_q": oblong, "G": oblong, "M": square},
+                derivatives, "Derivatives of the equations; see dalembert.constraints.linearization.derivatives.",
             ),
             **QUANTITIES,
         }  # fmt: skip
@@ -172,7 +171,7 @@ class ConstrainedKernels:
             values["function"] = program.digest if program is not None else None
             told.append((type(item).__name__, values))
         told += [self.forces.names, self.include, self.stabilisation, self.optimise]
-        if quantity in ("forward_dynamics", "multipliers", "linearization"):
+        if quantity in ("forward_dynamics", "multipliers"):
             told += [self.method, self.pivots, self.regularisation]
         return hashlib.sha256(repr(told).encode()).hexdigest()
 

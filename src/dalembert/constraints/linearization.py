@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import product
+from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.compiler.derivatives import forward
+from dalembert.constraints import numeric
 from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.state import position_rate
 from dalembert.errors import ArgumentError
 
@@ -57,29 +61,35 @@ class Linearization:
         return values[np.lexsort((-values.imag, -values.real))]
 
 
-def derivatives(setting: Any, q: Any, v: Any, tau: Any, t: Any, accelerations: Any) -> dict[str, Any]:
-    """Derivatives of constrained accelerations and of G v - rate, on traced scalars.
+def derivatives(s: Setting, q: Any, v: Any, a: Any, multipliers: Any, t: Any) -> tuple[Any, ...]:
+    """Derivatives of the equations with accelerations and multipliers held, on traced scalars.
+
+    The equations are e = M a - f - G^T lam = 0 and g = G a - gamma = 0; r is G v - rate. Returned are e_q, e_v, g_q,
+    g_v, r_q, G and M. Nothing is eliminated, so they exist at every position.
 
     Args:
-        setting: the constrained mechanism.
+        s: the constrained mechanism.
         q: traced positions.
         v: traced velocities.
-        tau: traced forces.
+        a: traced accelerations.
+        multipliers: traced multipliers.
         t: traced time.
-        accelerations: function of (setting, q, v, tau, t).
     """
-    tree = setting.mechanism.tree
-    a = accelerations(setting, q, v, tau, t)
-    rows = setting.constraints.at(setting.state(q, v, t))
-    residual = np.array([sum(g * x for g, x in zip(row, v)) - r for row, r in zip(rows.G, rows.rate)], dtype=object)
+    tree, state = s.mechanism.tree, s.state(q, v, t)
+    rows = s.constraints.at(state)
+    assert rows.gamma is not None
+    forces = s.forces.generalised(state) + product(rows.G.T, multipliers)
+    e = augmented_links(s.tree, q, v, a) + s.joints.of(v, a) - forces
+    g, r = product(rows.G, a) - rows.gamma, product(rows.G, v) - rows.rate
     directions = np.array([position_rate(tree, q, unit) for unit in np.eye(tree.nv, dtype=int)], dtype=object).T
-    return {
-        "a_q": forward(a, q, directions),
-        "a_v": forward(a, v),
-        "a_tau": forward(a, tau),
-        "r_q": forward(residual, q, directions) if len(residual) else np.zeros((0, tree.nv)),
-        "G": rows.G,
-    }
+
+    def by_position(values: Any) -> Any:
+        return forward(values, q, directions) if len(values) else np.zeros((0, tree.nv))
+
+    def by_velocity(values: Any) -> Any:
+        return forward(values, v) if len(values) else np.zeros((0, tree.nv))
+
+    return by_position(e), by_velocity(e), by_position(g), by_velocity(g), by_position(r), rows.G, mass_matrix(s, q)
 
 
 def linearize(
@@ -106,7 +116,13 @@ def linearize(
     """
     mechanism, names = system.mechanism, system.velocity_names()
     v = np.asarray(v, dtype=float)
-    a_q, a_v, a_tau, r_q, G = system.evaluate("linearization", np.asarray(q, dtype=float), v, tau, t)
+    q = np.asarray(q, dtype=float)
+    here = system.solve(q, v, tau, t)
+    e_q, e_v, g_q, g_v, r_q, G, M = system.evaluate("linearization", q, v, here.a, here.multipliers, t)
+    # M da - G^T dlam = dtau - e_q dq - e_v dv ,  G da = - g_q dq - g_v dv: one right side per column
+    right = np.concatenate([-e_q, -e_v, np.eye(mechanism.nv)], axis=1).T
+    demanded = np.concatenate([-g_q, -g_v, np.zeros((len(G), mechanism.nv))], axis=1).T
+    a_q, a_v, a_tau = np.split(numeric.solve(M, G, right, demanded).a.T, 3, axis=1)
     on_positions = G[system.constraints.holonomic]
     y = _independent(on_positions, names, positions, "positions")
     u = _independent(G, names, speeds, "speeds")

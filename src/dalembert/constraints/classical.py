@@ -1,0 +1,203 @@
+"""Classical constrained mechanisms with published parameters, for tests, examples and benchmarks. SI units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
+
+at = Transform.from_translation
+X, Y, Z = np.eye(3)
+DOWN = np.array([0.0, -9.81, 0.0])
+"""Weight in the plane of the planar mechanisms."""
+
+
+def planar_bar(mass: float, length: float) -> Inertia:
+    """A slender bar along x from its origin.
+
+    Args:
+        mass: kg.
+        length: m.
+    """
+    moment = mass * length**2 / 12
+    return Inertia(mass, np.array([length / 2, 0, 0]), np.diag([1e-6 * moment, moment, moment]))
+
+
+def _planar(mass: float, center: Any, moment: float) -> Inertia:
+    """A lamina: moment about z through the centre of mass, the others small but possible."""
+    return Inertia(mass, np.array([*center, 0]), np.diag([moment / 2, moment / 2, moment]))
+
+
+def four_bar(
+    lengths: tuple[float, float, float] = (1.0, 2.5, 2.0),
+    ground: float = 3.0,
+    kind: str = "point-on-line",
+    gravity: Any = DOWN,
+) -> Mechanism:
+    """Crank, coupler and rocker in the xy plane, of 1 kg/m, closed at the end of the rocker.
+
+    Args:
+        lengths: of crank, coupler and rocker, m.
+        ground: distance of the two fixed pivots, along x.
+        kind: of the closure; ``"revolute"`` has three redundant rows here.
+        gravity: acceleration of free fall.
+    """
+    a, b, c = lengths
+    joints = [
+        Joint("crank", "revolute", WORLD, "crank_bar"),
+        Joint("coupler", "revolute", "crank_bar", "coupler_bar", at([a, 0, 0])),
+        Joint("rocker", "revolute", WORLD, "rocker_bar", at([ground, 0, 0])),
+    ]
+    bodies = [Body(f"{name}_bar", planar_bar(x, x)) for name, x in zip(("crank", "coupler", "rocker"), lengths)]
+    pin = Constraint("pin", kind, "coupler_bar", "rocker_bar", at([b, 0, 0]), at([c, 0, 0]))
+    return Mechanism("four-bar", tuple(bodies), tuple(joints), constraints=(pin,), gravity=gravity)
+
+
+def slider_crank(crank: float = 0.3, rod: float = 1.0, slider: float = 2.0, gravity: Any = DOWN) -> Mechanism:
+    """Crank and rod of 1 kg/m and a slider along x, in the xy plane.
+
+    Args:
+        crank: length, m.
+        rod: length, m.
+        slider: mass, kg.
+        gravity: acceleration of free fall.
+    """
+    joints = [
+        Joint("crank", "revolute", WORLD, "crank_bar"),
+        Joint("rod", "revolute", "crank_bar", "rod_bar", at([crank, 0, 0])),
+        Joint("slide", "prismatic", WORLD, "slider", axis=X),
+    ]
+    block = Inertia(slider, np.zeros(3), 0.01 * slider * np.eye(3))
+    bodies = [Body("crank_bar", planar_bar(crank, crank)), Body("rod_bar", planar_bar(rod, rod)), Body("slider", block)]
+    pin = Constraint("pin", "point-on-line", "slider", "rod_bar", placement_b=at([rod, 0, 0]))
+    return Mechanism("slider-crank", tuple(bodies), tuple(joints), constraints=(pin,), gravity=gravity)
+
+
+ANDREWS_START = (
+    -0.0617138900142764496358948458001, 0.0, 0.455279819163070380255912382449, 0.487364979543842550225598953530,
+    0.222668390165885884674473185609, 1.23054744454982119249735015568, -0.222668390165885884674473185609,
+)  # fmt: skip
+"""Consistent initial positions of Andrews' mechanism in the order of its joints: beta, theta, gamma, delta, phi,
+epsilon, omega (the test set's order is beta, theta, gamma, phi, delta, omega, epsilon)."""
+
+
+def andrews() -> Mechanism:
+    """Andrews' squeezing mechanism: seven bodies, three loops, a spring and a motor, in the plane, without gravity.
+
+    Parameters of Hairer and Wanner, Solving Ordinary Differential Equations II (1996), section VII.7, and of the Test
+    Set for Initial Value Problem Solvers (Mazzia and Magherini).
+    """
+    d, e, rr, ss, u, zf, zt = 0.028, 0.02, 0.007, 0.035, 0.04, 0.02, 0.04
+    ea = fa = 0.01421
+    A, B, C = at([-0.06934, -0.00227, 0]), at([-0.03635, 0.03273, 0]), at([0.014, 0.072, 0])
+    joints = [
+        Joint("beta", "revolute", WORLD, "K1"),
+        Joint("theta", "revolute", "K1", "K2", at([rr, 0, 0])),
+        Joint("gamma", "revolute", WORLD, "K3", B),
+        Joint("delta", "revolute", WORLD, "K5", A),
+        Joint("phi", "revolute", "K5", "K4", at([zt, 0, 0])),
+        Joint("epsilon", "revolute", WORLD, "K7", A),
+        Joint("omega", "revolute", "K7", "K6", at([0, -u, 0])),
+    ]
+    bodies = [
+        Body("K1", _planar(0.04325, [0.00092, 0], 2.194e-6)),
+        Body("K2", _planar(0.00365, [-0.0115, 0], 4.410e-7)),
+        Body("K3", _planar(0.02373, [0.01043, -0.01874], 5.255e-6)),
+        Body("K4", _planar(0.00706, [0, ea - e], 5.667e-7)),
+        Body("K5", _planar(0.07050, [0.02308, 0.00916], 1.169e-5)),
+        Body("K6", _planar(0.00706, [zf - fa, 0], 5.667e-7)),
+        Body("K7", _planar(0.05498, [-0.00449, -0.01228], 1.912e-5)),
+    ]
+    tips = {"K3": [0, -ss, 0], "K4": [0, -e, 0], "K6": [zf, 0, 0]}
+    pins = [
+        Constraint(f"{body}-K2", "point-on-line", body, "K2", at(tip), at([-d, 0, 0])) for body, tip in tips.items()
+    ]
+    forces = [
+        Force("spring", "spring", WORLD, "K3", C, at([0.02, -0.018, 0]), stiffness=4530, rest=0.07785),
+        Force("motor", "joint-force", "beta", value=0.033),
+    ]
+    return Mechanism(
+        "Andrews", tuple(bodies), tuple(joints), constraints=tuple(pins), forces=tuple(forces), gravity=np.zeros(3)
+    )
+
+
+def whipple_bicycle() -> Mechanism:
+    """The bicycle benchmark: rider fixed to the rear frame, knife-edge wheels, no-slip contacts.
+
+    Parameters of Meijaard, Papadopoulos, Ruina and Schwab, Linearized dynamics equations for the balance and steer of
+    a bicycle: a benchmark and review, Proc. R. Soc. A 463 (2007), Table 1. Here x is forward, y left and z up, so
+    their coordinates (z down) are turned by half a turn about x; lean is to the right, steer to the right, as there.
+
+    Joints: ``x``, ``y``, ``z`` of the rear wheel's centre, ``yaw`` (to the left), ``lean``, ``pitch``, ``rear``,
+    ``steer``, ``front``. A wheel that rolls forward turns at a positive rate.
+    """
+    w, trail, tilt, r_rear, r_front = 1.02, 0.08, np.pi / 10, 0.3, 0.35
+    centre_rear = np.array([0, 0, r_rear])
+    axis = np.array([np.sin(tilt), 0, -np.cos(tilt)])  # of the steering, down and forward
+    on_axis = np.array([w + trail, 0, 0])  # where it meets the ground
+    foot = on_axis - axis * (axis @ (on_axis - [w, 0, r_front]))  # nearest to the front wheel's centre
+
+    def body(mass: float, centre: Any, xx: float, yy: float, zz: float, xz: float, origin: Any) -> Inertia:
+        x, z = centre
+        tensor = [[xx, 0, -xz], [0, yy, 0], [-xz, 0, zz]]  # products change their sign with z
+        return Inertia(mass, np.array([x, 0, -z]) - origin, np.array(tensor))
+
+    bodies = [
+        *(Body(name) for name in ("to_x", "to_y", "to_z", "to_yaw", "to_lean")),
+        Body("rear_frame", body(85, (0.3, -0.9), 9.2, 11.0, 2.8, 2.4, centre_rear)),
+        Body("rear_wheel", Inertia(2, np.zeros(3), np.diag([0.0603, 0.12, 0.0603]))),
+        Body("front_frame", body(4, (0.9, -0.7), 0.05892, 0.06, 0.00708, -0.00756, foot)),
+        Body("front_wheel", Inertia(3, np.zeros(3), np.diag([0.1405, 0.28, 0.1405]))),
+    ]
+    joints = [
+        Joint("x", "prismatic", WORLD, "to_x", axis=X),
+        Joint("y", "prismatic", "to_x", "to_y", axis=Y),
+        Joint("z", "prismatic", "to_y", "to_z", axis=Z),
+        Joint("yaw", "revolute", "to_z", "to_yaw"),
+        Joint("lean", "revolute", "to_yaw", "to_lean", axis=X),
+        Joint("pitch", "revolute", "to_lean", "rear_frame", axis=Y),
+        Joint("rear", "continuous", "rear_frame", "rear_wheel", axis=Y),
+        Joint("steer", "revolute", "rear_frame", "front_frame", at(foot - centre_rear), axis=axis),
+        Joint("front", "continuous", "front_frame", "front_wheel", at([w, 0, r_front] - foot), axis=Y),
+    ]
+    upright = Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])  # z of the disc along the axle
+    contacts = [
+        Constraint("rear_contact", "rolling-disc", "rear_wheel", WORLD, upright, value=r_rear),
+        Constraint("front_contact", "rolling-disc", "front_wheel", WORLD, upright, value=r_front),
+    ]
+    return Mechanism("Whipple bicycle", tuple(bodies), tuple(joints), constraints=tuple(contacts))
+
+
+BICYCLE_UPRIGHT = (0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""Positions of the bicycle upright and straight."""
+
+
+def rolling_disc(mass: float = 1.0, radius: float = 0.5) -> Mechanism:
+    """A thin uniform disc that rolls on the ground, z of its frame along its axle.
+
+    Args:
+        mass: kg.
+        radius: m.
+    """
+    moment = mass * radius**2 / 4
+    disc = Body("disc", Inertia(mass, np.zeros(3), np.diag([moment, moment, 2 * moment])))
+    contact = Constraint("contact", "rolling-disc", "disc", WORLD, value=radius)
+    return Mechanism("rolling disc", (disc,), (Joint("free", "free", WORLD, "disc"),), constraints=(contact,))
+
+
+def chaplygin_sleigh(mass: float = 2.0, moment: float = 0.5, offset: float = 0.4) -> Mechanism:
+    """A sleigh in the plane with a knife edge along x at its origin and the centre of mass ahead of it.
+
+    Chaplygin 1911; Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972), section III.2.
+
+    Args:
+        mass: kg.
+        moment: of inertia about the centre of mass, kg m^2.
+        offset: of the centre of mass from the edge, m.
+    """
+    body = Body("sleigh", _planar(mass, [offset, 0], moment))
+    joint = Joint("plane", "planar", WORLD, "sleigh")
+    return Mechanism("Chaplygin sleigh", (body,), (joint,), constraints=(Constraint("edge", "skate", "sleigh"),))
