@@ -1,0 +1,259 @@
+"""The kernel around a device function: warps that carry tiles of states through shared memory.
+
+Every warp works on tiles of 32 states on its own. The inputs of the next tile are on their way from global to shared
+memory while the present one is computed; outputs go through shared memory too, so that global memory sees whole lines
+whatever the shape of a state. Rows of shared memory have an odd length, which keeps its banks free of conflicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.compiler.printers.c_family import Interface
+from dalembert.compiler.program import Program
+
+SHARED = 110 * 1024
+"""Most bytes of shared memory a block takes; two blocks then fit on one multiprocessor of a recent card."""
+
+TILE = 32
+"""States of a tile: the threads of a warp."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one array reaches the threads: through shared memory, or straight from global memory."""
+
+    name: str
+    size: int
+    staged: bool
+    buffers: int
+
+    @property
+    def stride(self) -> int:
+        return self.size | 1
+
+    @property
+    def words(self) -> int:
+        """Numbers of shared memory a warp needs for it."""
+        return self.stride * TILE * self.buffers if self.staged else 0
+
+    def place(self, i: str) -> str:
+        """Where element i of a tile lies."""
+        return i if self.stride == self.size else f"({i}) / {self.size} * {self.stride} + ({i}) % {self.size}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the arrays of a warp lie in shared memory; groups of outputs that are not alive together share a place.
+
+    Args:
+        rows: inputs, then outputs.
+        groups: output ports that are computed together.
+        inputs: how many of the rows are inputs.
+    """
+
+    rows: list[Row]
+    groups: list[tuple[int, ...]]
+    inputs: int
+
+    @property
+    def words(self) -> int:
+        """Numbers of shared memory a warp needs."""
+        own = sum(row.words for row in self.rows[: self.inputs])
+        return own + max(sum(self.rows[self.inputs + p].words for p in group) for group in self.groups)
+
+    def offsets(self) -> dict[str, int]:
+        """Offset of every staged array."""
+        found, place = {}, 0
+        for row in self.rows[: self.inputs]:
+            found[row.name], place = place, place + row.words
+        for group in self.groups:
+            here = place
+            for p in group:
+                row = self.rows[self.inputs + p]
+                found[row.name], here = here, here + row.words
+        return found
+
+
+def rows_of(
+    program: Program, face: Interface, groups: list[tuple[int, ...]], width: int, threads: int, staged: str
+) -> tuple[list[Row], int]:
+    """Which arrays are staged, and how many threads then fit a block."""
+    inputs = len(program.inputs)
+    rows = []
+    for k, (name, port) in enumerate(zip((*face.inputs, *face.outputs), (*program.inputs, *program.outputs))):
+        wanted = port.size > 1 and (staged in ("all", "auto") or (staged == "outputs" and k >= inputs))
+        rows.append(Row(name, port.size, wanted, 2 if k < inputs else 1))
+    while Layout(rows, groups, inputs).words * width > SHARED // 2:
+        # Too wide even for two warps: the widest array goes straight to global memory.
+        widest = max((row for row in rows if row.staged), key=lambda row: row.words)
+        rows = [Row(r.name, r.size, r.staged and r is not widest, r.buffers) for r in rows]
+    need = Layout(rows, groups, inputs).words * width
+    while threads > 2 * TILE and need * (threads // TILE) > SHARED // 2:
+        threads //= 2
+    return rows, threads
+
+
+def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
+    """The calls that compute one state.
+
+    The empty statement between them keeps the compiler from carrying values from one to the next in registers.
+    """
+    calls = [f"            {stage}({', '.join([*inputs, *outputs])});" for stage in stages]
+    return '\n            asm volatile("" ::: "memory");\n'.join(calls).split("\n")
+
+
+def kernel_text(
+    layout: Layout, face: Interface, stages: list[list[str]], kernel: str, real: str, threads: int, blocks: int
+) -> str:
+    rows = layout.rows
+    inputs, outputs = rows[: layout.inputs], rows[layout.inputs :]
+    width = 8 if real == "double" else 4
+    words, offsets = layout.words, layout.offsets()
+    parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
+    memory = [
+        f"    {real} *const s_{row.name} = memory + (threadIdx.x / {TILE}) * {words} + {offsets[row.name]};"
+        for row in rows
+        if row.staged
+    ]
+    staged = [(k, row) for k, row in enumerate(inputs) if row.staged]
+    fetch = []
+    for k, row in staged:
+        fetch += [
+            f"            {{ const {real} *from = {row.name} + ((shared_inputs & {1 << k}u) ? 0 : first * {row.size});",
+            f"              {real} *const to = s_{row.name} + buffer * {row.stride * TILE};",
+            f"              if (shared_inputs & {1 << k}u) {{",
+            f"                  for (int k = lane; k < {row.size * TILE}; k += {TILE})",
+            f"                      to[{row.place('k')}] = from[k % {row.size}];",
+            *_wide(row, width, "from", "FETCH16(to + {i}, from + {i});", " " * 14),
+            f"              }} else if (rows == {TILE}) {{",
+            "                  #pragma unroll",
+            f"                  for (int k = 0; k < {row.size}; ++k)",
+            f"                      FETCH(to + {row.place(f'(k * {TILE} + lane)')}, from + (k * {TILE} + lane));",
+            "              } else {",
+            f"                  for (int k = lane; k < rows * {row.size}; k += {TILE}) to[{row.place('k')}] = from[k];",
+            "              } }",
+        ]
+    given = []
+    for k, row in enumerate(inputs):
+        if row.staged:
+            given.append(f"s_{row.name} + buffer * {row.stride * TILE} + lane * {row.stride}")
+        else:
+            given.append(f"{row.name} + ((shared_inputs & {1 << k}u) ? 0 : (first + lane) * {row.size})")
+    taken = [
+        f"s_{row.name} + lane * {row.stride}" if row.staged else f"{row.name} + (first + lane) * {row.size}"
+        for row in outputs
+    ]
+    flush: dict[str, list[str]] = {}
+    for row in outputs:
+        if row.staged:
+            flush[row.name] = [
+                f"        {{ {real} *const to = {row.name} + first * {row.size};",
+                "          if (false) {",
+                *_wide(row, width, "to", f"*(int4 *)(to + {{i}}) = *(const int4 *)(s_{row.name} + {{i}});", " " * 10),
+                f"          }} else if (rows == {TILE}) {{",
+                "              #pragma unroll",
+                f"              for (int k = 0; k < {row.size}; ++k)",
+                f"                  to[k * {TILE} + lane] = s_{row.name}[{row.place(f'(k * {TILE} + lane)')}];",
+                "          } else {",
+                f"              for (int k = lane; k < rows * {row.size}; k += {TILE})",
+                f"                  to[k] = s_{row.name}[{row.place('k')}];",
+                "          } }",
+            ]
+    fetch_macro = _macros(real)
+    body = []
+    for group, calls in zip(layout.groups, stages):
+        body += ["        if (lane < rows) {", *_stages(calls, given, taken), "        }", "        __syncwarp();"]
+        body += [line for p in group for line in flush.get(outputs[p].name, [])]
+        body.append("        __syncwarp();")
+    count = f"n - first < {TILE} ? (int)(n - first) : {TILE}"
+    return "\n".join(
+        [
+            fetch_macro,
+            "",
+            f'extern "C" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}({parameters})',
+            "{",
+            *([f"    extern __shared__ __align__(16) {real} memory[];"] if words else []),
+            *memory,
+            f"    const int lane = threadIdx.x % {TILE};",
+            f"    const long long step = (long long)gridDim.x * {threads // TILE};",
+            f"    long long tile = (long long)blockIdx.x * {threads // TILE} + threadIdx.x / {TILE};",
+            "    int buffer = 0;",
+            *(
+                [
+                    f"    if (tile * {TILE} < n) {{",
+                    f"        const long long first = tile * {TILE};",
+                    f"        const int rows = {count};",
+                    *(line[4:] for line in fetch),
+                    "    }",
+                    "    COMMIT();",
+                ]
+                if staged
+                else []
+            ),
+            f"    for (; tile * {TILE} < n; tile += step) {{",
+            *(
+                [
+                    f"        if ((tile + step) * {TILE} < n) {{",
+                    f"            const long long first = (tile + step) * {TILE};",
+                    f"            const int rows = {count};",
+                    "            buffer ^= 1;",
+                    *fetch,
+                    "            buffer ^= 1;",
+                    "        }",
+                    "        COMMIT();",
+                    "        WAIT();",
+                    "        __syncwarp();",
+                ]
+                if staged
+                else []
+            ),
+            f"        const long long first = tile * {TILE};",
+            f"        const int rows = {count};",
+            *body,
+            *(["        buffer ^= 1;"] if staged else []),
+            "    }",
+            "}",
+            "",
+        ]
+    )
+
+
+def _macros(real: str) -> str:
+    """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones."""
+    fetches = []
+    for name, level, size in (("FETCH", "ca", 8 if real == "double" else 4), ("FETCH16", "cg", 16)):
+        fetches += [
+            f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\',
+            '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")',
+        ]
+    return "\n".join(
+        [
+            "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800",
+            *fetches,
+            '#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")',
+            '#define WAIT() asm volatile("cp.async.wait_group 1;" ::: "memory")',
+            "#else",
+            "#define FETCH(to, from) (*(to) = *(from))",
+            "#define FETCH16(to, from) (*(int4 *)(to) = *(const int4 *)(from))",
+            "#define COMMIT()",
+            "#define WAIT()",
+            "#endif",
+        ]
+    )
+
+
+def _wide(row: Row, width: int, pointer: str, copy: str, indent: str) -> list[str]:
+    """A branch that copies a whole tile in pieces of 16 bytes, where rows lie as in global memory and it is aligned."""
+    if row.stride != row.size:
+        return []
+    pieces, per = row.size * TILE * width // 16, 16 // width
+    turns, rest = divmod(pieces, TILE)
+    index = f"((k * {TILE} + lane) * {per})"
+    last = f"(({turns} * {TILE} + lane) * {per})"
+    return [
+        f"{indent}}} else if (rows == {TILE} && ((unsigned long long){pointer} & 15) == 0) {{",
+        f"{indent}    #pragma unroll",
+        f"{indent}    for (int k = 0; k < {turns}; ++k) {{ {copy.format(i=index)} }}",
+        *([f"{indent}    if (lane < {rest}) {{ {copy.format(i=last)} }}"] if rest else []),
+    ]
