@@ -29,6 +29,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self.out, self.err = sys.stdout, sys.stderr
+        self._working = False
 
     def say(self, text: str = "", style: str = "") -> None:
         """A line, or several, on standard output."""
@@ -49,7 +50,8 @@ class Terminal:
 
     def progress(self, text: str = "") -> None:
         """What is being worked on, overwritten by what comes next; only on a terminal."""
-        if _is_terminal(self.err):
+        if (text or self._working) and _is_terminal(self.err):
+            self._working = bool(text)
             self.err.write(f"\r\x1b[K{printable(text)[:79]}")
             self.err.flush()
 
