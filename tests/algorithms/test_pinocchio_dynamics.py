@@ -20,6 +20,7 @@ from algorithm_cases import difference
 from dalembert import conventions
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.vectors import dual
+from dalembert.algorithms.centroidal import centroidal
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
@@ -182,4 +183,15 @@ def test_forward_dynamics_and_its_derivatives(base):
         for (name, value), found in zip(derivatives.items(), ours):
             errors[f"{robot}: {name}"] = difference(found, value, size)
     assert compared > 40
+    report(errors)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_centroidal_momentum_matrix(base):
+    errors = {}
+    for robot, mechanism, model, convention, (q, v, _) in cases(base):
+        found, data, q2 = centroidal(mechanism, q, v), model.createData(), convention.q(q)
+        expected = np.reshape(pin.ccrba(model, data, q2, convention.v(q, v)), (6, model.nv))
+        errors[robot] = difference(found.matrix, convention.from_jacobian(q2, expected), found.mass)
+        errors[f"{robot}: inertia"] = difference(found.inertia, data.Ig.inertia, found.mass)
     report(errors)
