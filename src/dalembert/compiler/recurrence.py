@@ -6,6 +6,7 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,11 @@ class Recurrence:
         parts.append(stepper_functions(self.state, self.held, self.driven, plan, lanes, self.target))
         return runtime.link("\n".join(parts), lanes, self.target)
 
-    def compile(self) -> Any:
-        """The machine code, as a ctypes function that leaves the interpreter lock; made on first use."""
+    @property
+    def code(self) -> Loaded:
+        """The machine code; made on first use."""
         with self._guard:
             if self._code is None:
-                from pathlib import Path
-
                 folder = Path(__file__).parent
                 identity = (self.key, _version(folder.parent)) if self.key else (self.program.digest, _version(folder))
                 lanes = self.target.lanes(self.dtype)
@@ -95,7 +95,17 @@ class Recurrence:
                 with _lock:
                     _load_runtime(lanes, self.target)
                     self._code = _load(entry, self.target, lambda: self.ir)
-        return LOOP(self._code.address("loop"))
+            return self._code
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds that one step of one trajectory takes, by a rough estimate."""
+        return 1 + 0.4 * self.code.integer("operations") / self.width
+
+    @property
+    def width(self) -> int:
+        """How many trajectories are advanced at the same time."""
+        return self.target.lanes(self.dtype).width
 
     def run(
         self,
@@ -138,8 +148,8 @@ class Recurrence:
                 strides += [0, 0]
             else:
                 self._add(port, kept, n, steps // every, pointers, strides, True)
-        function = self.compile()
-        function(
+        loop = LOOP(self.code.address("loop"))  # a call through ctypes leaves the interpreter lock
+        loop(
             (ctypes.c_void_p * len(pointers))(*pointers),
             (ctypes.c_ssize_t * 4)(n, steps, every, hold),
             (ctypes.c_ssize_t * len(strides))(*strides),

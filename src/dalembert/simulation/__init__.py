@@ -11,11 +11,12 @@ from dalembert.simulation.events import Event, Occurrence, joint_stop
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.integrators import ADAPTIVE
+from dalembert.simulation.rollout import Rollout, rollout
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.steppers import STEPPERS
 from dalembert.simulation.trajectory import State, Trajectory
 
 __all__ = [
-    "ADAPTIVE", "STEPPERS", "Event", "Occurrence", "SimulationError", "State", "Trajectory", "joint_stop",
-    "load_trajectory", "simulate",
+    "ADAPTIVE", "STEPPERS", "Event", "Occurrence", "Rollout", "SimulationError", "State", "Trajectory",
+    "joint_stop", "load_trajectory", "rollout", "simulate",
 ]  # fmt: skip

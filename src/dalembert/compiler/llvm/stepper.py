@@ -27,7 +27,7 @@ from .transfer import group
 def stepper_functions(
     state: Sequence[Port], held: Sequence[Port], driven: Sequence[Port], plan: Plan, lanes: Lanes, target: Target
 ) -> str:
-    """The loop and the tables it reads.
+    """The loop, the tables it reads, and the number of operations of a step as ``@operations``.
 
     Args:
         state: the first inputs of the program, and its outputs.
@@ -74,6 +74,7 @@ def stepper_functions(
         for k, name in enumerate(("n", "count", "every", "hold"))
     )
     return f"""
+@operations = constant i64 {len(plan.code)}
 {"".join(tables)}
 {declare_flags}{declare_scratch}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{

@@ -1,0 +1,135 @@
+"""One step of a method as a program, and the compiled loop that repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
+from dalembert.compiler.program import Port, Program
+from dalembert.compiler.recurrence import Recurrence
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.simulation.equations import Control, TracedEquations
+from dalembert.simulation.kernels import digest, input_ports
+from dalembert.simulation.steppers import STEPPERS
+
+SUMMARIES: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
+    "max": (-np.inf, lambda old, new, h: _larger(old, new)),
+    "min": (np.inf, lambda old, new, h: -_larger(-old, -new)),
+    "integral": (0.0, lambda old, new, h: old + h * new),
+    "last": (np.nan, lambda old, new, h: new),
+}
+"""What can be kept of a quantity along a motion: its value before the first step, and its update."""
+
+_made: WeakKeyDictionary[Dynamics, dict[Any, Recurrence]] = WeakKeyDictionary()
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return scalar.select(a < b, b, a)
+
+
+def recurrence(
+    dynamics: Dynamics,
+    method: str,
+    actuators: Sequence[int] | None,
+    policy: Callable[..., Array] | None,
+    gains: int,
+    sampled: bool,
+    summaries: Mapping[str, tuple[str, Callable[..., Any]]],
+) -> Recurrence:
+    """The loop for one way of driving a mechanism; remembered as long as the Dynamics lives.
+
+    Its state is q, v and, with a policy or summaries, the number of steps done and the summaries; held are the step and
+    whatever of gains, wrenches and parameters there is; driven is the control, unless there is a policy or none.
+
+    Args:
+        dynamics: the mechanism.
+        method: name of a stepper.
+        actuators: which velocities the driven control acts on; None if there is no driven control.
+        policy: ``policy(t, q, v)`` or ``policy(t, q, v, gains)`` over traced scalars, or None.
+        gains: how many gains the policy takes.
+        sampled: ask the policy once per step instead of at every stage of the method.
+        summaries: by name the kind and the function of (t, q, v), over traced scalars.
+    """
+    if method not in STEPPERS:
+        raise ArgumentError(f"there is no method {method!r} of fixed step; choose one of {', '.join(STEPPERS)}")
+    for name, (kind, _) in summaries.items():
+        if kind not in SUMMARIES:
+            raise ArgumentError(f"summary {name!r}: there is no kind {kind!r}; choose one of {', '.join(SUMMARIES)}")
+    told = (method, None if actuators is None else tuple(actuators), policy, gains, sampled, tuple(summaries.items()))
+    store = _made.setdefault(dynamics, {})
+    if told in store:
+        return store[told]
+    m = dynamics.mechanism
+    state = [Port("q", (m.nq,)), Port("v", (m.nv,))]
+    if policy is not None or summaries:
+        state += [Port("count", ()), Port("summary", (len(summaries),))]
+    held = [Port("h", ())] + ([Port("gains", (gains,))] if gains else [])
+    held += input_ports(dynamics, ("wrenches", "parameters"))
+    driven = [] if actuators is None else [Port("u", (len(actuators),))]
+
+    def program() -> Program:
+        return _program(dynamics, state, held, driven, told, dict(summaries))
+
+    # Functions have no name that tells what they compute; the program itself is the key then.
+    key = digest(dynamics, "step", method, actuators) if policy is None and not summaries else None
+    store[told] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dynamics.dtype or np.float64)
+    return store[told]
+
+
+def _program(
+    dynamics: Dynamics,
+    state: Sequence[Port],
+    held: Sequence[Port],
+    driven: Sequence[Port],
+    told: tuple[Any, ...],
+    summaries: Mapping[str, tuple[str, Callable[..., Any]]],
+) -> Program:
+    from dalembert.compiler.passes import rebuild
+    from dalembert.compiler.trace import trace
+
+    method, actuators, policy, gains, sampled, _ = told
+    ports = [*state, *held, *driven]
+    nv = dynamics.mechanism.nv
+
+    def step(*arrays: Any) -> dict[str, Any]:
+        given = dict(zip((port.name for port in ports), arrays))
+        q, v, h = given["q"], given["v"], given["h"]
+        t = given["count"] * h if "count" in given else 0
+        if policy is not None:
+            own = (lambda t, q, v: policy(t, q, v, given["gains"])) if gains else policy
+            control: Control = lambda t, q, v: _vector(own(t, q, v), nv)  # noqa: E731
+            if sampled:
+                tau = control(t, q, v)
+                control = lambda t, q, v: tau  # noqa: E731
+        else:
+            tau = scalar.zeros(nv).tolist()
+            for k, place in enumerate(actuators or ()):
+                tau[place] = given["u"][k]
+            held_tau = scalar.asarray(tau)
+            control = lambda t, q, v: held_tau  # noqa: E731
+        equations = TracedEquations(dynamics, control, given.get("wrenches"), given.get("parameters"))
+        q, v = STEPPERS[method].step(equations, t, q, v, h)
+        after = {"q": q, "v": v}
+        if "count" in given:
+            after["count"] = given["count"] + 1
+            kept = given["summary"]
+            after["summary"] = [
+                SUMMARIES[kind][1](kept[k], function((given["count"] + 1) * h, q, v), h)
+                for k, (kind, function) in enumerate(summaries.values())
+            ]
+        return after
+
+    return rebuild(trace(step, {port.name: port.shape for port in ports}, "step"))
+
+
+def _vector(given: Any, nv: int) -> Array:
+    tau = scalar.asarray(list(given))
+    if tau.shape != (nv,):
+        raise ArgumentError(f"the policy returned shape {tau.shape}, expected ({nv},)")
+    return tau
