@@ -48,7 +48,7 @@ def test_hessians_give_accelerations_in_both_axes(mechanism):
     vv = kron(v, v)
     world, body = motion(mechanism, q, v, a, "tool"), motion(mechanism, q, v, a, "tool", axes="body")
     G = motion(mechanism, q, v, a, "tool", point=point)
-    close = dict(rtol=1e-9, atol=1e-11)
+    close = {"rtol": 1e-9, "atol": 1e-11}
     np.testing.assert_allclose(
         found["J_T"] @ a + found["H_T"] @ vv, np.asarray(world.linear_acceleration, float), **close
     )

@@ -72,7 +72,7 @@ def test_dampers_take_power_and_nothing_enters_unasked():
 @pytest.mark.parametrize("method", METHODS)
 def test_joint_terms_are_those_of_the_algorithms(method):
     mechanism = random_mechanism(9, 5, kinds=("revolute", "prismatic"), drives=True, mimic=0.5)
-    q, v, a = mechanism.random_state(np.random.default_rng(3))
+    q, v, _ = mechanism.random_state(np.random.default_rng(3))
     plain = derive(mechanism, method).evaluate(q, v)
     full = derive(mechanism, method, include=["damping", "armature", "friction"]).evaluate(q, v)
     terms = joint_forces(mechanism, ["damping", "armature", "friction"])

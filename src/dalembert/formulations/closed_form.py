@@ -23,8 +23,11 @@ from dalembert.formulations.trigonometry import Form, Terms, shortest
 MOST_ATOMS = 5
 """Sums of more angles than this stay as they are."""
 
-LARGEST = 50_000
-"""Symbols and functions of an expression beyond which it is not written out."""
+LARGEST, MOST_TERMS = 50_000, 400
+"""Symbols and functions, and terms, of one expression beyond which it is not written out."""
+
+MOST_ODD_NUMBERS = 12
+"""Constants without a short exact form, beyond which there is no textbook shape to be had."""
 
 
 def closed_forms(
@@ -64,6 +67,7 @@ class Writer:
         self._trig: dict[tuple, Terms] = {}
         self._written: dict[Any, Any] = {}
         self._sizes: dict[int, int] = {}
+        self._odd: set[float] = set()
 
     # --------------------------------------------------------------------------------------------- reading a program
 
@@ -76,7 +80,7 @@ class Writer:
         if not math.isfinite(value):
             return self.symbol(sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo)
         exact = Fraction(value).limit_denominator(10**6)
-        if float(exact) == value:
+        if abs(float(exact) - value) <= 1e-15 * abs(value):
             return _constant(exact)
         square = Fraction(value * value).limit_denominator(1000)
         if abs(float(square) - value * value) <= 1e-15 * value * value:
@@ -87,6 +91,9 @@ class Writer:
         turns = Fraction(value / math.pi).limit_denominator(1000)
         if abs(float(turns) * math.pi - value) <= 4e-16 * abs(value):
             return self.algebra.scale(self.symbol(sympy.pi), turns)
+        self._odd.add(value)
+        if len(self._odd) > MOST_ODD_NUMBERS:
+            raise Swell
         return _constant(Fraction(value))
 
     def operations(self) -> dict[str, Any]:
@@ -138,7 +145,7 @@ class Writer:
     def expression(self, p: Polynomial) -> sympy.Expr:
         """A polynomial with its fractions: over one denominator, as far as that is a product of single factors."""
         algebra = self.algebra
-        if self._size(p) > LARGEST:
+        if len(p) > MOST_TERMS or self._size(p) > LARGEST:
             raise Swell
         highest: dict[int, int] = {}
         for mono in p:

@@ -8,12 +8,13 @@ dampers), e external wrenches, A and gamma constraints with multipliers lambda. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError
 from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
@@ -203,17 +204,25 @@ class Equations:
             v: velocities, (..., n); parts that need them are left out without.
             inputs: values of parameters by name, and of other inputs by port (``t``, wrenches, ...).
         """
-        named = named_inputs(self.scope, {"q": q, **({} if v is None else {self.velocity_port: v}), **inputs})
-        result = {}
-        for name, quantity in self.quantities().items():
-            needed = [port.name for port in quantity.program.inputs]
-            missing = [port for port in needed if port not in named]
-            if missing == [self.velocity_port] and v is None:
-                continue
-            if missing:
-                raise ArgumentError(f"{name} needs {', '.join(missing)} too; pass {missing[0]}=...")
-            result[name] = quantity.evaluate({port: named[port] for port in needed})
-        return result
+        given = {"q": q, **({} if v is None else {self.velocity_port: v}), **inputs}
+        parts = self.quantities()
+        if v is None:
+            parts = {k: x for k, x in parts.items() if self.velocity_port not in (p.name for p in x.program.inputs)}
+        return self.numbers(tuple(parts), given)
+
+    def numbers(self, names: Sequence[str], inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Some parts or extras at given states, computed together.
+
+        Args:
+            names: parts or extras.
+            inputs: arrays by input (``q``, ``v``, ...), parameters by symbol or name.
+        """
+        program = self.scope.program({name: self[name].values for name in names}, "numbers")
+        named = named_inputs(self.scope, inputs)
+        missing = [port.name for port in program.inputs if port.name not in named]
+        if missing:
+            raise ArgumentError(f"the equations of {self.name!r} need {', '.join(missing)} too; pass {missing[0]}=...")
+        return evaluate(program, {port.name: named[port.name] for port in program.inputs})
 
     def compile(self, name: str | None = None) -> Any:
         """Machine code: kernels of all parts by name, or of one part or extra.

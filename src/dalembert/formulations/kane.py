@@ -21,7 +21,7 @@ from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import Lazy, assembled, external_forces, input_map, quantity, total_passive
 from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.kane_steps import final_step, motion_steps
+from dalembert.formulations.kane_steps import acceleration_step, final_step, motion_steps
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.speeds import Speeds, choose_speeds
@@ -56,7 +56,7 @@ def kane(
 def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
     M = label(mass_matrix(system), "M")
     c, g = inertia_forces(system), gravity_forces(system)
-    steps = [*motion_steps(system), final_step(system, M, c, g)]
+    steps = [*motion_steps(system), acceleration_step(system, body_velocities(system)), final_step(system, M, c, g)]
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
     return assembled(
         system, "kane", M, c, g, steps, ["PARSA", "KANE"], wrenches=wrenches, actuated=actuated, extras=makers
@@ -126,7 +126,8 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         return quantity(system, name, symbol, values)
 
     p, e = forces(passive), forces(external)
-    steps = [*motion_steps(system), *chosen.steps(system), *_partial_steps(reduced), final_step(reduced, M, c, g)]
+    steps = [*motion_steps(system), *chosen.steps(system), *_partial_steps(reduced)]
+    steps += [acceleration_step(reduced, velocities), final_step(reduced, M, c, g)]
     return Equations(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),

@@ -32,6 +32,26 @@ def motion_steps(
     return [Step(title, text, tuple(shown))]
 
 
+def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]]) -> Step:
+    """Accelerations of the bodies without the derivatives of the speeds.
+
+    Args:
+        system: the system.
+        velocities: angular and linear velocity of every body.
+    """
+    shown: list[Any] = []
+    if len(system.bodies) <= SHOWN and system.n <= SHOWN:
+        for i, (w, v) in enumerate(zip(*velocities), 1):
+            shown.append(quantity(system, f"alpha_{i}", rf"\alpha_{{{i}}}", system.rate(w)))
+            shown.append(quantity(system, f"a_{i}", f"a_{{{i}}}", system.rate(v)))
+    return Step(
+        "Accelerations",
+        "Of the bodies while the speeds are constant: angular in body axes, centre of mass in inertial axes.",
+        tuple(shown),
+        r"\frac{d}{dt}(J_i v) = T_i \dot{u} + \alpha_i, a_i",
+    )
+
+
 def final_step(system: System, M: Any, c: Any, g: Any) -> Step:
     """Inertia and active forces projected on the partial velocities.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.passes import optimise
-from dalembert.compiler.program import Program
+from dalembert.compiler.program import Node, Program
 from dalembert.compiler.trace import program_of
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import without_unused_inputs
@@ -30,4 +32,20 @@ def kernel_program(quantity: Quantity) -> Program:
         quantity: what to compute.
     """
     whole = program_of(quantity.scope.graph, {quantity.name: quantity.values}, quantity.name)
-    return without_unused_inputs(whole, keep=("q",))
+    return with_parameters_last(without_unused_inputs(whole, keep=("q",)), quantity.scope.parameters)
+
+
+def with_parameters_last(program: Program, parameters: Sequence[str]) -> Program:
+    """The same program with vectors before parameters among its inputs.
+
+    Args:
+        program: any program.
+        parameters: names of the inputs that go last.
+    """
+    order = sorted(range(len(program.inputs)), key=lambda k: program.inputs[k].name in parameters)
+    place = {old: new for new, old in enumerate(order)}
+    nodes = tuple(
+        Node("input", (place[node.args[0]], node.args[1])) if node.op == "input" else node for node in program.nodes
+    )
+    inputs = tuple(program.inputs[k] for k in order)
+    return Program(program.name, inputs, program.outputs, nodes, program.results, program.labels)

@@ -15,8 +15,8 @@ from dalembert.compiler.program import Program
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.scope import Scope
 
-LARGEST_WRITTEN_OUT = 20_000
-"""Operations of an expression that is still written out without simplification."""
+LARGEST_WRITTEN_OUT, LARGEST_SIMPLIFIED = 20_000, 500_000
+"""Operations, nothing shared, of what is still written out as it stands, and of what is still simplified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +90,8 @@ class Quantity:
         from dalembert.formulations.closed_form import closed_forms
         from dalembert.formulations.polynomials import Swell
 
+        if written_out_size(self.program) > LARGEST_SIMPLIFIED:
+            return None
         try:
             symbols = self.scope.symbols
             return closed_forms(self.program, symbols, [*symbols.get("v", ()), *symbols.get("u", ())])[0]

@@ -94,11 +94,8 @@ class _Results:
 
     def add_equations(self, name: str, equations: Equations, values: dict[str, float]) -> None:
         parts = {"mass_matrix": "mass matrix", "coriolis": "Coriolis forces", "gravity": "gravity forces"}
-        inputs = {"q": self.q, "v": self.v, **values}
-        numbers = {}
-        for part in (*parts, "bias"):
-            quantity = equations[part]
-            numbers[part] = np.broadcast_to(quantity.evaluate(inputs), (len(self.q), *quantity.shape))
+        numbers = equations.numbers((*parts, "bias"), {"q": self.q, "v": self.v, **values})
+        numbers = {part: np.broadcast_to(x, (len(self.q), *equations[part].shape)) for part, x in numbers.items()}
         for part, words in parts.items():
             self.add(words, name, numbers[part])
         tau = np.einsum("sij,sj->si", numbers["mass_matrix"], self.a) + numbers["bias"]

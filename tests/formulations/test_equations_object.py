@@ -1,0 +1,230 @@
+"""What can be done with equations once they are there: substitute, evaluate, compile, print, cite."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from classical_systems import cart_pole, heavy_top, planar_elbow, rolling_disc, rp_arm, stacker
+
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations import NoSlip, derive, from_lagrangian
+from dalembert.formulations.names import coordinate_names, rate_name
+from random_mechanisms import random_mechanism
+
+VALUES = {"m1": 1.5, "m2": 0.7, "l1": 0.4, "g": 9.81, "I_zz1": 0.2, "I_zz2": 0.1}
+
+
+def test_substitution_gives_numbers_and_keeps_the_rest():
+    equations = derive(rp_arm())
+    half = equations.substitute({"m1": 2, sympy.Symbol("l1"): sympy.Symbol("L") / 2})
+    assert sympy.Symbol("L") in half.parameters and sympy.Symbol("m1") not in half.parameters
+    d2, m2, L, g, theta = sympy.symbols("d2 m2 L g theta1")
+    assert sympy.simplify(half.sympy("gravity")[0] - g * (d2 * m2 + L) * sympy.cos(theta)) == 0
+    whole = equations.substitute(VALUES)
+    assert whole.parameters == ()
+    state = np.array([0.3, 0.8]), np.array([-0.5, 1.1])
+    numbers, reference = whole.evaluate(*state), equations.evaluate(*state, **VALUES)
+    for name, value in reference.items():
+        np.testing.assert_allclose(numbers[name], value, atol=1e-14)
+    steps = {q.name: q for step in half.steps() for q in step.quantities}
+    assert sympy.Symbol("L") in steps["gravity"].sympy().free_symbols
+    christoffel = equations["christoffel"].evaluate({"q": state[0], **VALUES})
+    np.testing.assert_allclose(whole["christoffel"].evaluate({"q": state[0]}), christoffel)
+
+
+def test_a_coordinate_can_be_substituted_too():
+    at_rest = derive(cart_pole()).substitute({"theta": 0, "thetadot": 0})
+    mc, m, l = sympy.symbols("m_c m l")
+    assert at_rest.sympy("mass_matrix") == sympy.Matrix([[m + mc, l * m], [l * m, 4 * l**2 * m / 3]])
+    assert at_rest.sympy("coriolis") == sympy.zeros(2, 1)
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    equations = derive(rp_arm())
+    with pytest.raises(ArgumentError, match="no symbol m3; it has"):
+        equations.substitute({"m3": 1})
+    with pytest.raises(ArgumentError, match="no input 'm3'"):
+        equations.evaluate([0, 0], [0, 0], m3=1)
+    with pytest.raises(ArgumentError, match="has no 'mass'; it has mass_matrix"):
+        equations["mass"]
+    with pytest.raises(ArgumentError, match="need I_zz1"):
+        equations.evaluate([0, 0], [0, 0])
+    with pytest.raises(ArgumentError, match="choose one of lagrange, kane, kronecker, newton-euler"):
+        derive(rp_arm(), "hamilton")
+    with pytest.raises(ArgumentError, match="2 coordinates, got 1 names"):
+        derive(rp_arm(), coordinates=["x"])
+    with pytest.raises(ArgumentError, match="'auto', 'closed' or 'intermediates'"):
+        equations.mass_matrix.latex("short")
+
+
+def test_evaluation_broadcasts_over_batches():
+    equations = derive(planar_elbow(), "kane")
+    rng = np.random.default_rng(0)
+    values = {str(symbol): rng.uniform(0.5, 1.5) for symbol in equations.parameters}
+    q, v = rng.normal(size=(5, 3, 2)), rng.normal(size=(3, 2))
+    numbers = equations.evaluate(q, v, **values)
+    assert numbers["mass_matrix"].shape == (5, 3, 2, 2) and numbers["bias"].shape == (5, 3, 2)
+    one = equations.evaluate(q[2, 1], v[1], **values)
+    np.testing.assert_allclose(numbers["bias"][2, 1], one["bias"])
+    without = equations.evaluate(q, **values)
+    assert "gravity" in without and "coriolis" not in without
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_compiled_kernels_compute_what_the_expressions_say(method):
+    equations = derive(rp_arm(), method)
+    kernels = equations.compile()
+    rng = np.random.default_rng(1)
+    q, v = rng.normal(size=(9, 2)), rng.normal(size=(9, 2))
+    numbers = equations.evaluate(q, v, **VALUES)
+    for name in ("mass_matrix", "coriolis", "gravity", "bias", "kinematics"):
+        kernel = kernels[name]
+        inputs = {"q": q, "v": v, **VALUES}
+        found = kernel(*(inputs[port.name] for port in kernel.inputs))
+        np.testing.assert_allclose(found, np.broadcast_to(numbers[name], found.shape), rtol=1e-13, atol=1e-13)
+
+
+def test_a_general_arm_is_derived_and_compiled_in_time():
+    """Six joints in general position: the promise is two seconds; a busy machine gets ten."""
+    import time
+
+    mechanism = random_mechanism(2, 6, kinds=("revolute",), branching=0.0, massless=0.0)
+    start = time.perf_counter()
+    equations = derive(mechanism, "newton-euler")
+    mass_matrix, bias = equations.compile("mass_matrix"), equations.compile("bias")
+    q, v, _ = mechanism.random_state(np.random.default_rng(0))
+    mass_matrix(q), bias(q, v)
+    assert time.perf_counter() - start < 10
+    np.testing.assert_allclose(bias(q, v), equations.evaluate(q, v)["bias"], rtol=1e-11)
+
+
+def test_latex_and_text():
+    equations = derive(rp_arm())
+    latex = equations.latex()
+    assert r"\ddot{\theta}_{1}" in latex and r"\tau_{2}" in latex and latex.count("=") == 1
+    assert equations._repr_latex_().startswith("$")
+    assert equations.mass_matrix._repr_latex_().startswith(r"$\displaystyle M = ")
+    text = str(equations)
+    assert "g*(d2*m2 + l1*m1)*cos(theta1)" in text and "KHATIB" in text
+    assert repr(equations) == "<Equations of 'RP arm' by lagrange: 2 degrees of freedom>"
+    assert "aligned" in equations.latex("intermediates")
+    large = derive(random_mechanism(3, 9, kinds=("revolute",)), "newton-euler")
+    assert "operations" in str(large)
+
+
+def test_intermediates_define_everything_in_order():
+    mechanism = random_mechanism(3, 7, kinds=("revolute",), branching=0.0)
+    equations = derive(mechanism, "newton-euler")
+    with pytest.raises(UnsupportedError, match="intermediates"):
+        equations.bias.sympy()
+    definitions, result = equations.bias.intermediates()
+    q, v, _ = mechanism.random_state(np.random.default_rng(0))
+    names = [*equations.coordinates, *equations.velocities]
+    values = dict(zip(map(sympy.Symbol, names), [*q, *v]))
+    for symbol, expression in definitions:
+        values[symbol] = expression.xreplace(
+            {k: sympy.Float(x) for k, x in values.items() if k in expression.free_symbols}
+        )
+    found = [float(x.xreplace({k: sympy.Float(y) for k, y in values.items() if k in x.free_symbols})) for x in result]
+    np.testing.assert_allclose(found, equations.evaluate(q, v)["bias"], rtol=1e-11)
+
+
+def test_steps_are_a_readable_derivation():
+    for method in ("lagrange", "kane", "kronecker", "newton-euler"):
+        steps = derive(stacker(), method).steps()
+        assert len(steps) >= 3
+        for step in steps:
+            assert step.title and step.text
+            for quantity in step.quantities:
+                assert quantity.latex() and quantity.symbol
+        assert "mass_matrix" in {q.name for step in steps for q in step.quantities}
+
+
+def test_citations_name_what_was_used():
+    assert (
+        "Khatib" in derive(rp_arm(), "lagrange").cite()
+        and "Kane" not in derive(rp_arm(), "lagrange").cite().split("\n")[0]
+    )
+    assert "Kronecker" in derive(rp_arm(), "kronecker").cite()
+    assert "Balafoutis" in derive(rp_arm(), "newton-euler").cite()
+
+
+def test_symbols_and_coordinates_have_readable_names():
+    equations = derive(heavy_top())
+    assert equations.coordinates == ("phi", "theta", "psi") and equations.velocities == ("phidot", "thetadot", "psidot")
+    assert equations.symbol("theta") == sympy.Symbol("theta")
+    with pytest.raises(ArgumentError, match="no symbol 'x'"):
+        equations.symbol("x")
+    assert [rate_name(x) for x in ("q1", "theta", "d_2", "x")] == ["qdot1", "thetadot", "ddot_2", "xdot"]
+    ugly = random_mechanism(1, 3, kinds=("revolute",))
+    ugly = ugly.replace(joints=tuple(j.replace(name=f"left_arm_{j.name}") for j in ugly.joints))
+    assert coordinate_names(ugly) == (["q1", "q2", "q3"], ["qdot1", "qdot2", "qdot3"])
+    clash = cart_pole().replace(bodies=tuple(b for b in cart_pole().bodies))
+    renamed = derive(clash, coordinates=["m", "l"])
+    assert renamed.coordinates == ("m_", "l_")
+
+
+def test_quasi_velocities_are_the_velocities_of_reduced_equations():
+    q2, w1, w2, w3 = sympy.symbols("q2 qdot1 qdot2 qdot3")
+    speeds = [("u1", w2), ("u2", w3 + w1 * sympy.sin(q2)), ("u3", w1 * sympy.cos(q2))]
+    roll = NoSlip("q3_body", at="contact", axes="world")
+    equations = derive(rolling_disc(), "kane", pfaffian=[roll], speeds=speeds)
+    assert equations.velocity_port == "u" and equations.velocities == ("u1", "u2", "u3")
+    numbers = equations.evaluate(np.zeros(6), np.ones(3), m=2.0, r=0.5, g=9.81)
+    assert numbers["mass_matrix"].shape == (3, 3)
+    kernel = equations.compile("coriolis")
+    assert [port.name for port in kernel.inputs] == ["q", "u", "m", "r"]
+
+
+class TestFromLagrangian:
+    x, theta, m, l, g, M, b, F = sympy.symbols("x theta m l g M b F")
+    v, w = sympy.symbols("xdot thetadot")
+
+    def lagrangian(self):
+        kinetic = self.M * self.v**2 / 2 + self.m * ((self.v + self.l * self.w * sympy.cos(self.theta)) ** 2) / 2
+        kinetic += self.m * (self.l * self.w * sympy.sin(self.theta)) ** 2 / 2
+        return kinetic + self.m * self.g * self.l * sympy.cos(self.theta)
+
+    def test_forces_and_dissipation(self):
+        equations = from_lagrangian(
+            self.lagrangian(), [self.x, self.theta], forces=[self.F, 0], dissipation=self.b * self.v**2 / 2
+        )
+        c = self.m * self.l * sympy.cos(self.theta)
+        assert equations.sympy("mass_matrix") == sympy.Matrix([[self.M + self.m, c], [c, self.m * self.l**2]])
+        assert equations.sympy("passive") == sympy.Matrix([-self.b * self.v, 0])
+        assert equations.sympy("external") == sympy.Matrix([self.F, 0])
+        assert "Lagrangian" in str(equations) and len(equations.steps()) == 3
+
+    def test_functions_of_time_as_coordinates(self):
+        from sympy.physics.mechanics import dynamicsymbols
+
+        X, T = dynamicsymbols("x theta")
+        t = dynamicsymbols._t
+        L = self.lagrangian().xreplace({self.v: X.diff(t), self.w: T.diff(t), self.x: X, self.theta: T})
+        equations = from_lagrangian(L, [X, T])
+        assert equations.sympy("gravity") == sympy.Matrix([0, self.m * self.g * self.l * sympy.sin(T)])
+        assert r"\frac{d^{2}}{d t^{2}}" in equations.latex()
+
+    def test_explicit_time(self):
+        """A pendulum whose pivot shakes vertically by y(t) = a sin(W t) feels the gravity g + y''."""
+        a, W, t = sympy.symbols("a W t")
+        y = a * sympy.sin(W * t)
+        height = y - self.l * sympy.cos(self.theta)
+        speed = (self.l * self.w * sympy.cos(self.theta)) ** 2 + (
+            y.diff(t) + self.l * self.w * sympy.sin(self.theta)
+        ) ** 2
+        L = self.m * speed / 2 - self.m * self.g * height
+        equations = from_lagrangian(L, [self.theta], t=t)
+        gravity = self.m * self.l * (self.g + y.diff(t, 2)) * sympy.sin(self.theta)
+        assert sympy.simplify(equations.sympy("gravity")[0] - gravity) == 0
+        assert sympy.simplify(equations.sympy("coriolis")[0]) == 0
+        assert equations.gravity.evaluate(
+            {"q": [0.3], "t": [0.2], "m": 1, "l": 1, "g": 9.81, "a": 0.1, "W": 3}
+        ).shape == (1,)
+
+    def test_mistakes(self):
+        with pytest.raises(ArgumentError, match="2 coordinates, but 1 rates"):
+            from_lagrangian(self.lagrangian(), [self.x, self.theta], [self.v])
+        with pytest.raises(ArgumentError, match="2 coordinates, but 1 generalised forces"):
+            from_lagrangian(self.lagrangian(), [self.x, self.theta], forces=[0])

@@ -1,0 +1,88 @@
+"""verify(): a table of agreements that is right, readable, and can fail."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from classical_systems import closed_four_bar, rp_arm, stacker
+from hypothesis import given, settings
+
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.errors import ArgumentError
+from dalembert.formulations import verify
+from dalembert.formulations.agreement import Agreement, Row
+from random_mechanisms import mechanisms, random_mechanism
+
+
+@settings(max_examples=8)
+@given(mechanisms(1, 4, mimic=0.2))
+def test_random_mechanisms_agree(mechanism):
+    if mechanism.nv == 0:
+        return
+    outcome = verify(mechanism, states=2)
+    assert outcome.ok, str(outcome)
+
+
+@pytest.mark.parametrize("make", [stacker, rp_arm, closed_four_bar])
+def test_symbols_and_constraints(make):
+    outcome = verify(make(), states=3)
+    assert outcome.ok, str(outcome)
+    whom = {row.who for row in outcome.rows}
+    assert {"derived: lagrange", "derived: kane", "derived: kronecker", "derived: newton-euler"} <= whom
+    laws = {row.quantity for row in outcome.rows}
+    assert {"power balance", "Mdot - 2C skew", "sensitivity P", "M positive", "forward dynamics"} <= laws
+    assert ("constrained motion" in laws) == bool(make().constraints)
+
+
+def test_a_big_robot_stays_in_seconds():
+    import time
+
+    mechanism = random_mechanism(4, 34, kinds=("revolute",), branching=0.3, floating=True)
+    start = time.perf_counter()
+    outcome = verify(mechanism, states=2)
+    assert outcome.ok, str(outcome)
+    assert time.perf_counter() - start < 30
+    assert any(reason.startswith("kronecker") for reason in outcome.skipped)
+
+
+def test_a_wrong_algorithm_is_found(monkeypatch):
+    """One joint torque off by a millionth: the table names the culprit."""
+    honest = INVERSE_DYNAMICS["tensor"]
+
+    def crooked(tree, q, v, a, loads=None):
+        tau = np.array(honest(tree, q, v, a, loads))
+        tau[0] *= 1 + 1e-6
+        return tau
+
+    monkeypatch.setitem(INVERSE_DYNAMICS, "tensor", crooked)
+    outcome = verify(random_mechanism(1, 3, kinds=("revolute",)), states=2)
+    assert not outcome and not outcome.ok
+    bad = [row for row in outcome.rows if not row.ok]
+    assert all("tensor" in (row.who, row.against) for row in bad) and bad
+    assert "disagree" in str(outcome) and outcome.worst.quantity == "inverse dynamics"
+
+
+def test_the_table_is_plain_text():
+    text = str(verify(rp_arm(), states=1))
+    lines = text.splitlines()
+    assert lines[0].startswith("RP arm: ") and "all agree" in lines[0]
+    assert lines[2].split()[:2] == ["quantity", "by"]
+    assert max(map(len, lines)) < 140
+
+
+def test_nan_is_never_ok():
+    row = Row("mass matrix", "a", "b", math.nan, 1e-10)
+    assert not row.ok
+    assert not Agreement("x", 1, (row,)).ok and Agreement("x", 1, (row,)).worst is row
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ArgumentError, match="at least one state"):
+        verify(rp_arm(), states=0)
+    fixed = random_mechanism(0, 1, kinds=("fixed",))
+    with pytest.raises(ArgumentError, match="no degree of freedom"):
+        verify(fixed)
+    few = verify(rp_arm(), states=1, methods=["kane"])
+    assert not any("lagrange" in row.who for row in few.rows)
