@@ -29,48 +29,52 @@ _HOMES = {
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
     "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.compiler.kernel",
+    "Equations": "dalembert.formulations", "derive": "dalembert.formulations", "verify": "dalembert.formulations",
+    "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
+    "rigid_body": "dalembert.formulations",
+    "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "Trajectory": "dalembert.simulation",
+    "ConstrainedDynamics": "dalembert.constraints",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
-_ROOMS = ("algebra", "algorithms", "compiler", "conventions", "errors", "formats", "model")
+_ROOMS = (
+    "algebra", "algorithms", "compiler", "constraints", "control", "conventions", "errors", "formats", "formulations",
+    "identification", "model", "report", "simulation",
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from dalembert import algebra, algorithms, compiler, conventions, errors, formats, model
+    from dalembert import (
+        algebra,
+        algorithms,
+        compiler,
+        constraints,
+        conventions,
+        errors,
+        formats,
+        formulations,
+        model,
+        simulation,
+    )
     from dalembert.algebra import Transform
     from dalembert.compiler.kernel import Kernel
+    from dalembert.constraints import ConstrainedDynamics
     from dalembert.dynamics import Dynamics
-    from dalembert.formats import (
-        from_dh,
-        load,
-        read_mjcf,
-        read_toml,
-        read_urdf,
-        robots,
-        write_toml,
-        write_urdf,
-    )
-    from dalembert.model import (
-        Body,
-        Constraint,
-        Force,
-        Frame,
-        Inertia,
-        Joint,
-        Limits,
-        Mechanism,
-        Mimic,
-        Shape,
-    )
+    from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
+    from dalembert.formulations import Equations, derive, from_lagrangian, from_sympy, rigid_body, verify
+    from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
     from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot
+    from dalembert.simulation import Trajectory, rollout, simulate
 
 __all__ = [
-    "Body", "Constraint", "Dynamics", "Force", "Frame", "Inertia", "Joint", "Kernel", "Limits", "Mechanism", "Mimic",
-    "Shape", "Transform", "add_payload", "algebra", "algorithms", "attach", "compiler", "conventions", "errors",
-    "formats", "from_dh", "load", "lock", "merge_fixed", "model", "parameters", "read_mjcf", "read_toml", "read_urdf",
-    "reroot", "robots", "substitute", "subtree", "symbolise", "with_base", "with_gravity", "write_toml", "write_urdf",
+    "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Force", "Frame", "Inertia", "Joint",
+    "Kernel", "Limits", "Mechanism", "Mimic", "Shape", "Trajectory", "Transform", "add_payload", "algebra",
+    "algorithms", "attach", "compiler", "constraints", "conventions", "derive", "errors", "formats", "formulations",
+    "from_dh", "from_lagrangian", "from_sympy", "load", "lock", "merge_fixed", "model", "parameters", "read_mjcf",
+    "read_toml", "read_urdf", "reroot", "rigid_body", "robots", "rollout", "simulate", "simulation", "substitute",
+    "subtree", "symbolise", "verify", "with_base", "with_gravity", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

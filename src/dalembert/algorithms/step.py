@@ -107,7 +107,13 @@ def steps(tree: Tree, q: Coordinates) -> list[Step]:
 
 
 class PlaneTurn:
-    """Rotation by an angle of given cosine and sine about coordinate axis ``k``."""
+    """Rotation about a coordinate axis.
+
+    Args:
+        k: number of the axis.
+        c: cosine of the angle.
+        s: sine of the angle.
+    """
 
     @property
     def turns(self) -> int:

@@ -74,13 +74,25 @@ class Inertia(Record):
 
     @classmethod
     def sphere(cls, mass: Scalar, radius: Scalar, center: Any = (0, 0, 0)) -> Inertia:
-        """Solid homogeneous sphere."""
+        """Solid homogeneous sphere.
+
+        Args:
+            mass: kg.
+            radius: m.
+            center: its centre in body axes, m.
+        """
         i = 2 * mass * radius**2 / 5
         return cls(mass, center, scalar.asarray([[i, 0, 0], [0, i, 0], [0, 0, i]]))
 
     @classmethod
     def box(cls, mass: Scalar, size: Any, center: Any = (0, 0, 0)) -> Inertia:
-        """Solid homogeneous box with edge lengths ``size`` along the body axes."""
+        """Solid homogeneous box along the body axes.
+
+        Args:
+            mass: kg.
+            size: edge lengths along x, y, z, m.
+            center: its centre in body axes, m.
+        """
         x, y, z = (s**2 for s in size)
         return cls(
             mass,
@@ -90,13 +102,25 @@ class Inertia(Record):
 
     @classmethod
     def cylinder(cls, mass: Scalar, radius: Scalar, length: Scalar, center: Any = (0, 0, 0)) -> Inertia:
-        """Solid homogeneous cylinder along body z."""
+        """Solid homogeneous cylinder along body z.
+
+        Args:
+            mass: kg.
+            radius: m.
+            length: m.
+            center: its centre in body axes, m.
+        """
         across = mass * (3 * radius**2 + length**2) / 12
         return cls(mass, center, scalar.asarray([[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]]))
 
     @classmethod
     def point(cls, mass: Scalar, center: Any = (0, 0, 0)) -> Inertia:
-        """Point mass."""
+        """Point mass.
+
+        Args:
+            mass: kg.
+            center: where it is, in body axes, m.
+        """
         return cls(mass, center)
 
     # ------------------------------------------------------------------------------------------------- derived views

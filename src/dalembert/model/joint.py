@@ -146,7 +146,13 @@ class Joint(Record):
 
 @dataclass(frozen=True)
 class Elementary:
-    """One of the four joints every other joint is made of: revolute, prismatic, helical or spherical."""
+    """One of the four joints every other joint is made of.
+
+    Args:
+        kind: ``revolute``, ``prismatic``, ``helical`` or ``spherical``.
+        axis: unit axis in the joint frame.
+        pitch: advance per radian of a helical one.
+    """
 
     kind: str
     axis: Array

@@ -231,7 +231,12 @@ def _numeric(entries: Any) -> Any:
 
 
 def map_scalars(item: Any, function: Callable[[Scalar], Scalar]) -> Any:
-    """A copy of a nested record with a function applied to every scalar in it."""
+    """A copy of a nested record with a function applied to every scalar in it.
+
+    Args:
+        item: a record, a transform, an array, a tuple of such, or a scalar.
+        function: takes a scalar and gives its replacement.
+    """
     if isinstance(item, Transform):
         return Transform(map_scalars(item.rotation, function), map_scalars(item.translation, function))
     if isinstance(item, Record):

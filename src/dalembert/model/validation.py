@@ -50,7 +50,12 @@ def doubts(mechanism: Mechanism) -> list[str]:
 
 
 def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
-    """Bodies and joints reordered depth first from the ground, children in their order of appearance."""
+    """Bodies and joints reordered depth first from the ground, children in their order of appearance.
+
+    Args:
+        bodies: in any order.
+        joints: in any order, one with each body as child.
+    """
     by_parent: dict[str, list[Joint]] = {}
     for joint in joints:
         by_parent.setdefault(joint.parent, []).append(joint)

@@ -73,4 +73,5 @@ def _matrix4(R: Array, p: Array, corner: int) -> Array:
 
 
 def trace_of_product(A: Array, B: Array) -> Scalar:
+    """tr(A B) without forming the product."""
     return sum((product(A[k : k + 1], B[:, k])[0] for k in range(1, len(A))), product(A[:1], B[:, 0])[0])
