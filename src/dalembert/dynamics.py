@@ -25,13 +25,13 @@ from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import map_scalars, parameters, symbolise
-from dalembert.quantities import QUANTITIES, Quantity, Setting, nonzeros
+from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
 
 
 class Dynamics:
     """The dynamics of one mechanism as compiled kernels.
 
-    Every attribute named in :data:`~dalembert.quantities.QUANTITIES` is a kernel: ``inverse_dynamics``,
+    Every attribute named in :data:`~dalembert.quantities.ALL_QUANTITIES` is a kernel: ``inverse_dynamics``,
     ``mass_matrix``, ``forward_dynamics`` and so on. Quantities of a frame - ``pose``, ``jacobian``, ``velocity``, ... -
     are functions of the state with the frame's name as keyword: ``dyn.pose(q, frame="tool")``.
 
@@ -106,18 +106,19 @@ class Dynamics:
         """The kernel of a quantity; made once and remembered.
 
         Args:
-            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
-            options: options of quantities of a frame: ``frame``, ``point`` (in the frame), ``axes`` (world or body).
+            quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
+            options: options of quantities of a frame: ``frame``, ``point`` (in the frame), ``axes`` (world or body),
+                ``coordinates`` (such as ``"ZYX"``), ``damping`` (of a singular Jacobian).
         """
-        if quantity not in QUANTITIES:
-            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(QUANTITIES)}")
-        spec = QUANTITIES[quantity]
+        if quantity not in ALL_QUANTITIES:
+            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(ALL_QUANTITIES)}")
+        spec = ALL_QUANTITIES[quantity]
         chosen = _options(quantity, spec, options)
         if "frame" in chosen:
             self.mechanism.frame(chosen["frame"])
         key = (quantity, *chosen.items())
         if key not in self._kernels:
-            inputs, outputs = self._ports(spec)
+            inputs, outputs = self._ports(spec, chosen)
             thunk = self._thunk(quantity, spec, chosen, inputs)
             self._kernels[key] = (
                 CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc)
@@ -127,18 +128,18 @@ class Dynamics:
         return self._kernels[key]
 
     def __getattr__(self, name: str) -> Any:
-        spec = QUANTITIES.get(name)
+        spec = ALL_QUANTITIES.get(name)
         if spec is None:
-            raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(QUANTITIES)}")
+            raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(ALL_QUANTITIES)}")
         found = self.kernel(name) if not spec.options else _of_frame(self, name)
         self.__dict__[name] = found  # so that the next look-up costs nothing
         return found
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *QUANTITIES]
+        return [*super().__dir__(), *ALL_QUANTITIES]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in QUANTITIES and k != "_kernels"}
+        return {k: v for k, v in self.__dict__.items() if k not in ALL_QUANTITIES and k != "_kernels"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _kernels={})
@@ -153,7 +154,7 @@ class Dynamics:
         """The straight-line program of a quantity.
 
         Args:
-            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             options: as for :meth:`kernel`.
         """
         return self.kernel(quantity, **options).program
@@ -162,7 +163,7 @@ class Dynamics:
         """Exact operation counts of a quantity.
 
         Args:
-            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             options: as for :meth:`kernel`.
         """
         from dalembert.compiler.cost import cost
@@ -173,7 +174,7 @@ class Dynamics:
         """Source code of a quantity.
 
         Args:
-            quantity: a name of :data:`~dalembert.quantities.QUANTITIES`.
+            quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"latex"`` or ``"llvm"``.
             path: file to write; for C a header of the same name is written beside it.
             options: as for :meth:`kernel`.
@@ -195,18 +196,15 @@ class Dynamics:
 
     # -------------------------------------------------------------------------------------------------------- internal
 
-    def _ports(self, spec: Quantity) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    def _ports(self, spec: Quantity, options: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         m = self.mechanism
-        n = m.nv
-        sizes = {"n": n, "2n": 2 * n, "packed": n * (n + 1) // 2}
-        if any("nonzeros" in shape for shape in spec.outputs.values()):
-            sizes["nonzeros"] = len(nonzeros(m))
-        inputs = [Port(name, (m.nq if name == "q" else n,)) for name in spec.inputs]
+        letters = sizes(m, spec, options)
+        inputs = [Port(name, (m.nq if name == "q" else m.nv,)) for name in spec.inputs]
         if spec.loads and self.wrenches:
             inputs.append(Port("wrenches", (len(self.wrenches), 6)))
         if self.parameter_names:
             inputs.append(Port("parameters", (len(self.parameter_names),)))
-        outputs = [Port(name, tuple(sizes.get(d, d) for d in shape)) for name, shape in spec.outputs.items()]
+        outputs = [Port(name, tuple(letters.get(d, d) for d in shape)) for name, shape in spec.outputs.items()]
         return tuple(inputs), tuple(outputs)
 
     def _thunk(
@@ -265,12 +263,14 @@ def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, 
         chosen["point"] = tuple(float(x) for x in point)
     if chosen.get("axes", "world") not in ("world", "body"):
         raise ArgumentError(f"{quantity}: axes = {chosen['axes']!r}; choose 'world' or 'body'")
+    if not 0 <= (damping := float(chosen.get("damping", 0))) < np.inf:
+        raise ArgumentError(f"{quantity}: damping = {damping}; it must be finite and not negative")
     return chosen
 
 
 def _of_frame(dynamics: Dynamics, name: str) -> Callable[..., Any]:
     """A quantity of a frame as a function of the state, with the frame's options as keywords."""
-    spec = QUANTITIES[name]
+    spec = ALL_QUANTITIES[name]
 
     def function(*state: Any, out: Any = None, **options: Any) -> Any:
         own = {k: options.pop(k) for k in list(options) if k in spec.options}

@@ -5,59 +5,23 @@ Each function is traced once per mechanism; it receives a :class:`Setting` and a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algorithms import energy, kinematics
-from dalembert.algorithms.economy import economical
+from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.joint_forces import JointForces, joint_forces
-from dalembert.algorithms.loads import Loads, loads_on_links
 from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
+from dalembert.derived_quantities import DERIVED, TASK
 from dalembert.model import Mechanism, Tree
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """A mechanism ready for tracing.
-
-    Args:
-        mechanism: the mechanism; its symbols already replaced by traced scalars.
-        include: names of the joint forces to include.
-        options: further options of the quantity: ``frame``, ``axes``, ``point``.
-        wrenches: frame name -> six traced scalars.
-    """
-
-    mechanism: Mechanism
-    include: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    wrenches: Mapping[str, Array] = field(default_factory=dict)
-
-    @property
-    def nv(self) -> int:
-        return self.mechanism.nv
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The tree in economical frames with regrouped masses."""
-        return economical(self.mechanism.tree)
-
-    @cached_property
-    def loads(self) -> Loads:
-        return loads_on_links(self.mechanism, self.wrenches, self.tree)
-
-    @cached_property
-    def joints(self) -> JointForces:
-        return joint_forces(self.mechanism, self.include)
+from dalembert.quantity import Quantity, Setting
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
@@ -183,27 +147,6 @@ def acceleration(s: Setting, q: Array, v: Array, a: Array) -> Array:
     return scalar.asarray([*found.linear_acceleration, *found.angular_acceleration])
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """How to compute one quantity.
-
-    Args:
-        inputs: names among q, v, a, tau.
-        outputs: output name -> shape, where ``"n"`` stands for nv and ``"2n"`` for twice that.
-        compute: function of a setting and the inputs.
-        doc: one sentence, shown by ``help``.
-        loads: whether external wrenches enter.
-        options: option names with their defaults; ``...`` marks a required one.
-    """
-
-    inputs: tuple[str, ...]
-    outputs: Mapping[str, tuple[Any, ...]]
-    compute: Callable[..., Any]
-    doc: str
-    loads: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
 _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
@@ -256,5 +199,30 @@ QUANTITIES: dict[str, Quantity] = {
     "acceleration": Quantity(
         ("q", "v", "a"), {"acceleration": (6,)}, acceleration,
         f"{_SIX} acceleration of a frame's point, without gravity.", options=_AT),
+    **DERIVED,
 }  # fmt: skip
-"""Every quantity by name."""
+"""Every quantity that any mechanism has, by name."""
+
+TASK_QUANTITIES: dict[str, Quantity] = TASK
+"""Quantities in the coordinates of a frame, which exist only if the mechanism can move it along all of them."""
+
+ALL_QUANTITIES: dict[str, Quantity] = {**QUANTITIES, **TASK_QUANTITIES}
+"""Everything that :class:`~dalembert.dynamics.Dynamics` can compute."""
+
+
+def sizes(mechanism: Mechanism, spec: Quantity, options: Mapping[str, Any]) -> dict[str, int]:
+    """What the letters in the output shapes of a quantity stand for.
+
+    Args:
+        mechanism: the mechanism.
+        spec: the quantity.
+        options: its options, defaults filled in.
+    """
+    n = mechanism.nv
+    letters = {"n": n, "2n": 2 * n, "nn": n * n, "packed": n * (n + 1) // 2, "p": 10 * len(mechanism.bodies)}
+    used = {d for shape in spec.outputs.values() for d in shape}
+    if "nonzeros" in used:
+        letters["nonzeros"] = len(nonzeros(mechanism))
+    if "m" in used:
+        letters["m"] = coordinate_count(options["coordinates"])
+    return letters

@@ -19,6 +19,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
 from dalembert.algorithms.analytic_jacobian import JacobianRates, analytic_jacobian_rates
 from dalembert.algorithms.consistent_inverse import consistent_inverse
+from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import checked
@@ -80,6 +81,7 @@ def cartesian_dynamics(
     point: Any = (0, 0, 0),
     damping: Any = 0,
     tree: Tree | None = None,
+    armature: Array | None = None,
 ) -> CartesianDynamics:
     """The terms of (7.4.4).
 
@@ -92,11 +94,12 @@ def cartesian_dynamics(
         point: the point whose position is meant, components in the frame.
         damping: mu of the regularisation; 0 for none.
         tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
+        armature: rotor inertia of every velocity, nv, or None.
     """
     q, v = checked(mechanism, q=q, v=v)
     tree, still = tree or mechanism.tree, scalar.zeros(mechanism.nv)
     rates = analytic_jacobian_rates(mechanism, q, v, still, frame, coordinates=coordinates, point=point)
-    D = two_sided(tree, q)
+    D = with_armature(two_sided(tree, q), armature)
     inverse, Lambda = consistent_inverse(mechanism, rates.J, D, tree, damping)
     gravity = augmented_links(tree, q, still, still)
     coriolis = augmented_links(tree, q, v, still) - gravity
@@ -155,6 +158,8 @@ def cartesian_linearization(
     point: Any = (0, 0, 0),
     damping: Any = 0,
     tree: Tree | None = None,
+    armature: Array | None = None,
+    viscous: Array | None = None,
 ) -> CartesianLinearization:
     """Variation of the generalised forces with the Cartesian motion, (7.4.15)-(7.4.17).
 
@@ -170,13 +175,16 @@ def cartesian_linearization(
         point: the point whose position is meant, components in the frame.
         damping: mu of the regularisation; 0 for none.
         tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
+        armature: rotor inertia of every velocity, nv, or None.
+        viscous: coefficient of viscous damping of every velocity, nv, or None.
     """
     q, v, a = checked(mechanism, q=q, v=v, a=a)
     tree = tree or mechanism.tree
     rates: JacobianRates = analytic_jacobian_rates(mechanism, q, v, a, frame, coordinates=coordinates, point=point)
     found = sensitivity(tree, q, v, a)
-    inverse, _ = consistent_inverse(mechanism, rates.J, found.D, tree, damping)
-    D = product(found.D, inverse)  # (7.4.15)
-    V = product(found.V - 2 * product(D, rates.Jd), inverse)  # (7.4.16)
+    inertia = with_armature(found.D, armature)
+    inverse, _ = consistent_inverse(mechanism, rates.J, inertia, tree, damping)
+    D = product(inertia, inverse)  # (7.4.15)
+    V = product(with_armature(found.V, viscous) - 2 * product(D, rates.Jd), inverse)  # (7.4.16)
     P = product(found.P - product(V, rates.Jd) - product(D, rates.Jdd), inverse)  # (7.4.17)
     return CartesianLinearization(D, V, P)

@@ -1,0 +1,169 @@
+"""Beyond plain dynamics: Hessians, regressors, momenta, second derivatives, dynamics along the motion of a frame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.attitude import Quaternion
+from dalembert.algebra.scalar import Array
+from dalembert.algorithms import analytic_jacobian as analytic
+from dalembert.algorithms import cartesian, regressor
+from dalembert.algorithms.centroidal import centroidal as centroidal_of
+from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
+from dalembert.algorithms.hessians import hessian as hessian_of
+from dalembert.algorithms.inertia_matrix.two_sided import two_sided
+from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.parsa_coriolis import parsa_coriolis as parsa_coriolis_of
+from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.algorithms.triangular import factor
+from dalembert.model import Tree
+from dalembert.quantity import Quantity, Setting
+
+
+def mass_matrix_inverse(s: Setting, q: Array) -> Array:
+    D = with_armature(two_sided(s.tree, q), s.joints.armature)
+    return factor(D, s.tree.velocity_parents).inverse()
+
+
+def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
+    return parsa_coriolis_of(s.mechanism, q, v)
+
+
+def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
+    p = augmented_links(replace(s.tree, gravity=scalar.zeros(3)), q, scalar.zeros(s.nv), v)
+    return p if s.joints.armature is None else p + s.joints.armature * v
+
+
+def centroidal(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
+    found = centroidal_of(s.mechanism, q, v)
+    return found.matrix, found.bias, found.center, found.inertia
+
+
+def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    from dalembert.compiler.derivatives import forward
+
+    found = sensitivity(s.tree, q, v, a, s.loads)
+    tangents = _tangents(s.tree, q)
+    return (
+        forward(found.P, q, tangents),
+        forward(found.V, q, tangents),
+        forward(found.V, v),
+        forward(found.D, q, tangents),
+    )
+
+
+def _tangents(tree: Tree, q: Array) -> Array:
+    """Gamma of qdot = Gamma(q) v, nq x nv."""
+    seeds = np.zeros((tree.nq, tree.nv), dtype=int).astype(object)
+    for link in tree.links:
+        if link.kind == "spherical":
+            seeds[link.q : link.q + 4, link.v : link.v + 3] = Quaternion().Gamma(q[link.q : link.q + 4])
+        else:
+            seeds[link.q, link.v] = 1
+    return seeds
+
+
+def regressor_matrix(s: Setting, q: Array, v: Array, a: Array) -> Array:
+    return regressor.regressor(s.mechanism, q, v, a)
+
+
+def kinetic_energy_regressor(s: Setting, q: Array, v: Array) -> Array:
+    return regressor.kinetic_energy_regressor(s.mechanism, q, v)
+
+
+def potential_energy_regressor(s: Setting, q: Array) -> Array:
+    return regressor.potential_energy_regressor(s.mechanism, q)
+
+
+def hessian(s: Setting, q: Array) -> Array:
+    angular, linear = hessian_of(s.mechanism, q, **s.options)
+    return scalar.stack([*linear, *angular])
+
+
+def frame_coordinates(s: Setting, q: Array) -> Array:
+    return analytic.frame_coordinates(s.mechanism, q, **s.options)
+
+
+def analytic_jacobian(s: Setting, q: Array) -> Array:
+    return analytic.analytic_jacobian(s.mechanism, q, **s.options)
+
+
+def analytic_jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
+    return analytic.analytic_jacobian_rates(s.mechanism, q, v, scalar.zeros(s.nv), **s.options).Jd
+
+
+def analytic_jacobian_second_rate(s: Setting, q: Array, v: Array, a: Array) -> Array:
+    return analytic.analytic_jacobian_rates(s.mechanism, q, v, a, **s.options).Jdd
+
+
+def cartesian_dynamics(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
+    found = cartesian.cartesian_dynamics(s.mechanism, q, v, **s.options, tree=s.tree, armature=s.joints.armature)
+    return found.inertia, found.coriolis, found.gravity, found.inverse
+
+
+def cartesian_linearization(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    joints = {"armature": s.joints.armature, "viscous": s.joints.damping}
+    return cartesian.cartesian_linearization(s.mechanism, q, v, a, **s.options, tree=s.tree, **joints)
+
+
+_POINT: dict[str, Any] = {"frame": ..., "point": (0, 0, 0)}
+_COORDINATES: dict[str, Any] = {**_POINT, "coordinates": "ZYX"}
+_TASK: dict[str, Any] = {**_COORDINATES, "damping": 0.0}
+
+DERIVED: dict[str, Quantity] = {
+    "mass_matrix_inverse": Quantity(
+        ("q",), {"inverse": ("n", "n")}, mass_matrix_inverse, "Inverse of the joint-space inertia matrix."),
+    "parsa_coriolis": Quantity(
+        ("q", "v"), {"C": ("n", "n")}, parsa_coriolis,
+        "Parsa's Coriolis matrix: C v = bias - gravity and Mdot - 2C skew, but not of Christoffel symbols."),
+    "generalised_momentum": Quantity(
+        ("q", "v"), {"p": ("n",)}, generalised_momentum, "M(q) v, without forming M."),
+    "centroidal": Quantity(
+        ("q", "v"), {"A": (6, "n"), "bias": (6,), "center": (3,), "inertia": (3, 3)}, centroidal,
+        "Centroidal momentum matrix A ([linear; angular], world axes), Adot v, centre of mass, locked inertia."),
+    "inverse_dynamics_hessian": Quantity(
+        ("q", "v", "a"),
+        {"d2tau_dqdq": ("n",) * 3, "d2tau_dvdq": ("n",) * 3, "d2tau_dvdv": ("n",) * 3, "d2tau_dadq": ("n",) * 3},
+        inverse_dynamics_hessian,
+        "Second derivatives of inverse dynamics [force, first variable, second variable], by differentiating P, V and "
+        "D; about 20 thousand operations for seven joints.", loads=True),
+    "regressor": Quantity(
+        ("q", "v", "a"), {"Y": ("n", "p")}, regressor_matrix,
+        "Y with inverse dynamics = Y pi, pi the ten inertial parameters of every body."),
+    "kinetic_energy_regressor": Quantity(
+        ("q", "v"), {"y": ("p",)}, kinetic_energy_regressor, "y with kinetic energy = y . pi."),
+    "potential_energy_regressor": Quantity(
+        ("q",), {"y": ("p",)}, potential_energy_regressor, "y with potential energy = y . pi."),
+    "hessian": Quantity(
+        ("q",), {"H": (6, "nn")}, hessian,
+        "Hessian of a frame's point and rotation: [linear; angular] acceleration = J a + H (v x v) (Kronecker).",
+        options={**_POINT, "axes": "world"}),
+}  # fmt: skip
+"""Quantities that any mechanism has."""
+
+TASK: dict[str, Quantity] = {
+    "frame_coordinates": Quantity(
+        ("q",), {"x": ("m",)}, frame_coordinates,
+        "Position of a frame's point and attitude of the frame.", options=_COORDINATES),
+    "analytic_jacobian": Quantity(
+        ("q",), {"J": ("m", "n")}, analytic_jacobian,
+        "Rates of a frame's coordinates = J v.", options=_COORDINATES),
+    "analytic_jacobian_rate": Quantity(
+        ("q", "v"), {"Jdot": ("m", "n")}, analytic_jacobian_rate,
+        "Time derivative of the analytic Jacobian.", options=_COORDINATES),
+    "analytic_jacobian_second_rate": Quantity(
+        ("q", "v", "a"), {"Jddot": ("m", "n")}, analytic_jacobian_second_rate,
+        "Second time derivative of the analytic Jacobian.", options=_COORDINATES),
+    "cartesian_dynamics": Quantity(
+        ("q", "v"), {"inertia": ("m", "m"), "coriolis": ("m",), "gravity": ("m",), "inverse": ("n", "m")},
+        cartesian_dynamics,
+        "f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau.", options=_TASK),
+    "cartesian_linearization": Quantity(
+        ("q", "v", "a"), {"D": ("n", "m"), "V": ("n", "m"), "P": ("n", "m")}, cartesian_linearization,
+        "d tau = D d xdd + V d xd + P d x along a frame's coordinates.", options=_TASK),
+}  # fmt: skip
+"""Quantities in the coordinates of a frame."""

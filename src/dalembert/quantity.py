@@ -1,0 +1,70 @@
+"""What a quantity is, and the mechanism it is computed of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dalembert.algebra.scalar import Array
+from dalembert.algorithms.economy import economical
+from dalembert.algorithms.joint_forces import JointForces, joint_forces
+from dalembert.algorithms.loads import Loads, loads_on_links
+from dalembert.model import Mechanism, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A mechanism ready for tracing.
+
+    Args:
+        mechanism: the mechanism; its symbols already replaced by traced scalars.
+        include: names of the joint forces to include.
+        options: further options of the quantity: ``frame``, ``axes``, ``point``, ``coordinates``, ``damping``.
+        wrenches: frame name -> six traced scalars.
+    """
+
+    mechanism: Mechanism
+    include: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def nv(self) -> int:
+        return self.mechanism.nv
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree in economical frames with regrouped masses."""
+        return economical(self.mechanism.tree)
+
+    @cached_property
+    def loads(self) -> Loads:
+        return loads_on_links(self.mechanism, self.wrenches, self.tree)
+
+    @cached_property
+    def joints(self) -> JointForces:
+        return joint_forces(self.mechanism, self.include)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How to compute one quantity.
+
+    Args:
+        inputs: names among q, v, a, tau.
+        outputs: output name -> shape, in which letters stand for sizes: ``"n"`` for nv, ``"2n"`` for twice that,
+            ``"nn"`` for its square, ``"p"`` for the number of inertial parameters, ``"m"`` for that of coordinates.
+        compute: function of a setting and the inputs.
+        doc: one sentence, shown by ``help``.
+        loads: whether external wrenches enter.
+        options: option names with their defaults; ``...`` marks a required one.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: Mapping[str, tuple[Any, ...]]
+    compute: Callable[..., Any]
+    doc: str
+    loads: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
