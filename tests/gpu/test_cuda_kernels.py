@@ -110,6 +110,18 @@ def test_out_is_written_and_checked(dynamics):
         dynamics.inverse_dynamics(*args, out=cupy.zeros((8, dynamics.mechanism.nv)))
 
 
+def test_bound_kernel_reads_its_arrays_again(dynamics):
+    given = state(dynamics.mechanism, (100,))
+    args = [cupy.asarray(given[k]) for k in "qva"]
+    bound = dynamics.inverse_dynamics.bind(*args)
+    assert cupy.array_equal(bound.outputs[0], dynamics.inverse_dynamics(*args))
+    args[2][:] = 2 * args[2]
+    bound()
+    assert cupy.array_equal(bound.outputs[0], dynamics.inverse_dynamics(*args))
+    with pytest.raises(ArgumentError, match="bind takes"):
+        dynamics.inverse_dynamics.bind(args[0], args[1][0], args[2])
+
+
 def test_nan_stays_in_its_state_and_huge_angles_give_nan():
     dynamics = da.Dynamics(ARM, device="cuda")
     given = state(ARM, (64,))
