@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from classical_systems import closed_four_bar, four_bar, four_bar_loop, rolling_disc, sleigh, snakeboard
+from classical_systems import cart_pole, closed_four_bar, four_bar, four_bar_loop, rolling_disc, sleigh, snakeboard
 from sympy import Matrix, cos, sin, symbols, tan
 
+from dalembert.algebra import scalar
+from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
-from dalembert.formulations import NoSlip, derive
+from dalembert.formulations import NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
+from dalembert.model import WORLD, Constraint
 
 
 def assert_equal(found, expected) -> None:
@@ -204,6 +207,38 @@ def test_closed_tree_eliminates_redundant_rows_and_recovers_its_multipliers():
     missing = full.mass_matrix.evaluate(state) @ vdot + full.bias.evaluate(state) - tau
     multipliers = kane["multipliers"].evaluate({**named, "udot": udot, "tau": tau})
     np.testing.assert_allclose(kane["constraint_matrix"].evaluate(named).T @ multipliers, missing, atol=1e-12)
+
+
+def test_constraints_of_the_model_are_the_same_as_those_written_by_hand():
+    """A rolling disc as an element of the mechanism, and as NoSlip at the contact frame."""
+    by_hand = rolling_disc()
+    q2, w1, w2, w3 = symbols("q2 qdot1 qdot2 qdot3")
+    speeds = [("u1", w2), ("u2", w3 + w1 * sin(q2)), ("u3", w1 * cos(q2))]
+    upright = Transform(
+        np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]).T, np.zeros(3)
+    )  # z of the disc frame is its axis y
+    disc = Constraint("roll", "rolling-disc", "q3_body", WORLD, placement_a=upright, value=symbols("r"))
+    element = by_hand.replace(constraints=(disc,))
+    numbers = {"m": 1.3, "r": 0.4, "g": 9.81}
+    q, u = np.array([0.3, -0.2, 0.4 * np.cos(0.5), 0.7, 0.5, -1.1]), np.array([0.4, 1.2, -0.6])
+    roll = NoSlip("q3_body", at="contact", axes="world")
+    one = derive(by_hand, "kane", pfaffian=[roll], speeds=speeds)
+    two = derive(element, "kane", speeds=speeds)
+    found, expected = (equations.evaluate(q, u, **numbers) for equations in (two, one))
+    for part in ("mass_matrix", "bias", "kinematics"):
+        np.testing.assert_allclose(found[part], expected[part], atol=1e-12)
+
+
+def test_a_driven_joint_depends_on_time():
+    """A cart that is moved as x = sin(3 t): Kane keeps the pole only, and agrees with multipliers."""
+    drive = Constraint("drive", "motion", "x", function=lambda t: scalar.sin(3 * t))
+    mechanism = cart_pole().replace(constraints=(drive,))
+    equations = derive(mechanism, "kane", independent=["theta"])
+    assert len(equations.mass_matrix) == 1
+    m, l, t, theta = symbols("m l t theta")
+    pushed = equations.sympy("coriolis")[0]  # the pole feels the acceleration of the cart, -9 sin(3t)
+    assert sympy.simplify(pushed + 9 * m * l * sin(3 * t) * cos(theta)) == 0
+    assert verify(mechanism, states=2).ok
 
 
 def test_mistakes_are_explained():

@@ -12,7 +12,7 @@ from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_qu
 from dalembert.algebra.vectors import dual
 from dalembert.errors import ArgumentError
 from dalembert.formulations import InverseSquare, derive, rigid_body
-from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
 
 PARAMETERS = [Quaternion(), DirectionCosines(), EulerAngles("321"), EulerAngles("ZXZ"), ModifiedRodrigues()]
 RNG = np.random.default_rng(11)
@@ -164,6 +164,17 @@ class TestInverseSquareField:
         np.testing.assert_allclose(derive(free, "kane", field=field).gravity.evaluate({"q": q, "mu": self.mu}), force)
         alone = rigid_body(BODY, gravity=field).gravity.evaluate({"q": q, "mu": self.mu})
         np.testing.assert_allclose(alone, force, rtol=1e-12)
+
+    def test_it_is_the_attraction_element_of_the_model(self):
+        """The same field as a force element of the mechanism: minus the gravity forces."""
+        attraction = Force("earth", "attraction", value=self.mu)
+        free = Mechanism("satellite", (Body("satellite", BODY),), (Joint("free", "free", WORLD, "satellite"),))
+        free = free.replace(forces=(attraction,), gravity=np.zeros(3))
+        _, q, v = state(Quaternion())
+        q[:3] += [3, 1, 0]
+        element = derive(free, "newton-euler", include=["earth"]).passive.evaluate({"q": q, "v": v})
+        field = derive(free, "kane", field=InverseSquare(self.mu)).gravity.evaluate({"q": q})
+        np.testing.assert_allclose(element, -field, rtol=1e-12)
 
     def test_particles_feel_no_moment(self):
         force = rigid_body(Inertia(1.0), gravity=InverseSquare(2.0, gradient=False)).gravity.evaluate(

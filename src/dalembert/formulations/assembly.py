@@ -104,19 +104,6 @@ def input_map(system: System, actuated: Sequence[str] | None) -> np.ndarray:
     return B
 
 
-def closure_constraints(system: System) -> tuple[np.ndarray, np.ndarray] | None:
-    """A and gamma of ``A a + gamma = 0`` for the loop closures: their residuals differentiated twice.
-
-    Args:
-        system: the system.
-    """
-    if not system.residuals:
-        return None
-    phi = np.concatenate([entries for _, entries in system.residuals])
-    A = forward(phi, system.q, velocity_map(system))
-    return A, system.rate(product(A, system.v))
-
-
 def total_passive(system: System) -> np.ndarray | None:
     """All passive forces together.
 
@@ -176,8 +163,8 @@ def assembled(
     def make(name: str, symbol: str, values: Any) -> Quantity | None:
         return None if values is None else quantity(system, name, symbol, values)
 
-    constraint = closure_constraints(system)
-    A, gamma = constraint if constraint else (None, None)
+    held = system.constraints
+    A, gamma = (held.A, -held.gamma) if held else (None, None)
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", M),
         "coriolis": make("coriolis", "c", c),
@@ -205,7 +192,7 @@ def _closing_steps(parts: Mapping[str, Any]) -> Iterator[Step]:
     if parts["constraint_matrix"] is not None:
         yield Step(
             "Constraints",
-            "The loop closures phi(q) = 0, differentiated twice, hold by multipliers lambda: A a + gamma = 0.",
+            "Positions differentiated twice, velocities once; they hold by multipliers lambda.",
             (parts["constraint_matrix"], parts["constraint_bias"]),
-            r"A = \frac{\partial \phi}{\partial q}\Gamma, \quad \gamma = \dot{A} v",
+            r"A \dot{v} + \gamma = 0",
         )

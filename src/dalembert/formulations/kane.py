@@ -47,7 +47,7 @@ def kane(
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    if not (speeds or pfaffian or system.residuals):
+    if not (speeds or pfaffian or system.constraints):
         return _unconstrained(system, wrenches, actuated)
     chosen = choose_speeds(system, speeds, pfaffian, independent)
     return _reduced(system, chosen, wrenches, actuated)
@@ -111,7 +111,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
     qdot = with_inputs(system.scope, system.qdot, {"v": v})
     rotors = [(inertia, product(row[None], B)[0]) for inertia, row in system.rotors]
     reduced = dataclasses.replace(
-        system, v=chosen.u, qdot=qdot, bodies=partial, rotors=rotors, residuals=[], passive=[]
+        system, v=chosen.u, qdot=qdot, bodies=partial, rotors=rotors, constraints=None, passive=[]
     )
     M = label(mass_matrix(reduced), "M")
     c, g = inertia_forces(reduced, velocities), gravity_forces(reduced)

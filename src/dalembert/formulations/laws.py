@@ -184,7 +184,8 @@ def constraint_rows(
             skipped.append("constraints: no position was found that closes all loops")
             break
         u = rng.normal(size=len(kane.mass_matrix))
-        named = {"q": inputs["q"], "u": u, **values}
+        clock = {"t": inputs["t"]} if system.time is not None else {}
+        named = {"q": inputs["q"], "u": u, **clock, **values}
         B, drift, v = (kane[name].evaluate(named) for name in ("speed_map", "acceleration_drift", "velocities"))
         udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -kane.bias.evaluate(named))
         mine = B @ udot + drift
@@ -192,7 +193,7 @@ def constraint_rows(
             A, gamma = equations.constraint_matrix, equations.constraint_bias
             if A is None or gamma is None:
                 continue
-            named = {"q": inputs["q"], "v": v, **values}
+            named = {"q": inputs["q"], "v": v, **clock, **values}
             M, h, A_, gamma_ = (x.evaluate(named) for x in (equations.mass_matrix, equations.bias, A, gamma))
             saddle = np.block([[M, -A_.T], [A_, np.zeros((len(A_), len(A_)))]])
             theirs = np.linalg.lstsq(saddle, -np.concatenate([h, gamma_]), rcond=1e-11)[0][: len(h)]

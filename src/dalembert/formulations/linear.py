@@ -1,4 +1,7 @@
-"""Inverting small matrices of traced scalars: pivots are chosen by their values at sample states."""
+"""Inverting small matrices of traced scalars: pivots are chosen by their values at sample states.
+
+Medians over the samples decide: one of them may happen to lie at a singular position.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class _Elimination:
         for i in self.rows:
             for j in self.columns:
                 x = self.left[i, j]
-                size = float(np.abs(self.numbers[:, i, j]).min())
+                size = float(np.median(np.abs(self.numbers[:, i, j])))
                 known = not isinstance(x, Expr) or x.is_constant
                 if size < SMALL or _is_zero(x) or (constant and not known):
                     continue
@@ -72,7 +75,8 @@ class _Elimination:
         pivot = self.left[row, column]
         if not _is_one(pivot):
             self.left[row], self.right[row] = _divided(self.left[row], pivot), _divided(self.right[row], pivot)
-            self.numbers[:, row] /= self.numbers[:, row, column, None].copy()
+            number = self.numbers[:, row, column, None]
+            self.numbers[:, row] = self.numbers[:, row] / np.where(number == 0, 1, number)
         for other in range(len(self.left)):
             factor = self.left[other, column]
             if other != row and not _is_zero(factor):
@@ -92,7 +96,7 @@ class _Elimination:
         rows, columns = list(self.rows), list(self.columns)
         block = self.left[np.ix_(rows, columns)]
         sizes = np.abs(np.linalg.det(self.numbers[:, rows][:, :, columns]))
-        if sizes.min() < SMALL ** len(rows):
+        if np.median(sizes) < SMALL ** len(rows):
             raise SingularityError(f"{what} is singular at typical states: its rows are dependent")
         cofactors = _cofactors(block)
         determinant = _sum_of_products(block[0], cofactors[0])
@@ -154,7 +158,8 @@ def independent_rows(samples: np.ndarray) -> list[int]:
     kept: list[int] = []
     for row in range(samples.shape[1]):
         trial = samples[:, [*kept, row]]
-        if all(np.linalg.matrix_rank(_normalised(x), tol=1e-7) == len(kept) + 1 for x in trial):
+        ranks = [np.linalg.matrix_rank(_normalised(x), tol=1e-7) for x in trial]
+        if np.median(ranks) > len(kept):
             kept.append(row)
     return kept
 
@@ -170,15 +175,16 @@ def dependent_columns(samples: np.ndarray, preferred: list[int]) -> tuple[list[i
     work = np.array([_normalised(x) for x in samples])
     chosen: list[int] = []
     for _ in range(rows):
-        sizes = np.linalg.norm(work, axis=1).min(axis=0)
+        sizes = np.median(np.linalg.norm(work, axis=1), axis=0)
         sizes[chosen] = 0
         candidates = [j for j in reversed(preferred) if sizes[j] > 0.3 * sizes.max()]
         column = candidates[0]
         chosen.append(column)
-        direction = work[:, :, column] / np.linalg.norm(work[:, :, column], axis=1, keepdims=True)
+        lengths = np.linalg.norm(work[:, :, column], axis=1, keepdims=True)
+        direction = work[:, :, column] / np.where(lengths > 0, lengths, 1)
         work = work - direction[:, :, None] * np.einsum("si,sij->sj", direction, work)[:, None, :]
     chosen.sort()
-    return chosen, float(max(np.linalg.cond(_normalised(x)[:, chosen]) for x in samples))
+    return chosen, float(np.median([np.linalg.cond(_normalised(x)[:, chosen]) for x in samples]))
 
 
 def _normalised(matrix: np.ndarray) -> np.ndarray:

@@ -13,9 +13,9 @@ from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
-from dalembert.formulations.closures import residuals
+from dalembert.constraints.rows import ConstraintSet
 from dalembert.formulations.passive import passive_forces, rotors
-from dalembert.formulations.system import MovingBody, Place, System
+from dalembert.formulations.system import Constraints, MovingBody, Place, System
 from dalembert.formulations.tracing import TracedMechanism, rates, traced
 from dalembert.model import Mechanism
 
@@ -53,9 +53,20 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
         mechanism.name, trace.scope, trace.q, trace.v, qdot, _bodies(trace, motion()) if bodies else [],
         trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,
     )  # fmt: skip
-    system.residuals = residuals(mechanism, system)
-    system.passive, system.rotors = passive_forces(mechanism, system, include), rotors(mechanism, system, include)
+    held = ConstraintSet(mechanism)
+    if held.rheonomic or any(item.function is not None for item in mechanism.forces):
+        system.time = trace.scope.input("t", ["t"])[0]
+    system.constraints = _constraints(trace, held, system.time)
+    system.passive, system.rotors = passive_forces(trace, system, include), rotors(trace, system, include)
     return system
+
+
+def _constraints(trace: TracedMechanism, held: ConstraintSet, time: Any) -> Constraints | None:
+    if not held.count:
+        return None
+    rows = held.at(trace.state(0 if time is None else time))
+    phi, A, rate, gamma = (np.array(x, dtype=object) for x in (rows.phi, rows.G, rows.rate, rows.gamma))
+    return Constraints(phi, A, rate, gamma, tuple(map(str, held.rows)))
 
 
 def _bodies(trace: TracedMechanism, motion: LinkMotion) -> list[MovingBody]:

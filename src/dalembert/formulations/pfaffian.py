@@ -13,7 +13,6 @@ from dalembert.algebra.vectors import cross
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.trace import program_of
-from dalembert.formulations.assembly import velocity_map
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import System
 
@@ -56,20 +55,18 @@ class NoSlip:
 
 
 def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """A, b and a name for each row: loop closures differentiated, then what the user demands.
+    """A, b and a name for each row: those of the mechanism, then what the user demands.
 
     Args:
         system: the system.
         items: each a SymPy expression, linear in the velocities, that vanishes; or a callable that makes such
             expressions from the system.
     """
-    n = system.n
-    rows, right, names = [np.zeros((0, n), dtype=object)], [np.zeros(0, dtype=object)], []
-    for name, phi in system.residuals:
-        rows.append(forward(phi, system.q, velocity_map(system)))
-        drift = system.rate(phi, [0] * len(system.q)) if system.time is not None else np.zeros(len(phi), dtype=object)
-        right.append(-drift)
-        names += [name] * len(phi)
+    held = system.constraints
+    if held is None:
+        rows, right, names = [np.zeros((0, system.n), dtype=object)], [np.zeros(0, dtype=object)], []
+    else:
+        rows, right, names = [held.A], [held.rate], list(held.names)
     for item in items:
         expressions = item(system) if callable(item) else [item]
         values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)

@@ -13,7 +13,7 @@ from dalembert.compiler.trace import program_of
 from dalembert.formulations.system import System
 
 
-def sampled(system: System, values: np.ndarray, states: int = 3) -> np.ndarray:
+def sampled(system: System, values: np.ndarray, states: int = 5) -> np.ndarray:
     """Values of expressions in q, t and parameters at some typical states, (states, *shape); loops are closed.
 
     Args:
@@ -58,9 +58,9 @@ def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Ge
         inputs: all inputs; ``q`` is changed.
         rng: source of further starting points.
     """
-    if not system.residuals:
+    if system.constraints is None:
         return True
-    phi = np.concatenate([entries for _, entries in system.residuals])
+    phi = system.constraints.phi
     program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
     start = inputs["q"].copy()
     for _ in range(12):

@@ -146,7 +146,7 @@ def _automatic(
         places = [k for k in range(system.n) if k not in dependent]
         why.append(
             f"The constraints are solved for {', '.join(names[k] for k in dependent)}: of the parts of A that are "
-            f"regular at typical states this one is well-conditioned (condition number up to {condition:.2g}) and "
+            f"regular at typical states this one is well-conditioned (condition number about {condition:.2g}) and "
             f"keeps the first coordinates. Independent remain {', '.join(names[k] for k in places)}."
         )
     else:

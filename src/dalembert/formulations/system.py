@@ -64,6 +64,25 @@ class Place:
     Jv: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What must hold: ``phi(q, t) = 0`` for positions, ``A v = rate`` for velocities, ``A a = gamma``.
+
+    Args:
+        phi: residuals of positions; zero for rows that constrain velocities only.
+        A: rows x n.
+        rate: right side of A v = rate.
+        gamma: right side of A a = gamma.
+        names: what each row says.
+    """
+
+    phi: np.ndarray
+    A: np.ndarray
+    rate: np.ndarray
+    gamma: np.ndarray
+    names: tuple[str, ...]
+
+
 @dataclass(eq=False)
 class System:
     """Bodies, coordinates and loads of one derivation.
@@ -82,7 +101,7 @@ class System:
         passive: for each passive force its name and generalised forces.
         rotors: for each rotor its inertia and its speed per velocity, a row.
         quaternions: index in q and v of the first entry of each quaternion with its angular velocity.
-        residuals: positions of the loop closures, zero when they are closed, by name.
+        constraints: closed loops, rolling and the like, if there are any.
     """
 
     name: str
@@ -98,7 +117,7 @@ class System:
     passive: list[tuple[str, Array]] = field(default_factory=list)
     rotors: list[tuple[Scalar, Array]] = field(default_factory=list)
     quaternions: list[tuple[int, int]] = field(default_factory=list)
-    residuals: list[tuple[str, Array]] = field(default_factory=list)
+    constraints: Constraints | None = None
 
     @property
     def n(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.transform import Transform
+from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError
 from dalembert.formulations.names import coordinate_names
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia, Mechanism
+from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
 
 
@@ -37,6 +40,15 @@ class TracedMechanism:
     matter: list[Inertia]
     names: list[str]
 
+    @cached_property
+    def model(self) -> Mechanism:
+        """The whole mechanism with traced scalars for symbols: what constraints and force elements are read from."""
+
+        def read(x: Any) -> Any:
+            return self.scope.read(x)[()] if scalar.is_sympy(x) else x
+
+        return map_scalars(self.mechanism.replace(strict=False), read)
+
     @property
     def q(self) -> np.ndarray:
         """Traced positions."""
@@ -50,6 +62,14 @@ class TracedMechanism:
     def transform(self, pose: Transform) -> Transform:
         """A pose of the mechanism as traced scalars."""
         return Transform(_plain(self.scope.read(pose.rotation)), _plain(self.scope.read(pose.translation)))
+
+    def state(self, time: Any = 0) -> State:
+        """The traced mechanism at the traced state.
+
+        Args:
+            time: a traced scalar, if something depends on it.
+        """
+        return State(self.model, self.q, self.v, time, tree=self.tree)
 
 
 def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> TracedMechanism:
