@@ -211,13 +211,14 @@ class Dynamics:
         self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...]
     ) -> Callable[[], Program]:
         def build() -> Program:
+            from dalembert.compiler.derivatives import forward
             from dalembert.compiler.passes import optimise
             from dalembert.compiler.trace import trace
 
             def compute(*arrays: Any) -> dict[str, Any]:
                 given = dict(zip((p.name for p in inputs), arrays))
                 wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
-                setting = Setting(self._traced(given.get("parameters")), self.include, options, wrenches)
+                setting = Setting(self._traced(given.get("parameters")), self.include, options, wrenches, forward)
                 result = spec.compute(setting, *(given[k] for k in spec.inputs))
                 return dict(zip(spec.outputs, result if isinstance(result, tuple) else (result,)))
 

@@ -27,7 +27,8 @@ from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.errors import DalembertError
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
-from dalembert.quantities import Setting, forward_dynamics_derivatives
+from dalembert.quantities.basic import forward_dynamics_derivatives
+from dalembert.quantities.quantity import Setting
 
 pin = pytest.importorskip("pinocchio")
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")

@@ -20,8 +20,9 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis as parsa_coriolis_of
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
+from dalembert.errors import UnsupportedError
 from dalembert.model import Tree
-from dalembert.quantity import Quantity, Setting
+from dalembert.quantities.quantity import Quantity, Setting
 
 
 def mass_matrix_inverse(s: Setting, q: Array) -> Array:
@@ -44,15 +45,15 @@ def centroidal(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
 
 
 def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    from dalembert.compiler.derivatives import forward
-
+    if s.derivative is None:
+        raise UnsupportedError("second derivatives are made of traced scalars; use Dynamics(...)")
     found = sensitivity(s.tree, q, v, a, s.loads)
-    tangents = _tangents(s.tree, q)
+    by_q, by_v = _tangents(s.tree, q), scalar.identity(s.nv)
     return (
-        forward(found.P, q, tangents),
-        forward(found.V, q, tangents),
-        forward(found.V, v),
-        forward(found.D, q, tangents),
+        s.derivative(found.P, q, by_q),
+        s.derivative(found.V, q, by_q),
+        s.derivative(found.V, v, by_v),
+        s.derivative(found.D, q, by_q),
     )
 
 
@@ -106,8 +107,9 @@ def cartesian_dynamics(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
 
 
 def cartesian_linearization(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    joints = {"armature": s.joints.armature, "viscous": s.joints.damping}
-    return cartesian.cartesian_linearization(s.mechanism, q, v, a, **s.options, tree=s.tree, **joints)
+    return cartesian.cartesian_linearization(
+        s.mechanism, q, v, a, **s.options, tree=s.tree, armature=s.joints.armature, viscous=s.joints.damping
+    )
 
 
 _POINT: dict[str, Any] = {"frame": ..., "point": (0, 0, 0)}

@@ -1,17 +1,12 @@
-"""What can be computed of a mechanism: every quantity with its inputs, outputs and the algorithm behind it.
-
-Each function is traced once per mechanism; it receives a :class:`Setting` and arrays of traced scalars.
-"""
+"""Plain dynamics and kinematics: forces, accelerations, matrices, energies, poses and their derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algorithms import energy, kinematics
-from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
@@ -19,9 +14,8 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
-from dalembert.derived_quantities import DERIVED, TASK
 from dalembert.model import Mechanism, Tree
-from dalembert.quantity import Quantity, Setting
+from dalembert.quantities.quantity import Quantity, Setting
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
@@ -150,7 +144,7 @@ def acceleration(s: Setting, q: Array, v: Array, a: Array) -> Array:
 _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
-QUANTITIES: dict[str, Quantity] = {
+BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
         ("q", "v", "a"), {"tau": ("n",)}, inverse_dynamics,
         "Generalised forces that produce the accelerations a: tau = M a + bias.", loads=True),
@@ -199,30 +193,5 @@ QUANTITIES: dict[str, Quantity] = {
     "acceleration": Quantity(
         ("q", "v", "a"), {"acceleration": (6,)}, acceleration,
         f"{_SIX} acceleration of a frame's point, without gravity.", options=_AT),
-    **DERIVED,
 }  # fmt: skip
-"""Every quantity that any mechanism has, by name."""
-
-TASK_QUANTITIES: dict[str, Quantity] = TASK
-"""Quantities in the coordinates of a frame, which exist only if the mechanism can move it along all of them."""
-
-ALL_QUANTITIES: dict[str, Quantity] = {**QUANTITIES, **TASK_QUANTITIES}
-"""Everything that :class:`~dalembert.dynamics.Dynamics` can compute."""
-
-
-def sizes(mechanism: Mechanism, spec: Quantity, options: Mapping[str, Any]) -> dict[str, int]:
-    """What the letters in the output shapes of a quantity stand for.
-
-    Args:
-        mechanism: the mechanism.
-        spec: the quantity.
-        options: its options, defaults filled in.
-    """
-    n = mechanism.nv
-    letters = {"n": n, "2n": 2 * n, "nn": n * n, "packed": n * (n + 1) // 2, "p": 10 * len(mechanism.bodies)}
-    used = {d for shape in spec.outputs.values() for d in shape}
-    if "nonzeros" in used:
-        letters["nonzeros"] = len(nonzeros(mechanism))
-    if "m" in used:
-        letters["m"] = coordinate_count(options["coordinates"])
-    return letters
+"""Quantities of plain dynamics and kinematics."""

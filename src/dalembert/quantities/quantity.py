@@ -23,12 +23,14 @@ class Setting:
         include: names of the joint forces to include.
         options: further options of the quantity: ``frame``, ``axes``, ``point``, ``coordinates``, ``damping``.
         wrenches: frame name -> six traced scalars.
+        derivative: directional derivatives of traced scalars, a function of (expressions, variables, directions).
     """
 
     mechanism: Mechanism
     include: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     wrenches: Mapping[str, Array] = field(default_factory=dict)
+    derivative: Callable[..., Array] | None = None
 
     @property
     def nv(self) -> int:
