@@ -29,6 +29,9 @@ class Attitude(ABC):
     ``d(C^T s)/dq Gamma = -C^T s~`` and ``d(C s)/dq Gamma = (C s)~``.
     """
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     nq: int
     """Number of parameters."""
 
