@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms.selection import select_forward_dynamics
+from dalembert.algorithms.selection import select_algorithm
 from dalembert.compiler.cost import Cost
 from dalembert.compiler.cuda.kernel import CudaKernel
 from dalembert.compiler.kernel import Kernel
@@ -185,14 +185,8 @@ class Dynamics:
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity uses for this mechanism, and why."""
-        forward, reason = select_forward_dynamics(self.mechanism.tree)
-        return {
-            "inverse_dynamics": "augmented-links (5.5) in economical frames with regrouped masses: fewest operations",
-            "mass_matrix": "two-sided propagation: fewer operations than Algorithm 6.2 for chains, as many otherwise",
-            "forward_dynamics": f"{forward}: {reason}",
-            "inverse_dynamics_derivatives": "propagation form of Algorithms 7.1 and 7.2",
-            "coriolis_matrix": "half the velocity sensitivity V, O(n^2)",
-        }
+        chosen = select_algorithm(self.mechanism).values()
+        return {choice.quantity: f"{choice.algorithm}: {choice.reason}" for choice in chosen}
 
     # -------------------------------------------------------------------------------------------------------- internal
 

@@ -1,0 +1,57 @@
+"""Selection: names that exist, reasons that say something, and for forward dynamics the cheaper algorithm."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+
+import dalembert as da
+from dalembert.algorithms.economy import economical
+from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.algorithms.selection import choose, select_algorithm, select_forward_dynamics
+from dalembert.cost_tables import count_algorithm, generic_arm
+from dalembert.errors import ArgumentError
+from random_mechanisms import random_mechanism
+
+
+def test_every_choice_exists_and_has_a_reason():
+    for mechanism in (da.load("puma560"), random_mechanism(1, 5), da.load("free_body")):
+        chosen = select_algorithm(mechanism)
+        assert chosen["inverse_dynamics"].algorithm in INVERSE_DYNAMICS
+        assert chosen["mass_matrix"].algorithm in INERTIA_MATRIX
+        assert chosen["forward_dynamics"].algorithm in FORWARD_DYNAMICS
+        assert all(len(choice.reason) > 20 and str(choice).startswith(name) for name, choice in chosen.items())
+        assert set(da.Dynamics(mechanism).algorithms()) == set(chosen)
+
+
+def test_reasons_depend_on_the_mechanism():
+    symbolic = da.from_dh([{"a": sympy.Symbol("a"), "mass": 1.0, "inertia": [1.0, 1.0, 1.0]}] * 2)
+    assert "symbolic geometry" in select_algorithm(symbolic)["inverse_dynamics"].reason
+    assert "economical frames" in select_algorithm(generic_arm(2))["inverse_dynamics"].reason
+    mimic = random_mechanism(5, 5, kinds=["revolute"], mimic=1.0)
+    assert "mimic" in select_algorithm(mimic)["forward_dynamics"].reason
+    spherical = random_mechanism(5, 3, kinds=["spherical"])
+    assert "spherical" in select_algorithm(spherical)["coriolis_matrix"].reason
+
+
+CHAINS = {f"arm of {n}": lambda n=n: generic_arm(n) for n in (1, 2, 6, 12, 14, 18)}
+TREES = {
+    "floating with legs": lambda: random_mechanism(3, 9, kinds=["revolute"], floating=True, branching=0.5),
+    "balls": lambda: random_mechanism(3, 5, kinds=["spherical"], branching=0.2),
+}
+
+
+@pytest.mark.parametrize("name", [*CHAINS, *TREES])
+def test_the_chosen_forward_dynamics_is_the_cheaper_one(name):
+    """Within a tenth, where the two are close."""
+    tree = economical({**CHAINS, **TREES}[name]().tree)
+    counts = {algorithm: sum(count_algorithm(f, tree, "qva")) for algorithm, f in FORWARD_DYNAMICS.items()}
+    chosen, _ = select_forward_dynamics(tree)
+    assert counts[chosen] <= 1.1 * min(counts.values())
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ArgumentError, match="'rnea'; choose one of one, two"):
+        choose("rnea", {"one": 1, "two": 2})
