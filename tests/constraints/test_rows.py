@@ -129,7 +129,7 @@ def test_every_loop_closure_holds_for_the_motion_its_joint_allows():
         assert np.abs(constraint_rows(mechanism, pushed).phi).max() > 1e-3, kind
 
 
-# --------------------------------------------------------------------------------------------------- users' constraints
+# ---------------------------------------------------------------------------------------------- users' constraints
 
 
 def test_sympy_and_python_say_the_same():

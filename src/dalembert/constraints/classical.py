@@ -201,3 +201,95 @@ def chaplygin_sleigh(mass: float = 2.0, moment: float = 0.5, offset: float = 0.4
     body = Body("sleigh", _planar(mass, [offset, 0], moment))
     joint = Joint("plane", "planar", WORLD, "sleigh")
     return Mechanism("Chaplygin sleigh", (body,), (joint,), constraints=(Constraint("edge", "skate", "sleigh"),))
+
+
+def parallel_four_bars(count: int = 2) -> Mechanism:
+    """A row of parallelograms: upright rods of 1 m and 1 kg on the ground, their tops joined by equal rods.
+
+    Gonzalez, Dopico, Luaces and Cuadrado, A benchmarking system for MBS simulation software, Multibody System Dynamics
+    16 (2006), the "N four-bar" problem: one degree of freedom, and all rods on one line are singular positions.
+    Angles of the upright rods ``rod0``, ``rod1``, ... are from the x axis; those of the joining rods relative to them.
+
+    Args:
+        count: number of parallelograms.
+    """
+    joints, bodies, pins = [], [], []
+    for k in range(count + 1):
+        joints.append(Joint(f"rod{k}", "revolute", WORLD, f"upright{k}", at([float(k), 0, 0])))
+        bodies.append(Body(f"upright{k}", planar_bar(1, 1)))
+        if k < count:
+            joints.append(Joint(f"top{k}", "revolute", f"upright{k}", f"link{k}", at([1, 0, 0])))
+            bodies.append(Body(f"link{k}", planar_bar(1, 1)))
+            ends = (at([1, 0, 0]), at([1, 0, 0]))
+            pins.append(Constraint(f"pin{k}", "point-on-line", f"link{k}", f"upright{k + 1}", *ends))
+    return Mechanism("parallel four-bars", tuple(bodies), tuple(joints), constraints=tuple(pins), gravity=DOWN)
+
+
+def bricard() -> Mechanism:
+    """The trihedral linkage of Bricard: six hinges at right angles, rods of 1 m and 1 kg, one redundant constraint.
+
+    Bricard 1897; Chen, You and Tarnai, Threefold-symmetric Bricard linkages for deployable structures, Int. J. Solids
+    Struct. 42 (2005): opposite triples of hinge angles t and p are equal, and cos t + cos p + cos t cos p = 0.
+    """
+    joints, bodies = [], []
+    place = Transform.identity()
+    for k in range(5):
+        parent = f"rod{k}" if k else WORLD
+        joints.append(Joint(f"hinge{k + 1}", "revolute", parent, f"rod{k + 1}", place))
+        bodies.append(Body(f"rod{k + 1}", planar_bar(1, 1)))
+        twist = np.pi / 2 if k % 2 == 0 else -np.pi / 2
+        place = Transform.from_rpy_xyz([twist, 0, 0], [1, 0, 0])
+    # The sixth rod is the ground, from the sixth hinge to the first.
+    back = Transform.from_rpy_xyz([-np.pi / 2, 0, 0], [1, 0, 0]).inverse()
+    closure = Constraint("hinge6", "revolute", "rod5", WORLD, place, back)
+    return Mechanism("Bricard", tuple(bodies), tuple(joints), constraints=(closure,), gravity=DOWN)
+
+
+def flyball_governor(speed: float = 8.0, ball: float = 2.0, sleeve: float = 3.0, arm: float = 0.6) -> Mechanism:
+    """Watt's governor: two balls on arms hinged at the top of a spindle, lower arms carry a sleeve.
+
+    The spindle turns at a given speed. Arms are massless. Joints ``spindle``, ``left``, ``right`` (angles of the arms
+    from the vertical), ``lower_left``, ``lower_right`` and ``sleeve`` (height below the hinge).
+
+    Args:
+        speed: of the spindle, rad/s.
+        ball: mass of each ball, kg.
+        sleeve: mass, kg.
+        arm: length of all arms, m.
+    """
+    point = Inertia(ball, np.array([0, 0, -arm]), 1e-9 * ball * np.eye(3))
+    joints = [Joint("spindle", "revolute", WORLD, "shaft")]
+    bodies = [Body("shaft", Inertia(1.0, np.zeros(3), 0.01 * np.eye(3)))]
+    constraints = [Constraint("speed", "motion", "spindle", coefficients=(0, speed))]
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        joints += [
+            Joint(side, "revolute", "shaft", f"{side}_arm", axis=-sign * Y),
+            Joint(f"lower_{side}", "revolute", f"{side}_arm", f"lower_{side}_arm", at([0, 0, -arm]), axis=-sign * Y),
+        ]
+        bodies += [Body(f"{side}_arm", point), Body(f"lower_{side}_arm", Inertia(1e-6, np.zeros(3), 1e-9 * np.eye(3)))]
+        ends = (f"lower_{side}_arm", "collar", Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, -arm]))
+        turned = Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])
+        constraints.append(Constraint(f"{side}_pin", "point-on-line", *ends, turned))
+    joints.append(Joint("sleeve", "prismatic", "shaft", "collar", axis=-Z))
+    bodies.append(Body("collar", Inertia(sleeve, np.zeros(3), 0.01 * np.eye(3))))
+    return Mechanism("flyball governor", tuple(bodies), tuple(joints), constraints=tuple(constraints))
+
+
+def spatial_slider_crank() -> Mechanism:
+    """A crank about x, a rod on a ball, and a slider along x joined to it by a universal joint.
+
+    Geometry and masses of Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), section 12.5:
+    crank 0.08 m about the point (0, 0.1, 0.12) m, rod 0.3 m. Joints ``crank`` (angle from y), ``ball``, ``slide``.
+    """
+    crank = Inertia(0.12, np.array([0, 0.04, 0]), 1e-4 * np.eye(3))
+    rod = Inertia(0.5, np.array([0.15, 0, 0]), np.diag([4e-4, 4e-3, 4e-3]))
+    bodies = (Body("crank_arm", crank), Body("rod", rod), Body("slider", Inertia(2.0, np.zeros(3), 1e-4 * np.eye(3))))
+    joints = (
+        Joint("crank", "revolute", WORLD, "crank_arm", at([0, 0.1, 0.12]), axis=X),
+        Joint("ball", "spherical", "crank_arm", "rod", at([0, 0.08, 0])),
+        Joint("slide", "prismatic", WORLD, "slider", axis=X),
+    )
+    # Axes of the cross: z of the slider, and y of the rod.
+    cross = Transform.from_rpy_xyz([-np.pi / 2, 0, 0], [0.3, 0, 0])
+    closure = Constraint("cross", "universal", "slider", "rod", placement_b=cross)
+    return Mechanism("spatial slider-crank", bodies, joints, constraints=(closure,))

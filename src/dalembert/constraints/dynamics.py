@@ -28,8 +28,10 @@ class ConstrainedDynamics(ConstrainedKernels):
     Kernels take ``(q, v, tau, t)`` or fewer of these, in that order, each with any batch shape; time ``t`` comes last
     and is a scalar. A mechanism with symbols has one more input ``parameters``, in the order of ``mechanism.symbols``.
 
-    Kernels are straight-line code for the rows that are independent around ``reference``; redundant rows are left out
-    and their multipliers are zero. Where the kept rows lose rank - a singular position - results are infinite or NaN
+    Kernels are straight-line code for the rows that are independent around ``reference``. Redundant rows that follow
+    from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
+    multipliers (regularised and refined, multipliers of least norm) and left out by projection, which then fails where
+    the kept ones happen to be dependent. Where rows lose rank - a singular position - results are infinite or NaN
     unless there is a regularisation. :meth:`solve` works everywhere.
 
     Args:

@@ -3,6 +3,9 @@
 A straight-line program cannot choose pivots while it runs. They are chosen beforehand, by Gaussian elimination with
 Markowitz' rule (fewest new non-zeros) among pivots that are safely large in *all* sampled positions. What is left of
 rows without a pivot is redundant; velocities without a pivot are the independent ones.
+
+A redundant row may follow from the others always in the same way (a planar loop: its out-of-plane rows vanish) or in a
+way that changes with the position (Bricard's linkage). In the latter case no choice of rows is good everywhere.
 """
 
 from __future__ import annotations
@@ -24,11 +27,15 @@ class Pivots:
         order: pairs (row, velocity), in the order of elimination.
         redundant: rows that depend on others.
         independent: velocities that are not eliminated.
+        varying: true if redundant rows depend on the others in different ways at different positions.
+        empty: rows that are zero in all samples.
     """
 
     order: tuple[tuple[int, int], ...]
     redundant: tuple[int, ...]
     independent: tuple[int, ...]
+    varying: bool
+    empty: tuple[int, ...]
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -74,4 +81,19 @@ def find_pivots(
                 factor = work[:, other, column] / work[:, row, column]
                 work[:, other] -= factor[:, None] * work[:, row]
     eliminated = {column for _, column in order}
-    return Pivots(tuple(order), tuple(sorted(rows)), tuple(k for k in range(n) if k not in eliminated))
+    redundant = sorted(rows)
+    return Pivots(
+        tuple(order),
+        tuple(redundant),
+        tuple(k for k in range(n) if k not in eliminated),
+        _varies(samples, sorted(row for row, _ in order), redundant),
+        tuple(int(k) for k in np.flatnonzero(np.abs(samples).max(axis=(0, 2), initial=0.0) <= tolerance * scale)),
+    )
+
+
+def _varies(samples: np.ndarray, kept: list[int], redundant: list[int]) -> bool:
+    """Whether the factors that make redundant rows of the kept ones differ between samples."""
+    if not redundant or not kept:
+        return False
+    factors = [np.linalg.lstsq(G[kept].T, G[redundant].T, rcond=1e-9)[0] for G in samples]
+    return bool(np.ptp(factors, axis=0).max(initial=0.0) > 1e-6)

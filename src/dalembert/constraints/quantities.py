@@ -103,7 +103,10 @@ def dynamics(
     regularisation: Scalar,
     multipliers: bool,
 ) -> tuple[Array, Array]:
-    """Accelerations, and the multipliers of all rows: zero for rows left out as redundant.
+    """Accelerations, and the multipliers of all rows: zero for rows that are left out as redundant.
+
+    With multipliers, redundant rows are left out if they follow from the others everywhere in the same way; otherwise
+    they all are kept, regularised and refined.
 
     Args:
         s: the setting.
@@ -121,7 +124,10 @@ def dynamics(
     if method == "projection":
         a, lam = by_projection(M, G, f, gamma, pivots, multipliers)
     else:
-        a, lam = by_multipliers(M, s.tree.velocity_parents, G[kept], f, gamma[kept], regularisation)
+        if pivots.varying:  # no choice of rows is good everywhere: keep them all
+            kept = [k for k in range(len(G)) if k not in pivots.empty]
+        parents = s.tree.velocity_parents
+        a, lam = by_multipliers(M, parents, G[kept], f, gamma[kept], regularisation, pivots.varying)
     every: list[Any] = [0] * len(G)
     for row, x in zip(kept, lam):
         every[row] = x

@@ -4,7 +4,9 @@
 
 Both need rows of G that are independent. Where they are not - a singular position - pivots vanish and the results are
 infinite or NaN; for multipliers a regularisation bounds them, at the price of accelerations that violate the
-constraints by ``regularisation * lam``.
+constraints by ``regularisation * lam``. Repeating the solution with what is left over removes that violation again:
+every refinement multiplies it by regularisation / (regularisation + s), s the singular values of G M^-1 G^T that are
+not zero, and the multipliers tend to those of least norm. So redundant rows can be kept.
 """
 
 from __future__ import annotations
@@ -20,7 +22,14 @@ Solution = tuple[Array, Array]
 """Accelerations, nv, and multipliers, one per kept row."""
 
 
-def by_multipliers(M: Array, parents: Any, G: Array, f: Array, gamma: Array, regularisation: Scalar = 0) -> Solution:
+RELATIVE = 1e-7
+"""Regularisation of redundant rows per mean diagonal entry of G M^-1 G^T. With two refinements the violation left is
+the cube of 1e-7 times the ratio of that mean to the smallest singular value."""
+
+
+def by_multipliers(
+    M: Array, parents: Any, G: Array, f: Array, gamma: Array, regularisation: Scalar = 0, redundant: bool = False
+) -> Solution:
     """Eliminate the accelerations first: (G M^-1 G^T + e 1) lam = gamma - G M^-1 f.
 
     With M = L^T D L along the tree, one sweep Z = L^-T G^T serves the matrix and the right side.
@@ -28,10 +37,11 @@ def by_multipliers(M: Array, parents: Any, G: Array, f: Array, gamma: Array, reg
     Args:
         M: inertia matrix, nv x nv, positive definite.
         parents: of the velocities, for the zeros of M.
-        G: independent rows, m x nv.
+        G: rows, m x nv.
         f: applied minus bias forces, nv.
         gamma: right side of G a = gamma, m.
         regularisation: e, added to the diagonal.
+        redundant: rows may depend on each other; they are regularised relative to their size and refined twice.
     """
     factors = factor(M, parents)
     y = _inward(factors, f)
@@ -42,13 +52,31 @@ def by_multipliers(M: Array, parents: Any, G: Array, f: Array, gamma: Array, reg
     for i in range(m):
         for j in range(i + 1):
             S[i][j] = S[j][i] = _dot(scaled[i], Z[j])
-        if not scalar.is_zero(regularisation):
-            S[i][i] = S[i][i] + regularisation
-    right = scalar.asarray([gamma[i] - _dot(scaled[i], y) for i in range(m)])
-    lam = factor(scalar.asarray(S).reshape(m, m), range(-1, m - 1)).solve(right) if m else right
+    right = [gamma[i] - _dot(scaled[i], y) for i in range(m)]
+    lam = _multipliers(S, right, regularisation, redundant)
     for k in range(m):
         y = [x + z * lam[k] for x, z in zip(y, Z[k])]
-    return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), lam
+    return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), scalar.asarray(lam)
+
+
+def _multipliers(S: list[list[Scalar]], right: list[Scalar], regularisation: Scalar, redundant: bool) -> list[Scalar]:
+    """S^-1 right, regularised and refined."""
+    m = len(S)
+    if redundant:
+        total: Scalar = 0
+        for i in range(m):
+            total = total + S[i][i]
+        regularisation = regularisation + total * (RELATIVE / m)
+    shifted = [list(row) for row in S]
+    if not scalar.is_zero(regularisation):
+        for i in range(m):
+            shifted[i][i] = shifted[i][i] + regularisation
+    factors = factor(scalar.asarray(shifted).reshape(m, m), range(-1, m - 1))
+    lam = list(factors.solve(scalar.asarray(right)))
+    for _ in range(2 if redundant else 0):
+        rest = [r - _dot(row, lam) for r, row in zip(right, S)]
+        lam = [x + dx for x, dx in zip(lam, factors.solve(scalar.asarray(rest)))]
+    return lam
 
 
 def _inward(factors: TreeFactors, b: Any) -> list[Scalar]:

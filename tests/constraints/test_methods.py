@@ -1,0 +1,253 @@
+"""Constrained accelerations by every route agree, satisfy the constraints, and obey d'Alembert's principle.
+
+Tolerances: accelerations lose what the condition of the constrained inertia matrix takes; states are kept away from
+singular positions, where it stays below about 1e4, hence 1e-9.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from constraint_cases import relative
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dalembert.algebra import scalar
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.algorithms.kinematics import pose
+from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State, constraint_rows, numeric
+from dalembert.constraints.assembly import assemble, moved, project_velocity
+from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
+from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.quantities import Setting, dynamics, terms
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model import WORLD, Constraint, Inertia
+from dalembert.model.parameters import symbolise
+from random_mechanisms import random_mechanism, random_transform
+
+seeds = st.integers(0, 10_000)
+
+
+def closed_loop(seed):
+    """A random tree of ten or so velocities that is closed, at its neutral position, by a random constraint."""
+    rng = np.random.default_rng(seed)
+    kinds = ["revolute", "prismatic", "spherical", "universal"]
+    tree = random_mechanism(rng, 6, kinds=kinds, massless=0.0, branching=0.5, floating=bool(seed % 3 == 0))
+    q, _, _ = tree.random_state(rng)
+    kind = str(rng.choice(["spherical", "revolute", "point-on-plane", "distance", "universal", "prismatic"]))
+    a, b = ("b6", WORLD) if rng.random() < 0.5 else ("b6", "b2")
+    here = random_transform(rng, 0.3)
+    turn = Transform.from_rpy_xyz([0, np.pi / 2, 0], [0, 0, 0]) if kind == "universal" else Transform.identity()
+    there = pose(tree, q, b).inverse() @ pose(tree, q, a) @ here @ turn
+    if kind == "distance":
+        there = Transform(there.rotation, there.translation + [0.6, 0.0, 0.8])
+    value = 1.0 if kind == "distance" else 0
+    return tree.replace(constraints=(Constraint("loop", kind, a, b, here, there, value=value),)), q
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_every_route_gives_the_same_motion(seed):
+    """On plain floats, without a compiler: three numeric routes and two straight-line ones."""
+    mechanism, q = closed_loop(seed)
+    rng = np.random.default_rng(seed)
+    G = constraint_rows(mechanism, q).G
+    size = np.linalg.svd(G)[1]
+    rank = int((size > 1e-9 * size.max(initial=1e-300)).sum())
+    assume(size.max(initial=0) > 1e-3 and size[rank - 1] > 0.05 * size[0])
+    v = rng.normal(size=mechanism.nv)
+    v -= np.linalg.pinv(G, rcond=1e-9) @ (G @ v)
+    tau = rng.normal(size=mechanism.nv) * 5
+    setting = Setting(mechanism, ConstraintSet(mechanism), ForceSet(mechanism))
+    M, f, G, gamma = terms(setting, q, v, tau, 0)
+    reference = numeric.solve(M, G, f, gamma)
+    scale = np.abs(reference.a).max()
+    for method in numeric.METHODS:
+        assert relative(numeric.solve(M, G, f, gamma, method).a, reference.a, scale) < 1e-8, method
+    assert np.abs(G @ reference.a - gamma).max() < 1e-8 * (scale + np.abs(gamma).max())
+    # d'Alembert: what is missing to the free motion does no work on any velocity the constraints allow.
+    missing = inverse_dynamics(mechanism, q, v, reference.a) - tau
+    assert relative(missing, G.T @ reference.multipliers, np.abs(tau).max()) < 1e-8
+    pivots = find_pivots(G[None], np.abs(G) > 0)
+    assert len(pivots.order) == rank
+    for method in ("multipliers", "projection"):
+        a, lam = dynamics(setting, q, v, tau, 0, method, pivots, 0, True)
+        assert relative(a, reference.a, scale) < 1e-7
+        assert relative(G.T @ lam, G.T @ reference.multipliers, np.abs(tau).max()) < 1e-6
+
+
+@pytest.mark.parametrize("make", [four_bar, andrews, whipple_bicycle])
+@pytest.mark.parametrize("method", ["multipliers", "projection"])
+def test_kernels_agree_with_singular_values_on_batches(make, method):
+    mechanism = make()
+    starts = {"four-bar": [1.0, -0.5, 1.7], "Andrews": ANDREWS_START, "Whipple bicycle": BICYCLE_UPRIGHT}
+    reference = np.array(starts[mechanism.name])
+    system = ConstrainedDynamics(mechanism, forces="all", reference=reference, method=method)
+    rng = np.random.default_rng(0)
+    states = []
+    for _ in range(12):
+        q = assemble(system, moved(mechanism, reference, 0.1 * rng.normal(size=mechanism.nv)))
+        states.append((q, project_velocity(system, q, rng.normal(size=mechanism.nv))))
+    q, v = (np.array(x).reshape(3, 4, -1) for x in zip(*states))
+    tau = rng.normal(size=v.shape) * 0.01
+    expected = system.solve(q, v, tau)
+    a, lam = system.kernel("multipliers")(q, v, tau, 0.0)
+    for k in np.ndindex(3, 4):
+        assert relative(a[k], expected.a[k]) < 1e-8
+        assert relative(lam[k], expected.multipliers[k]) < 1e-7
+    assert relative(system.forward_dynamics(q, v, tau), a) < 1e-12
+
+
+def test_floats_without_a_compiler_give_the_same():
+    mechanism = four_bar()
+    system = ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7])
+    q = system.assemble()
+    v = system.project_velocity(q, [1.0, 0, 0], keep=["crank"])
+    tau = np.array([1.0, 2.0, 3.0])
+    setting = Setting(mechanism, system.constraints, system.forces)
+    for method in ("multipliers", "projection"):
+        a, _ = dynamics(setting, q, v, tau, 0.0, method, system.pivots, 0, True)
+        assert relative(a, system.forward_dynamics(q, v, tau)) < 1e-12
+
+
+# ---------------------------------------------------------------------------------------------- redundancy
+
+
+def test_redundant_rows_leave_accelerations_unique_and_say_which_multipliers_are_not():
+    planar, spatial = four_bar(), four_bar(kind="revolute")
+    few, many = (ConstrainedDynamics(m, reference=[1.0, -0.5, 1.7]) for m in (planar, spatial))
+    q = few.assemble()
+    v = few.project_velocity(q, [2.0, 0, 0])
+    tau = np.array([3.0, 0, 0])
+    one, two = few.solve(q, v, tau), many.solve(q, v, tau)
+    assert relative(two.a, one.a) < 1e-12
+    assert one.rank == two.rank == 2
+    assert one.unique.tolist() == [True, True]
+    assert two.unique.tolist() == [True, True, False, False, False]
+    assert relative(many.forward_dynamics(q, v, tau), one.a) < 1e-12
+    assert many.pivots.redundant == (2, 3, 4)
+
+
+def test_the_same_constraint_twice_shares_the_force():
+    mechanism = four_bar()
+    (pin,) = mechanism.constraints
+    twice = mechanism.replace(constraints=(pin, pin.replace(name="again")))
+    one, two = (ConstrainedDynamics(m, reference=[1.0, -0.5, 1.7]) for m in (mechanism, twice))
+    q = one.assemble()
+    v, tau = one.project_velocity(q, [2.0, 0, 0]), np.array([3.0, 0, 0])
+    single, double = one.solve(q, v, tau), two.solve(q, v, tau, method="multipliers")
+    assert relative(double.a, single.a) < 1e-12
+    assert relative(double.multipliers, np.tile(single.multipliers, 2) / 2) < 1e-11  # least norm: half each
+    assert not double.unique.any()
+    with np.errstate(all="ignore"):
+        assert relative(two.forward_dynamics(q, v, tau), single.a) < 1e-11
+
+
+def test_a_kernel_says_so_by_nan_or_infinity_where_rank_drops_and_regularisation_bounds_it():
+    """A parallelogram with all bars on one line: its two closures have rank one there."""
+    flat = four_bar((1.0, 3.0, 1.0), 3.0)
+    system = ConstrainedDynamics(flat, reference=[1.0, -1.0, 1.0])
+    soft = ConstrainedDynamics(flat, reference=[1.0, -1.0, 1.0], regularisation=1e-9)
+    q, still, tau = np.zeros(3), np.zeros(3), np.array([1.0, 0, 0])
+    found = system.solve(q, still, tau)
+    assert found.rank == 1
+    with np.errstate(all="ignore"):
+        hard = system.forward_dynamics(q, still, tau)
+    assert not np.isfinite(hard).all() or np.abs(hard).max() > 1e6 or relative(hard, found.a) < 1e-3
+    assert relative(soft.forward_dynamics(q, still, tau), found.a) < 1e-5
+
+
+# ---------------------------------------------------------------------------------------------- given motions
+
+
+def test_a_joint_that_follows_a_function_of_time_needs_the_torque_of_inverse_dynamics():
+    """Rheonomic terms: a driven pendulum on a driven arm against inverse dynamics of the whole motion."""
+    arm = random_mechanism(3, 3, kinds=["revolute"], branching=0.0, massless=0.0)
+    driven = arm.replace(
+        constraints=[
+            Constraint("drive", "motion", "j1", function=lambda t: scalar.sin(3 * t)),
+            Constraint("ramp", "motion", "j2", coefficients=(0.1, 0.2, 0.3)),
+        ]
+    )
+    system = ConstrainedDynamics(driven, reference=[0.0, 0.1, 0.0])
+    t = 0.4
+    q = system.assemble([0, 0, 0.7], t, keep=["j3"])
+    assert relative(q, [np.sin(1.2), 0.1 + 0.08 + 0.048, 0.7]) < 1e-12
+    v = system.project_velocity(q, [0, 0, -1.3], t, keep=["j3"])
+    assert relative(v, [3 * np.cos(1.2), 0.2 + 0.24, -1.3]) < 1e-12
+    tau = np.array([0.0, 0.0, 0.5])
+    a, lam = system.kernel("multipliers")(q, v, tau, t)
+    assert relative(a[:2], [-9 * np.sin(1.2), 0.6]) < 1e-12
+    expected = inverse_dynamics(arm, q, v, a)
+    assert relative(expected, [lam[0], lam[1], 0.5]) < 1e-10
+
+
+def test_stabilisation_pulls_violations_back():
+    mechanism = four_bar()
+    system = ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7], stabilisation=20.0)
+    q = system.assemble() + [0, 0.01, 0]
+    v = np.array([0.1, 0.2, 0.3])
+    a = system.forward_dynamics(q, v, np.zeros(3))
+    rows = constraint_rows(mechanism, q, v)
+    expected = rows.gamma - 40 * (rows.G @ v - rows.rate) - 400 * rows.phi
+    assert relative(rows.G @ a, expected) < 1e-10
+
+
+# ---------------------------------------------------------------------------------------------- arguments
+
+
+def test_forces_must_be_chosen_by_name():
+    mechanism = andrews()
+    with pytest.raises(ArgumentError, match=r"'spring', 'motor'.*forces='all'"):
+        ConstrainedDynamics(mechanism)
+    with pytest.raises(ArgumentError, match="no force 'sprong'"):
+        ConstrainedDynamics(mechanism, forces=["sprong"])
+    assert ConstrainedDynamics(mechanism, forces=["motor"]).forces.names == ("motor",)
+
+
+def test_independent_speeds_that_are_not_enough_are_refused():
+    system = ConstrainedDynamics(
+        whipple_bicycle(), reference=[0, 0, 0.3, 0, 0, 0, 0, 0, 0], method="projection", independent=["lean", "x"]
+    )
+    with pytest.raises(ArgumentError, match="3 velocities are needed"):
+        _ = system.pivots
+    with pytest.raises(ArgumentError, match="choose one of multipliers, projection"):
+        ConstrainedDynamics(four_bar(), method="magic")
+    with pytest.raises(ArgumentError, match="no quantity 'bias'"):
+        ConstrainedDynamics(four_bar()).kernel("bias")
+
+
+def test_masses_that_only_the_constraints_make_regular():
+    """A massless rod between two bodies: M is singular, the projected matrix is not."""
+    mechanism = four_bar().replace(strict=False)
+    light = mechanism.replace(
+        bodies=tuple(b.replace(inertia=Inertia()) if b.name == "rocker_bar" else b for b in mechanism.bodies)
+    )
+    system = ConstrainedDynamics(light, reference=[1.0, -0.5, 1.7], method="projection", independent=["crank"])
+    q = system.assemble()
+    v = system.project_velocity(q, [1.0, 0, 0], keep=["crank"])
+    found = system.solve(q, v, np.zeros(3))
+    assert relative(system.forward_dynamics(q, v, np.zeros(3)), found.a) < 1e-10
+    with pytest.raises(SingularityError, match="regular inertia matrix"):
+        system.solve(q, v, np.zeros(3), method="udwadia-kalaba")
+
+
+def test_symbols_are_inputs():
+    mechanism = four_bar()
+    symbolic = symbolise(mechanism, {"coupler_bar.mass": sympy.Symbol("m")})
+    one = ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7])
+    two = ConstrainedDynamics(symbolic, reference=[1.0, -0.5, 1.7], parameters=[2.5])
+    q = one.assemble()
+    v, tau = one.project_velocity(q, [1.0, 0, 0]), np.array([1.0, 0, 0])
+    assert relative(two.forward_dynamics(q, v, tau), one.forward_dynamics(q, v, tau)) < 1e-11
+    heavier = two.kernel("forward_dynamics")(q, v, tau, 0.0, [5.0])
+    assert relative(heavier, one.forward_dynamics(q, v, tau)) > 1e-3
+
+
+def test_state_checks_shapes():
+    with pytest.raises(ArgumentError, match=r"q has shape \(2,\).*needs \(3,\)"):
+        State(four_bar(), [0, 0])
+    with pytest.raises(ArgumentError, match="takes a Mechanism"):
+        ConstrainedDynamics("robot.urdf")  # type: ignore[arg-type]
