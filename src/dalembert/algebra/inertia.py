@@ -121,20 +121,27 @@ def torque_tensor(om: Array, pseudo: Array) -> Array:
     return half - half.T
 
 
-def torque_from_tensor(om: Array, pseudo: Array) -> Array:
+def torque_from_tensor(om: Array, pseudo: Array, w: Vector | None = None) -> Array:
     """The vector of :func:`torque_tensor`, written out: 15 M, 15 A against 24 M, 18 A of :func:`euler_torque`.
 
     Args:
         om: angular acceleration tensor.
         pseudo: pseudo-inertia tensor; its upper triangle is read.
+        w: the angular velocity that ``om`` was made of, if at hand. Differences of diagonal entries of ``om`` are then
+            differences of its squares, and a diagonal entry that nothing else needs is never formed.
     """
     (om11, om12, om13), (om21, om22, om23), (om31, om32, om33) = om.tolist()
     j11, j22, j33, j12, j13, j23 = _upper(pseudo)
+    if w is None:
+        d32, d13, d21 = om33 - om22, om11 - om33, om22 - om11
+    else:
+        w11, w22, w33 = (x * x for x in components(w))
+        d32, d13, d21 = w33 - w22, w11 - w33, w22 - w11
     return asarray(
         [
-            om31 * j12 - om21 * j13 + (om33 - om22) * j23 + om32 * j22 - om23 * j33,
-            om12 * j23 - om32 * j12 + (om11 - om33) * j13 + om13 * j33 - om31 * j11,
-            om23 * j13 - om13 * j23 + (om22 - om11) * j12 + om21 * j11 - om12 * j22,
+            om31 * j12 - om21 * j13 + d32 * j23 + om32 * j22 - om23 * j33,
+            om12 * j23 - om32 * j12 + d13 * j13 + om13 * j33 - om31 * j11,
+            om23 * j13 - om13 * j23 + d21 * j12 + om21 * j11 - om12 * j22,
         ]
     )
 

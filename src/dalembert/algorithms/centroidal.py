@@ -121,7 +121,7 @@ def _bias(tree: Tree, poses: list[Transform], v: Array, c: Array) -> Array:
         J = product(product(W, link.moments.second), W.T)
         Om = angular_acceleration_tensor(w, wd)
         f = m * sdd + product(Om, h)
-        about_origin = torque_from_tensor(Om, J) + cross(h, sdd)
+        about_origin = torque_from_tensor(Om, J, w) + cross(h, sdd)
         force, moment = force + f, moment + about_origin + cross(o - c, f)
     return scalar.asarray([*force, *moment])
 

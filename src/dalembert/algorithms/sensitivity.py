@@ -151,7 +151,7 @@ def _wrenches(
     """Backward recursion (5.3.46): force and moment at each joint, in the axes of its moved joint frame."""
     count = len(tree.links)
     Udd = [product(m.Om[i], u[i]) for i in range(count)]
-    eta = [torque_from_tensor(m.Om[i], K[i]) + cross(u[i], m.sdd[i]) for i in range(count)]
+    eta = [torque_from_tensor(m.Om[i], K[i], m.w[i]) + cross(u[i], m.sdd[i]) for i in range(count)]
     external: list[Array] = [scalar.zeros(3)] * count
     for i in reversed(range(count)):
         if loads and loads[i] is not None:

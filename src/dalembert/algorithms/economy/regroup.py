@@ -61,7 +61,7 @@ def _split(link: Link, moments: Moments) -> tuple[Moments, Moments | None]:
 
 def _best_first_moment(h: Array, z: Array) -> Scalar:
     """t such that h - t z loses a component: y if it can, so that it has the zero of the vector to the next origin."""
-    for k in (2, 1, 0):
+    for k in (1, 2, 0):
         if _serves(z[k], 3):
             return h[k] / z[k]
     raise AssertionError("a unit axis has a component of at least 1/sqrt(3)")

@@ -61,7 +61,7 @@ def augmented_links(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = Non
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
         Udd[i] = product(Om[i], u[i])
-        eta[i] = torque_from_tensor(Om[i], K[i]) + cross(u[i], sdd[i])  # (f)
+        eta[i] = torque_from_tensor(Om[i], K[i], w[i]) + cross(u[i], sdd[i])  # (f)
         if loads and loads[i] is not None:
             force[i] = loads[i][0]  # type: ignore[index]
             eta[i] = eta[i] - loads[i][1]  # type: ignore[index]

@@ -39,7 +39,7 @@ def tensor_form(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
         sdd.append(out(moved) + 2 * cross(wi, slide) + product(link.Zv, acceleration))  # (d)
         m, h, J = link.moments.mass, link.moments.first, link.moments.second
         f.append(m * sdd[i] + product(Om[i], h))  # (e), (f)
-        eta.append(torque_from_tensor(Om[i], J) + cross(h, sdd[i]))  # (g), about the origin
+        eta.append(torque_from_tensor(Om[i], J, w[i]) + cross(h, sdd[i]))  # (g), about the origin
     tau: list[Array] = [at_rest] * len(tree.links)
     for i in reversed(range(len(tree.links))):
         for c in children[i]:
