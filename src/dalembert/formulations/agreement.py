@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 
 
 @dataclass(frozen=True)
@@ -70,5 +71,5 @@ class Agreement:
         good = sum(row.ok for row in self.rows)
         verdict = "all agree" if self.ok else f"{len(self.rows) - good} of {len(self.rows)} disagree"
         title = f"{self.subject}: {len(self.rows)} comparisons at {self.states} random states, {verdict}"
-        tail = [f"left out: {reason}" for reason in self.skipped]
+        tail = [line for reason in self.skipped for line in wrap(f"left out: {reason}", 118, subsequent_indent="  ")]
         return "\n".join([title, "", *lines, *([""] if tail else []), *tail])

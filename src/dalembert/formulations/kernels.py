@@ -11,17 +11,23 @@ from dalembert.compiler.trace import program_of
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import without_unused_inputs
 
+THOROUGH = 20_000
+"""Operations beyond which a program is not regrouped, because that would take longer than compiling it."""
 
-def kernel_of(quantity: Quantity, level: int = 1) -> Kernel:
+
+def kernel_of(quantity: Quantity, level: int | None = None) -> Kernel:
     """A kernel that computes a quantity for any batch of states.
 
     Its inputs are the positions ``q`` and, of velocities, parameters and other inputs, those that matter.
 
     Args:
         quantity: what to compute.
-        level: of optimisation, see :func:`dalembert.compiler.passes.optimise`.
+        level: of optimisation, see :func:`dalembert.compiler.passes.optimise`; by default 1, for very large programs 0.
     """
-    program = optimise(kernel_program(quantity), level)
+    plain = kernel_program(quantity)
+    if level is None:
+        level = 1 if len(plain.nodes) <= THOROUGH else 0
+    program = optimise(plain, level)
     return Kernel(program.name, program.inputs, program.outputs, program)
 
 

@@ -24,6 +24,7 @@ from dalembert.compiler.trace import label
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.assembly import SHOWN, assembled, quantity
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
 
@@ -160,8 +161,9 @@ class Frame:
         """The matrices in inertial axes, for display."""
         made = []
         for letter, J, H in (("T", self.J_T, self.H_T), ("R", self.J_R, self.H_R)):
-            made.append(quantity(self.system, f"J_{letter}_{self.name}", f"J_{{{letter}}}", J))
-            made.append(quantity(self.system, f"H_{letter}_{self.name}", f"H_{{{letter}}}", H))
+            name = f"{letter}_{identifier(self.name)}"
+            made.append(quantity(self.system, f"J_{name}", f"J_{{{letter}}}", J))
+            made.append(quantity(self.system, f"H_{name}", f"H_{{{letter}}}", H))
         return tuple(made)
 
 

@@ -73,7 +73,10 @@ def law_rows(
         Row("M symmetric", "generalized-links", "its transpose", np.abs(M - M.swapaxes(1, 2)).max() / size, tolerance)
     )
     lowest = min(float(np.linalg.eigvalsh(x).min() / np.abs(x).max()) for x in M)
-    rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
+    if mechanism.problems():
+        skipped.append(f"M positive: no real mechanism has these masses ({mechanism.problems()[0]})")
+    else:
+        rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
     # Forces that cancel, or vanish altogether, are measured against what their ingredients could amount to.
     speed = float(np.abs(v).max())
     floor = 1e-3 * size * speed

@@ -178,7 +178,7 @@ def named_inputs(scope: Scope, inputs: Mapping[Any, Any]) -> dict[str, Any]:
         scope: the symbols of the derivation.
         inputs: by port name, symbol, or name of a symbol.
     """
-    ports = {**{name: name for name in scope.names}, **{str(scope.names[p][0]): p for p in scope.parameters}}
+    ports = {str(scope.names[port][0]): port for port in scope.parameters} | {name: name for name in scope.names}
     named = {}
     for key, value in inputs.items():
         if str(key) not in ports:

@@ -20,7 +20,7 @@ from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute
 
 METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
-CUBIC, QUARTIC = 30, 10
+CUBIC, QUARTIC = 16, 10
 """Degrees of freedom beyond which routes that cost n^3 expressions, or n^4 operations, are left out."""
 
 
@@ -119,11 +119,20 @@ class _Results:
         self.add(
             "gravity forces", "augmented-links", [inverse_dynamics(self.mechanism, q, rest, rest) for q, _, _ in states]
         )
+        singular = self._is_singular()
+        if singular:
+            self.skipped.append(
+                "forward dynamics and operator-factors: the mass matrix is singular, something has no mass"
+            )
         for name in INERTIA_MATRIX:
+            if singular and name == "operator-factors":
+                continue
             try:
                 self.add("mass matrix", name, [mass_matrix(self.mechanism, q, algorithm=name) for q in self.q])
             except DalembertError as error:
                 self.skipped.append(f"{name}: {error}")
+        if singular:
+            return
         torques = self.table["inverse dynamics"]["augmented-links"]
         self.add("forward dynamics", "the acceleration given", self.a)
         for name in FORWARD_DYNAMICS:
@@ -133,6 +142,10 @@ class _Results:
                 self.skipped.append(f"forward dynamics by {name}: {error}")
                 continue
             self.add("forward dynamics", name, a)
+
+    def _is_singular(self) -> bool:
+        M = [np.asarray(mass_matrix(self.mechanism, q), dtype=float) for q in self.q]
+        return any(np.abs(np.linalg.eigvalsh(x)).min() <= 1e-13 * np.abs(x).max() for x in M)
 
     def rows(self, tolerance: float) -> list[Row]:
         rows = []
