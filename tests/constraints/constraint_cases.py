@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
@@ -73,6 +74,30 @@ def four_bar(
     pin = Constraint("pin", kind, "coupler_bar", "rocker_bar", at([b, 0, 0]), at([c, 0, 0]))
     more.setdefault("gravity", [0.0, -9.81, 0.0])
     return Mechanism("four-bar", bodies, joints, constraints=(pin,), **more)
+
+
+def simulated(system: Any, q: Any, v: Any, duration: float, tolerance: float = 1e-10, **options: Any) -> tuple:
+    """States over time of a system without drives, by a Runge-Kutta method of eighth order: path, positions, speeds."""
+    mechanism, kernel = system.mechanism, system.kernel("forward_dynamics")
+    none, nq = np.zeros(mechanism.nv), mechanism.nq
+    turning = [(link.q, link.v) for link in mechanism.tree.links if link.kind == "spherical"]
+    plain = [(link.q, link.v) for link in mechanism.tree.links if link.kind != "spherical"]
+    in_q, in_v = [k for k, _ in plain], [k for _, k in plain]
+
+    def rate(t: float, x: np.ndarray) -> np.ndarray:
+        q, v = x[:nq].copy(), x[nq:].copy()
+        result = np.empty_like(x)
+        result[in_q] = v[in_v]
+        for k, j in turning:  # etadot = eta (*) [w; 0] / 2
+            e, s, w = q[k : k + 3], q[k + 3], v[j : j + 3]
+            result[k : k + 3] = (s * w + np.cross(e, w)) / 2
+            result[k + 3] = -(e @ w) / 2
+        result[nq:] = kernel(q, v, none, t)
+        return result
+
+    start = np.concatenate([q, v])
+    path = solve_ivp(rate, (0, duration), start, "DOP853", rtol=tolerance, atol=tolerance, **options)
+    return path, path.y[:nq].T.copy(), path.y[nq:].T.copy()
 
 
 def relative(x: Any, y: Any, scale: float = 0.0) -> float:

@@ -175,17 +175,30 @@ BICYCLE_UPRIGHT = (0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Positions of the bicycle upright and straight."""
 
 
-def rolling_disc(mass: float = 1.0, radius: float = 0.5) -> Mechanism:
+def rolling_disc(mass: float = 1.0, radius: float = 0.5, angles: bool = False) -> Mechanism:
     """A thin uniform disc that rolls on the ground, z of its frame along its axle.
 
     Args:
         mass: kg.
         radius: m.
+        angles: carry it by joints ``x``, ``y``, ``z``, ``yaw``, ``lean`` and ``spin`` (axle along y at zero) instead
+            of one free joint: coordinates in which rolling straight or in a circle has constant coefficients.
     """
     moment = mass * radius**2 / 4
     disc = Body("disc", Inertia(mass, np.zeros(3), np.diag([moment, moment, 2 * moment])))
     contact = Constraint("contact", "rolling-disc", "disc", WORLD, value=radius)
-    return Mechanism("rolling disc", (disc,), (Joint("free", "free", WORLD, "disc"),), constraints=(contact,))
+    if not angles:
+        joint = Joint("free", "free", WORLD, "disc")
+        return Mechanism("rolling disc", (disc,), (joint,), constraints=(contact,))
+    names = ("x", "y", "z", "yaw", "lean")
+    joints = [
+        Joint(name, "prismatic" if k < 3 else "revolute", f"to_{names[k - 1]}" if k else WORLD, f"to_{name}", axis=axis)
+        for k, (name, axis) in enumerate(zip(names, (X, Y, Z, Z, X)))
+    ]
+    axle = Transform.from_rpy_xyz([-np.pi / 2, 0, 0], [0, 0, 0])
+    joints.append(Joint("spin", "continuous", "to_lean", "disc", axle))
+    bodies = (*(Body(f"to_{name}") for name in names), disc)
+    return Mechanism("rolling disc", bodies, tuple(joints), constraints=(contact,))
 
 
 def chaplygin_sleigh(mass: float = 2.0, moment: float = 0.5, offset: float = 0.4) -> Mechanism:
@@ -293,3 +306,40 @@ def spatial_slider_crank() -> Mechanism:
     cross = Transform.from_rpy_xyz([-np.pi / 2, 0, 0], [0.3, 0, 0])
     closure = Constraint("cross", "universal", "slider", "rod", placement_b=cross)
     return Mechanism("spatial slider-crank", bodies, joints, constraints=(closure,))
+
+
+def rattleback() -> Mechanism:
+    """Half an ellipsoid whose principal axes of inertia are turned against those of its surface.
+
+    Kane and Levinson, Realistic mathematical modeling of the rattleback, Int. J. Non-Linear Mechanics 17 (1982):
+    semi-axes 0.2, 0.03 and 0.02 m, centre of mass 0.01 m below their centre, 1 kg. The body's frame is at the centre of
+    the ellipsoid, carried by a free joint.
+    """
+    tensor = np.array([[2e-4, -2e-5, 0], [-2e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])
+    body = Body("stone", Inertia(1.0, np.array([0, 0, -0.01]), tensor))
+    contact = Constraint("contact", "rolling-ellipsoid", "stone", WORLD, coefficients=(0.2, 0.03, 0.02))
+    return Mechanism("rattleback", (body,), (Joint("free", "free", WORLD, "stone"),), constraints=(contact,))
+
+
+EARTH = 3.986004418e14
+"""G M of the Earth, m^3/s^2."""
+
+
+def satellite(principal: tuple[float, float, float] = (80.0, 100.0, 40.0), mass: float = 50.0) -> Mechanism:
+    """A rigid body in orbit about the Earth, in coordinates in which a circular orbit is steady.
+
+    Joints ``orbit`` (about y), ``radius`` and ``attitude`` (a ball): x of the orbital frame is along the track, y
+    normal to the orbit, z away from the Earth.
+
+    Args:
+        principal: moments about x, y and z of the body, kg m^2.
+        mass: kg.
+    """
+    bodies = (Body("to_orbit"), Body("to_radius"), Body("body", Inertia(mass, np.zeros(3), np.diag(principal))))
+    joints = (
+        Joint("orbit", "revolute", WORLD, "to_orbit", axis=Y),
+        Joint("radius", "prismatic", "to_orbit", "to_radius", axis=Z),
+        Joint("attitude", "spherical", "to_radius", "body"),
+    )
+    earth = Force("earth", "attraction", WORLD, value=EARTH)
+    return Mechanism("satellite", bodies, joints, forces=(earth,), gravity=np.zeros(3))

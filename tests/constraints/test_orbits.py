@@ -1,0 +1,127 @@
+"""Gravity that varies in space: libration of satellites, conservation laws, and bodies made of points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from constraint_cases import relative, simulated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
+from dalembert.algebra.transform import Transform
+from dalembert.constraints import ConstrainedDynamics, generalised_forces
+from dalembert.constraints.classical import EARTH, satellite
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
+
+
+def test_gravity_gradient_libration_frequencies():
+    """On a circular orbit of rate n: pitch 3 n^2 (Ix - Iz) / Iy; roll and yaw the roots of
+    s^4 + (1 + 3 kR + kR kY) n^2 s^2 + 4 kR kY n^4 = 0, kR = (Iy - Iz) / Ix, kY = (Iy - Ix) / Iz (Hughes, Spacecraft
+    Attitude Dynamics, 1986, section 9.2). Orbit and attitude are coupled by I / m r^2, some 1e-14; eigenvalues of the
+    orbit itself are a double zero and +-n i. Agreement to 1e-7 n, rounding of the double zero allowed for.
+    """
+    Ix, Iy, Iz = 80.0, 100.0, 40.0
+    mechanism = satellite((Ix, Iy, Iz))
+    r = 7.0e6
+    n = np.sqrt(EARTH / r**3)
+    system = ConstrainedDynamics(mechanism, forces="all")
+    q, v = np.array([0.3, r, 0, 0, 0, 1]), np.array([n, 0, 0, 0, 0])
+    assert np.abs(system.forward_dynamics(q, v, np.zeros(5))[2:]).max() < 1e-12 * n
+    values = system.linearize(q, v, np.zeros(5)).eigenvalues() / n
+    assert np.abs(values.real).max() < 1e-6
+    kR, kY = (Iy - Iz) / Ix, (Iy - Ix) / Iz
+    squares = np.roots([1, 1 + 3 * kR + kR * kY, 4 * kR * kY])
+    expected = [np.sqrt(3 * (Ix - Iz) / Iy), *np.sqrt(-squares), 1.0]
+    for w in expected:
+        assert np.abs(values.imag - w).min() < 1e-7
+        assert np.abs(values.imag + w).min() < 1e-7
+
+
+def test_an_attitude_that_is_unstable_is_found_unstable():
+    """The long axis along the track instead of along the radius: pitch diverges at sqrt(3 (Iz - Ix) / Iy) n."""
+    Ix, Iy, Iz = 40.0, 100.0, 80.0
+    r = 7.0e6
+    n = np.sqrt(EARTH / r**3)
+    system = ConstrainedDynamics(satellite((Ix, Iy, Iz)), forces="all")
+    values = system.linearize([0, r, 0, 0, 0, 1], [n, 0, 0, 0, 0], np.zeros(5)).eigenvalues() / n
+    assert abs(values.real.max() - np.sqrt(3 * (Iz - Ix) / Iy)) < 1e-7
+
+
+def dumbbell():
+    """A body a tenth of its distance across, so that the gradient matters: two masses on a rod, in units of one."""
+    masses, places = np.array([3.0, 1.0, 2.0]), np.array([[0.3, 0.1, 0.0], [-0.6, 0.2, 0.1], [0.1, -0.4, 0.2]])
+    center = masses @ places / masses.sum()
+    arms = places - center
+    tensor = sum(m * (a @ a * np.eye(3) - np.outer(a, a)) for m, a in zip(masses, arms))
+    body = Body("body", Inertia(masses.sum(), [0, 0, 0], tensor))
+    return masses, arms, body
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 1000))
+def test_force_and_moment_tend_to_those_of_the_points_the_body_consists_of(seed):
+    """What is left is of third order in size over distance: 0.6 / 60 cubed times a few."""
+    rng = np.random.default_rng(seed)
+    masses, arms, body = dumbbell()
+    distance = 60.0
+    direction = rng.normal(size=3)
+    p = distance * direction / np.linalg.norm(direction)
+    R = rotation_from_quaternion(eta := quaternion_normalise(rng.normal(size=4)))
+    mu = 7.0
+
+    def field(x, t):
+        r2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
+        return [-mu * c / (r2 * r2**0.5) for c in x]
+
+    forces = (Force("point", "attraction", WORLD, value=mu), Force("field", "gravity-field", function=field))
+    mechanism = Mechanism(
+        "points", [body], [Joint("free", "free", WORLD, "body")], forces=forces, gravity=[0.0, 0.0, 0.0]
+    )
+    q = np.concatenate([p, eta])
+    found = generalised_forces(mechanism, q, np.zeros(6), forces="all")
+    pulls = [-mu * m * (p + R @ a) / np.linalg.norm(p + R @ a) ** 3 for m, a in zip(masses, arms)]
+    exact = np.concatenate([sum(pulls), sum(np.cross(a, R.T @ f) for a, f in zip(arms, pulls))])
+    error = (0.6 / distance) ** 3
+    assert relative(found["point"][:3], exact[:3]) < 5 * error
+    size = 3 * mu / distance**3 * np.trace(body.inertia.tensor)
+    assert relative(found["point"][3:], exact[3:], size) < 5 * 0.6 / distance
+    assert relative(found["field"][:3], found["point"][:3]) < 1e-12
+    assert relative(found["field"][3:], found["point"][3:], size) < 1e-10
+
+
+def test_energy_and_angular_momentum_about_the_attracting_point_are_kept():
+    """Two hinged bodies on an eccentric orbit, close enough for the gradient to bend the orbit."""
+    _, _, body = dumbbell()
+    second = body.replace(name="second")
+    mechanism = Mechanism(
+        "pair",
+        [body, second],
+        [
+            Joint("free", "free", WORLD, "body"),
+            Joint("hinge", "revolute", "body", "second", Transform.from_rpy_xyz([0.3, 0.2, 0.1], [0.5, 0.2, -0.3])),
+        ],
+        forces=(Force("sun", "attraction", WORLD, value=50.0),),
+        gravity=[0.0, 0.0, 0.0],
+    )
+    from dalembert.algorithms.energy import momentum
+
+    system = ConstrainedDynamics(mechanism, forces="all")
+    q = np.array([6.0, 0, 0, 0, 0, 0, 1, 0.4])
+    v = np.array([0, 2.3, 0.4, 0.3, 0.5, -0.2, 0.6])
+    _, positions, speeds = simulated(system, q, v, 20.0, 1e-11)
+    energies = system.kernel("energy")(positions, speeds, 0.0)
+    assert np.ptp(energies) < 1e-8 * np.abs(energies[0])
+    spin = [momentum(mechanism.tree, x, y)[1] for x, y in zip(positions[::20], speeds[::20])]
+    assert np.abs(np.array(spin) - spin[0]).max() < 1e-7 * np.linalg.norm(spin[0])
+    bare = [np.linalg.norm(x[:3]) for x in positions]
+    assert max(bare) > 1.05 * min(bare)
+
+
+def test_an_attracting_point_that_moves_is_refused():
+    mechanism = satellite().replace(forces=(Force("sun", "attraction", "body", value=1.0),))
+    with pytest.raises(UnsupportedError, match="fixed to the ground"):
+        generalised_forces(mechanism, mechanism.neutral + [0, 1, 0, 0, 0, 0], np.zeros(5), forces="all")
+    with pytest.raises(ArgumentError, match="say forces='all'"):
+        generalised_forces(mechanism, mechanism.neutral, np.zeros(5))
