@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo
@@ -17,6 +17,10 @@ lint: $(VENV)/ready-to-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/ready-to-test
+	for example in examples/[!_]*.py; do echo $$example; $(BIN)/python $$example || exit 1; done
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dalembert needs Python 3.11 or newer; \
 	try: make PYTHON=python3.12"; exit 1; }
@@ -27,7 +31,8 @@ $(VENV)/ready: pyproject.toml
 
 $(VENV)/ready-to-test: $(VENV)/ready
 	$(PIP) -e ".[test]"
+	$(PIP) -e ".[docs,plot]" || echo "mkdocs-material or matplotlib cannot be installed here; going on without"
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site out
