@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from classical_systems import cart_pole, heavy_top, planar_elbow, rolling_disc, rp_arm, stacker
+from classical_systems import cart_pole, closed_four_bar, heavy_top, planar_elbow, rolling_disc, rp_arm, stacker
 
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import NoSlip, derive, from_lagrangian
@@ -97,6 +97,18 @@ def test_a_general_arm_is_derived_and_compiled_in_time():
     mass_matrix(q), bias(q, v)
     assert time.perf_counter() - start < 10
     np.testing.assert_allclose(bias(q, v), equations.evaluate(q, v)["bias"], rtol=1e-11)
+
+
+def test_accelerations_solve_the_equations():
+    equations = derive(cart_pole(), "kane", actuated=["x"])
+    values = {"m_c": 1.0, "m": 0.2, "l": 0.5, "g": 9.81}
+    q, v, tau = np.array([0.1, 0.4]), np.array([-0.3, 0.8]), np.array([2.0])
+    quantity = equations.accelerations()
+    a = quantity.evaluate({"q": q, "v": v, "tau": tau, **values})
+    numbers = equations.evaluate(q, v, **values)
+    np.testing.assert_allclose(numbers["mass_matrix"] @ a + numbers["bias"], numbers["input_map"] @ tau, atol=1e-13)
+    with pytest.raises(UnsupportedError, match="method='kane'"):
+        derive(closed_four_bar(), "lagrange").accelerations()
 
 
 def test_latex_and_text():

@@ -9,12 +9,15 @@ from classical_systems import cart_pole, closed_four_bar, four_bar, four_bar_loo
 from sympy import Matrix, cos, sin, symbols, tan
 
 from dalembert.algebra import scalar
+from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.transform import Transform
+from dalembert.algorithms.kinematics import motion, poses
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
-from dalembert.model import WORLD, Constraint
+from dalembert.model import WORLD, Body, Constraint, Joint, Mechanism
+from random_mechanisms import random_inertia
 
 
 def assert_equal(found, expected) -> None:
@@ -239,6 +242,44 @@ def test_a_driven_joint_depends_on_time():
     pushed = equations.sympy("coriolis")[0]  # the pole feels the acceleration of the cart, -9 sin(3t)
     assert sympy.simplify(pushed + 9 * m * l * sin(3 * t) * cos(theta)) == 0
     assert verify(mechanism, states=2).ok
+
+
+def test_a_chain_of_free_bodies_is_a_pendulum():
+    """Two free bodies, one pinned to the ground and to the other: the same motion as spherical joints in a tree."""
+    rng = np.random.default_rng(6)
+    matter = [random_inertia(rng) for _ in range(2)]
+    end = Transform(np.eye(3), np.array([0.1, -0.3, 0.2]))
+    bodies = tuple(Body(f"b{k}", x) for k, x in enumerate(matter))
+    free = Mechanism(
+        "free bodies",
+        bodies,
+        tuple(Joint(f"j{k}", "free", WORLD, f"b{k}") for k in range(2)),
+        constraints=(
+            Constraint("pin", "spherical", "b0", WORLD),
+            Constraint("link", "spherical", "b0", "b1", placement_a=end),
+        ),
+    )
+    tree = Mechanism(
+        "tree", bodies, (Joint("j0", "spherical", WORLD, "b0"), Joint("j1", "spherical", "b0", "b1", placement=end))
+    )
+    q, v, _ = tree.random_state(rng)
+    numbers = derive(tree, "newton-euler").evaluate(q, v)
+    expected = np.linalg.solve(numbers["mass_matrix"], -numbers["bias"])
+    # The same state for the free bodies, and the absolute angular accelerations of the tree.
+    first, second = motion(tree, q, v, expected, "b0", axes="body"), motion(tree, q, v, expected, "b1", axes="body")
+    places = poses(tree, q)
+    spins = [motion(tree, q, v, expected, name, axes="body").angular_velocity for name in ("b0", "b1")]
+    drift = motion(tree, q, v, expected, "b1").linear_velocity
+    q_free = np.concatenate(
+        [np.zeros(3), q[:4], places["b1"].translation, quaternion_from_rotation(places["b1"].rotation)]
+    )
+    kane = derive(free, "kane", speeds=list(symbols("omega_x_1 omega_y_1 omega_z_1 omega_x_2 omega_y_2 omega_z_2")))
+    u = np.concatenate(spins)
+    named = {"q": q_free, "u": u}
+    np.testing.assert_allclose(kane["velocities"].evaluate(named)[6:9], drift, atol=1e-12)
+    udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -kane.bias.evaluate(named))
+    np.testing.assert_allclose(udot[:3], first.angular_acceleration, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(udot[3:], second.angular_acceleration, rtol=1e-9, atol=1e-10)
 
 
 def test_mistakes_are_explained():

@@ -45,7 +45,7 @@ def test_a_big_robot_stays_in_seconds():
     start = time.perf_counter()
     outcome = verify(mechanism, states=1)
     assert outcome.ok, str(outcome)
-    assert time.perf_counter() - start < 30
+    assert time.perf_counter() - start < 90  # a few seconds on a quiet machine
     assert any(reason.startswith("kronecker") for reason in outcome.skipped)
 
 

@@ -13,6 +13,7 @@ from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.from_sympy import from_sympy
 from dalembert.formulations.gravitation import InverseSquare
+from dalembert.formulations.kronecker import Frame as KroneckerFrame
 from dalembert.formulations.lagrangian import from_lagrangian
 from dalembert.formulations.pfaffian import NoSlip
 from dalembert.formulations.quantity import Quantity
@@ -20,6 +21,6 @@ from dalembert.formulations.rigid_body import rigid_body
 from dalembert.formulations.verify import verify
 
 __all__ = [
-    "Agreement", "Equations", "InverseSquare", "MovingBodies", "MovingBodyFormula", "NoSlip", "Quantity", "Step",
-    "derive", "from_lagrangian", "from_sympy", "rigid_body", "verify",
+    "Agreement", "Equations", "InverseSquare", "KroneckerFrame", "MovingBodies", "MovingBodyFormula", "NoSlip",
+    "Quantity", "Step", "derive", "from_lagrangian", "from_sympy", "rigid_body", "verify",
 ]  # fmt: skip

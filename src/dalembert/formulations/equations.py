@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import product
+from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import evaluate
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
@@ -235,6 +237,26 @@ class Equations:
         if name is not None:
             return kernel_of(self[name])
         return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
+
+    def accelerations(self) -> Quantity:
+        """M^-1 (B tau + p + e - h): accelerations as a function of state and inputs ``tau``, without forming M^-1.
+
+        For equations with multipliers there is no such function; eliminate the constraints with Kane's method.
+        """
+        if self.constraint_matrix is not None:
+            raise UnsupportedError(
+                f"{self.name!r} has constraints that multipliers enforce; derive it by method='kane' to eliminate them"
+            )
+        tau = self.scope.arrays.get("tau")
+        if tau is None:
+            tau = self.scope.input("tau", [f"tau{k}" for k in range(1, self.input_map.shape[1] + 1)])
+        force = product(self.input_map.values, tau) - self.bias.values if len(tau) else -self.bias.values
+        for load in (self.passive, self.external):
+            if load is not None:
+                force = force + load.values
+        n = len(self.mass_matrix)
+        solved = factor(self.mass_matrix.values, range(-1, n - 1)).solve(force)
+        return Quantity(self.scope, "accelerations", r"\dot{v}", solved)
 
     def with_extras(self, **extras: Quantity) -> Equations:
         """A copy that offers more.

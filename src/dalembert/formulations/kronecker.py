@@ -24,9 +24,11 @@ from dalembert.compiler.trace import label
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.assembly import SHOWN, assembled, quantity
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
+from dalembert.model import Mechanism
 
 
 def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
@@ -116,6 +118,17 @@ class Frame:
         self.rotation, self.position = place.rotation, place.position
         self.J_T, self.J_R = place.Jv, place.Jw
         """(29) and (37), inertial axes."""
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, name: str, coordinates: Sequence[str] | None = None) -> Frame:
+        """The matrices of a frame of a mechanism.
+
+        Args:
+            mechanism: the mechanism.
+            name: of the frame or body.
+            coordinates: names of the coordinates.
+        """
+        return cls(system_of(mechanism, coordinates), name)
 
     @property
     def H_T(self) -> np.ndarray:

@@ -24,6 +24,7 @@ from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import assembled, quantity
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.mechanism_system import system_around
+from dalembert.formulations.newton_euler_steps import body_quantities
 from dalembert.formulations.system import with_rotors
 from dalembert.formulations.tracing import traced
 from dalembert.model import Mechanism
@@ -65,14 +66,22 @@ def newton_euler(
     c = forces(dataclasses.replace(cheap, gravity=scalar.zeros(3)), v)
     g = forces(cheap, at_rest)
     bias = forces(cheap, v)
+    moving, needed = body_quantities(trace, system)
     steps = [
         Step(
             "Outward",
             "Angular velocity and acceleration, and acceleration of the origin, of every link in its own axes, from "
-            "the base to the tips; the base accelerates by -g. THESIS (5.3.45).",
-            (),
+            "the base to the tips; the base accelerates by -g. THESIS (5.3.45). Here, for zero joint accelerations, of "
+            "the bodies' centres of mass.",
+            tuple(moving),
             r"\omega_i = A_i^T\omega_{i-1} + z\dot{q}_i, \quad "
             r"\ddot{s}_i = A_i^T(\ddot{s}_{i-1} + \Omega_{i-1}s_i) + \dots",
+        ),
+        Step(
+            "Newton and Euler",
+            "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35).",
+            tuple(needed),
+            r"F_i = m_i (a_i - g), \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i",
         ),
         Step(
             "Inward",

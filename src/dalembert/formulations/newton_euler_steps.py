@@ -1,0 +1,44 @@
+"""The steps of the Newton-Euler recursion, for reading: motion and balance of every body of a small mechanism."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import product
+from dalembert.algebra.vectors import cross
+from dalembert.algorithms.kinematics import motion
+from dalembert.formulations.assembly import SHOWN, quantity
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.system import System
+from dalembert.formulations.tracing import TracedMechanism
+
+
+def body_quantities(trace: TracedMechanism, system: System) -> tuple[list[Quantity], list[Quantity]]:
+    """Of every massive body, in body axes and without joint accelerations: motion, and the force and moment it needs.
+
+    Angular velocity and acceleration and the acceleration of the centre of mass; then m (a - g) and I wd + w x I w.
+
+    Args:
+        trace: the mechanism as traced scalars.
+        system: the same as a system.
+    """
+    moving: list[Quantity] = []
+    needed: list[Quantity] = []
+    bodies = [
+        body for body in trace.model.bodies if not body.inertia.is_zero and trace.tree.carriers[body.name][0] >= 0
+    ]
+    if len(bodies) > SHOWN or system.n > SHOWN:
+        return moving, needed
+    still = scalar.zeros(system.n)
+    for i, body in enumerate(bodies, 1):
+        at = motion(trace.model, trace.q, trace.v, still, body.name, point=body.inertia.center, axes="body")
+        w, wd, a = at.angular_velocity, at.angular_acceleration, at.linear_acceleration
+        I, fall = body.inertia.tensor, product(at.pose.rotation.T, trace.tree.gravity)
+        force = body.inertia.mass * (scalar.asarray(a) - fall)
+        moment = product(I, scalar.asarray(wd)) + cross(w, product(I, scalar.asarray(w)))
+        for name, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
+            moving.append(quantity(system, f"{name}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
+        for name, symbol, values in (("F", "F", force), ("M", "M", moment)):
+            needed.append(quantity(system, f"{name}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
+    return moving, needed
