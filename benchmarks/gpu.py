@@ -2,11 +2,11 @@
 
     python benchmarks/gpu.py [--robots panda talos] [--batch 4096 1048576 16777216] [--json out.json]
 
-Times are device-resident, by CUDA events, median of several runs; up to 65536 states with ``kernel.bind``. ``host`` adds
-the copies from and to pageable host memory. ``of copy`` is the memory traffic a state needs at least - each input read once, each output written once - over
-the bandwidth of a device-to-device copy measured in the same run. ``XLA`` is our own straight-line program under
-``jax.jit`` on the same card; ``frax``, a JAX library with its own algorithms, is measured on its own Panda model when
-it is installed. Neither is asked to do more than its fastest path allows.
+Times are device-resident, by CUDA events, median of several runs; up to 65536 states with ``kernel.bind``. ``host``
+adds the copies from and to pageable host memory. ``of copy`` is the memory traffic a state needs at least - each input
+read once, each output written once - over the bandwidth of a device-to-device copy measured in the same run. ``XLA`` is
+our own straight-line program under ``jax.jit`` on the same card; ``frax``, a JAX library with its own algorithms, is
+measured on its own Panda model when it is installed.
 """
 
 from __future__ import annotations
