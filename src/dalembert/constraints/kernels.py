@@ -202,11 +202,12 @@ class ConstrainedKernels:
         G = np.stack([self.evaluate("positions", q, 0.0)[1] for q in states])
         pattern = np.abs(G).max(axis=0) > 0
         found = find_pivots(G, pattern, keep)
-        if self.independent is not None and sorted(keep) != list(found.independent):
-            names = ", ".join(self.velocity_names()[k] for k in found.independent)
+        if self.independent is not None and not (found.complete and sorted(keep) == list(found.independent)):
+            free = find_pivots(G, pattern).independent
+            names = ", ".join(self.velocity_names()[k] for k in free)
             raise ArgumentError(
                 f"{', '.join(map(repr, self.independent)) or 'no joint'} cannot be the independent speeds of "
-                f"{self.mechanism.name!r}: {len(found.independent)} velocities are needed, for example {names}"
+                f"{self.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
             )
         return found
 

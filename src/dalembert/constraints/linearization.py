@@ -7,6 +7,9 @@ Small deviations satisfy the linearized constraints. Positions only those on pos
 
 so that y' = [dq'] and u' = [da] on the independent entries give the state matrix of x = (y, u). With rolling there are
 more positions than speeds. Displacements dq are tangent vectors: of a quaternion, the small rotation in child axes.
+
+Along a motion the matrices change with it, and their eigenvalues say nothing - unless the motion is steady in the
+chosen coordinates: a rolling disc must be carried by yaw, lean and spin, not by a ball whose axes spin with it.
 """
 
 from __future__ import annotations
@@ -149,11 +152,11 @@ def _independent(G: np.ndarray, names: list[str], wanted: Sequence[str] | None, 
             raise ArgumentError(f"{what}: there is no coordinate {name!r}; they are {', '.join(names)}")
         keep.append(names.index(name))
     found = find_pivots(G[None], np.abs(G) > 0, keep)
-    if wanted is not None and sorted(keep) != list(found.independent):
-        example = ", ".join(names[k] for k in found.independent)
+    if wanted is not None and not (found.complete and sorted(keep) == list(found.independent)):
+        free = find_pivots(G[None], np.abs(G) > 0).independent
         raise ArgumentError(
             f"{', '.join(map(repr, wanted))} cannot be the independent {what}: "
-            f"{len(found.independent)} are needed, for example {example}"
+            f"{len(free)} are needed, for example {', '.join(names[k] for k in free)}"
         )
     return keep if wanted is not None else list(found.independent)
 

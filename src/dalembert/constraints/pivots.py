@@ -29,6 +29,7 @@ class Pivots:
         independent: velocities that are not eliminated.
         varying: true if redundant rows depend on the others in different ways at different positions.
         empty: rows that are zero in all samples.
+        complete: false if columns that had to be kept were needed as pivots.
     """
 
     order: tuple[tuple[int, int], ...]
@@ -36,6 +37,7 @@ class Pivots:
     independent: tuple[int, ...]
     varying: bool
     empty: tuple[int, ...]
+    complete: bool = True
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -80,14 +82,17 @@ def find_pivots(
                 full[other] |= full[row]
                 factor = work[:, other, column] / work[:, row, column]
                 work[:, other] -= factor[:, None] * work[:, row]
+                work[:, other, column] = 0
     eliminated = {column for _, column in order}
     redundant = sorted(rows)
+    complete = not redundant or bool(np.abs(work[:, redundant]).max(initial=0.0) <= tolerance * scale)
     return Pivots(
         tuple(order),
         tuple(redundant),
         tuple(k for k in range(n) if k not in eliminated),
         _varies(samples, sorted(row for row, _ in order), redundant),
         tuple(int(k) for k in np.flatnonzero(np.abs(samples).max(axis=(0, 2), initial=0.0) <= tolerance * scale)),
+        complete,
     )
 
 

@@ -1,0 +1,199 @@
+"""Putting mechanisms together, and saying what their constraints leave free, repeat or contradict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from constraint_cases import at, relative
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.algebra.transform import Transform
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.assembly import moved
+from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, slider_crank
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
+
+FOUR_BAR = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+ANDREWS = ConstrainedDynamics(andrews(), forces="all", reference=ANDREWS_START)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000))
+def test_assembled_positions_and_velocities_satisfy_everything_and_held_joints_stay(seed):
+    rng = np.random.default_rng(seed)
+    start = np.array(ANDREWS_START) + 0.15 * rng.normal(size=7)
+    q = ANDREWS.assemble(start, keep=["beta"])
+    assert q[0] == start[0]
+    assert max(np.abs(x).max() for x in ANDREWS.residual(q).values()) < 1e-11
+    v = ANDREWS.project_velocity(q, rng.normal(size=7), keep=["beta"])
+    _, G, rate, _ = ANDREWS.evaluate("constraints", q, v, 0.0)
+    assert np.abs(G @ v - rate).max() < 1e-12
+    again = ANDREWS.project_velocity(q, v)
+    assert relative(again, v) < 1e-9  # a projection
+
+
+def test_projection_changes_velocities_by_the_least_kinetic_energy():
+    q = FOUR_BAR.assemble()
+    wanted = np.array([1.0, 2.0, -3.0])
+    v = FOUR_BAR.project_velocity(q, wanted)
+    M = FOUR_BAR.evaluate("mass_matrix", q)
+    G = FOUR_BAR.evaluate("positions", q, 0.0)[1]
+    free = np.linalg.svd(G)[2][-1]
+    assert abs(free @ M @ (v - wanted)) < 1e-7 * np.abs(M).max()  # the change is orthogonal to every allowed motion
+
+
+def test_quaternions_stay_unit_and_displacements_are_tangent():
+    system = ConstrainedDynamics(rolling_disc(), reference=[0, 0, 0.5, -0.7, 0, 0, 0.7])
+    q = system.assemble([0.3, 0.1, 0.7, -0.5, 0.3, 0.2, 0.9])
+    assert abs(np.linalg.norm(q[3:]) - 1) < 1e-14
+    step = np.array([0.1, 0.2, 0.3, 0.4, -0.5, 0.6])
+    there = moved(system.mechanism, q, step)
+    assert relative(moved(system.mechanism, there, np.r_[-step[:3], -step[3:]]), q) < 1e-12
+
+
+def test_a_mechanism_that_cannot_be_closed_tells_the_residual_of_every_constraint():
+    apart = ConstrainedDynamics(four_bar((1.0, 0.5, 1.0), 3.0))
+    with pytest.raises(SingularityError, match=r"cannot be assembled.*\n  pin: 0\.4\d+ \(offset x\)") as caught:
+        apart.assemble([0.1, 0.1, 3.0])
+    assert "another start" in str(caught.value)
+    with pytest.raises(SingularityError, match="'crank' held"):
+        ConstrainedDynamics(four_bar((1.0, 1.2, 1.2), 3.0), reference=[0, 0, 0]).assemble(
+            [np.pi, 0, 3.0], keep=["crank"]
+        )
+    with pytest.raises(ArgumentError, match=r"q has shape \(2,\)"):
+        FOUR_BAR.assemble([0.0, 0.0])
+
+
+def test_velocities_that_contradict_are_refused_with_what_is_left():
+    twice = four_bar().replace(
+        constraints=(
+            *four_bar().constraints,
+            Constraint("fast", "motion", "crank", coefficients=(1.0, 2.0)),
+            Constraint("slow", "motion", "crank", coefficients=(1.0, 1.0)),
+        )
+    )
+    system = ConstrainedDynamics(twice, reference=[1.0, -0.5, 1.7])
+    q = system.assemble()
+    with pytest.raises(SingularityError, match=r"no velocities.*\n.*fast.*0\.5\n.*slow.*0\.5"):
+        system.project_velocity(q, np.zeros(3))
+    report = system.analyse(q)
+    assert not report.is_consistent
+    assert "contradicts it by 1" in str(report)
+
+
+def test_frames_closed_the_wrong_way_round_are_noticed():
+    """Sines vanish at half a turn as well: a weld must not accept that."""
+    body = Body("b", Inertia.box(1, [1, 1, 1]))
+    hinge = Joint("j", "revolute", WORLD, "b")
+    welded = Mechanism("m", [body], [hinge], constraints=[Constraint("weld", "weld", WORLD, "b")])
+    system = ConstrainedDynamics(welded)
+    assert abs(system.assemble([0.5])[0]) < 1e-11
+    with pytest.raises(SingularityError, match="'weld' closes the wrong way round"):
+        system.assemble([3.0])
+
+
+def test_degrees_of_freedom_and_free_motions_in_words():
+    q = FOUR_BAR.assemble()
+    report = FOUR_BAR.analyse(q)
+    assert (report.velocities, report.rows, report.rank, report.degrees_of_freedom) == (3, 2, 2, 1)
+    text = str(report)
+    assert "3 velocities, 2 constraint rows of rank 2: 1 degrees of freedom" in text
+    (motion,) = report.freedoms
+    shares = dict(motion)
+    v = FOUR_BAR.project_velocity(q, [1.0, 0, 0], keep=["crank"])
+    assert relative([shares[k] / shares["crank"] for k in ("crank", "coupler", "rocker")], v) < 1e-10
+
+
+def test_redundant_rows_are_explained():
+    report = ConstrainedDynamics(four_bar(kind="revolute"), reference=[1.0, -0.5, 1.7]).analyse(FOUR_BAR.assemble())
+    assert [str(d.row) for d in report.dependences] == ["pin (offset z)", "pin (tilt about y)", "pin (tilt about x)"]
+    assert "pin (offset z) holds whatever moves" in str(report)
+    (pin,) = four_bar().constraints
+    twice = four_bar().replace(constraints=(pin, pin.replace(name="again")))
+    report = ConstrainedDynamics(twice, reference=[1.0, -0.5, 1.7]).analyse(FOUR_BAR.assemble())
+    assert len(report.dependences) == 2 and report.is_consistent
+    assert "again (offset x) follows from pin (offset x)" in str(report)
+
+
+def test_a_slider_crank_with_equal_lengths_is_singular_where_both_bars_coincide():
+    """There the slider may stay while the bars turn together, or move on: two motions instead of one."""
+    mechanism = slider_crank(1.0, 1.0)
+    system = ConstrainedDynamics(mechanism, reference=[0.5, -1.0, 1.7])
+    report = system.analyse([np.pi / 2, np.pi, 0.0])
+    assert report.is_singular and report.degrees_of_freedom == 2 and report.usual_rank == 2
+    assert "singular position: nearby the rank is 2" in str(report)
+    usual = system.analyse(system.assemble([0.5, -1.0, 1.7]))
+    assert not usual.is_singular
+
+
+def test_open_constraints_are_reported():
+    report = FOUR_BAR.analyse([1.0, -0.5, 1.0])
+    assert "not closed: pin by" in str(report)
+
+
+def test_a_gear_couples_two_joints():
+    body = Inertia.box(1, [0.1, 0.1, 0.1])
+    wheels = Mechanism(
+        "gear",
+        [Body("a", body), Body("b", body)],
+        [Joint("one", "revolute", WORLD, "a"), Joint("two", "revolute", WORLD, "b", at([1, 0, 0]))],
+        constraints=[Constraint("mesh", "coupling", "one", "two", coefficients=(0.1, -2.5))],
+    )
+    system = ConstrainedDynamics(wheels)
+    q = system.assemble([0.4, 0.0], keep=["one"])
+    assert relative(q, [0.4, 0.1 - 1.0]) < 1e-12
+    a = system.forward_dynamics(q, [0.0, 0.0], [1.0, 0.0])
+    assert relative(a, np.array([1.0, -2.5]) / (body.tensor[2, 2] * (1 + 2.5**2))) < 1e-12
+
+
+def test_linearization_follows_the_nonlinear_motion():
+    """Along a motion: a small deviation on the constraints, integrated and linear, agrees to second order in it."""
+    system = FOUR_BAR
+    q = system.assemble()
+    v = system.project_velocity(q, [1.0, 0, 0], keep=["crank"])
+    tau = np.array([2.0, 0, 0])
+    linear = system.linearize(q, v, tau, positions=["crank"], speeds=["crank"])
+    assert linear.states == ("crank", "crank rate")
+
+    def rate(x, u, torque=2.0):
+        there = system.assemble(np.array([x, q[1], q[2]]), keep=["crank"])
+        speeds = system.project_velocity(there, [u, 0, 0], keep=["crank"])
+        return np.array([u, system.forward_dynamics(there, speeds, [torque, 0, 0])[0]])
+
+    h = 1e-4
+    for k, column in enumerate(np.eye(2)):
+        up, down = (rate(*(np.array([q[0], v[0]]) + s * h * column)) for s in (1, -1))
+        assert relative((up - down) / (2 * h), linear.A[:, k]) < 1e-6
+    slope = (rate(q[0], v[0], 2.0 + h) - rate(q[0], v[0], 2.0 - h)) / (2 * h)
+    assert relative(slope, linear.B[:, 0]) < 1e-8
+    with pytest.raises(ArgumentError, match="no coordinate 'elbow'"):
+        system.linearize(q, v, tau, speeds=["elbow"])
+    with pytest.raises(ArgumentError, match="1 are needed"):
+        system.linearize(q, v, tau, speeds=["crank", "rocker"])
+
+
+def test_linearization_of_a_hanging_four_bar_gives_its_small_oscillations():
+    """A parallelogram that hangs: x'' = -(sum m c) g / (sum of inertias) x, bars of 1 kg/m: crank and rocker of length
+    l, coupler b moves in parallel.
+    """
+    l, b = 0.7, 1.5
+    system = ConstrainedDynamics(four_bar((l, b, l), b), reference=[-np.pi / 2, np.pi / 2, -np.pi / 2])
+    q = system.assemble()
+    values = system.linearize(q, np.zeros(3), np.zeros(3)).eigenvalues()
+    stiffness = 9.81 * (2 * l * l / 2 + b * l)
+    inertia = 2 * l**3 / 3 + b * l * l
+    assert relative(sorted(values.imag), np.sqrt(stiffness / inertia) * np.array([-1.0, 1.0])) < 1e-9
+
+
+def test_placement_of_a_planar_loop_in_space_changes_nothing():
+    place = Transform.from_rpy_xyz([0.3, 0.5, 0.7], [1, 2, 3])
+    flat = four_bar(gravity=np.zeros(3))
+    tilted = flat.replace(
+        joints=tuple(j.replace(placement=place @ j.placement) if j.parent == WORLD else j for j in flat.joints)
+    )
+    one, two = (ConstrainedDynamics(m, reference=[1.0, -0.5, 1.7]) for m in (flat, tilted))
+    q = one.assemble()
+    v = one.project_velocity(q, [2.0, 0, 0])
+    assert relative(two.forward_dynamics(q, v, [1.0, 0, 0]), one.forward_dynamics(q, v, [1.0, 0, 0])) < 1e-11

@@ -1,0 +1,215 @@
+"""Force elements: power balance with their stored energy, what each does in closed form, friction and stops.
+
+Tolerances: rates by complex step, so rounding only: 1e-10 of the largest term.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import sympy
+from constraint_cases import STEP, at, relative, simulated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.algebra import scalar
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.kinematics import jacobian, pose
+from dalembert.constraints import ConstrainedDynamics, ForceSet, State, coordinate_symbols, generalised_forces
+from dalembert.constraints.state import position_rate
+from dalembert.errors import ModelError, UnsupportedError
+from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism, Mimic
+from random_mechanisms import random_mechanism, random_transform
+
+seeds = st.integers(0, 10_000)
+
+
+def tree(seed):
+    rng = np.random.default_rng(seed)
+    mechanism = random_mechanism(
+        rng, 5, kinds=["revolute", "prismatic", "spherical", "universal"], floating=seed % 2 == 1
+    )
+    mechanism = mechanism.replace(
+        bodies=(*mechanism.bodies, Body("e1", Inertia.box(1, [1, 1, 1])), Body("e2", Inertia.box(1, [1, 1, 1]))),
+        joints=(
+            *mechanism.joints,
+            Joint("k1", "revolute", "b1", "e1", random_transform(rng)),
+            Joint("k2", "prismatic", "b2", "e2", random_transform(rng), mimic=Mimic("k1", -1.7, 0.2)),
+        ),
+    )
+    return rng, mechanism
+
+
+@pytest.mark.parametrize("kind", ["spring", "torsional-spring", "joint-spring"])
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_springs_give_back_what_they_store_and_dampers_take(kind, seed):
+    """Power of the element is minus the rate of its energy minus damping times the square of its rate."""
+    rng, mechanism = tree(seed)
+    ends = ("k2", "") if kind == "joint-spring" else ("b2", "b5")
+    places = (
+        {} if kind == "joint-spring" else {"placement_a": random_transform(rng), "placement_b": random_transform(rng)}
+    )
+    spring = Force("f", kind, *ends, stiffness=7.0, rest=0.3, **places)
+    q, v, _ = mechanism.random_state(rng)
+    soon = q + 1j * STEP * position_rate(mechanism.tree, q, v)
+    sprung = mechanism.replace(forces=(spring,))
+    energy = np.imag(ForceSet(sprung, "all").energy(State(sprung, soon))) / STEP
+    (force,) = generalised_forces(sprung, q, v, forces="all").values()
+    scale = np.abs(force).max() * np.abs(v).max()
+    assert abs(force @ v + energy) <= 1e-10 * scale
+
+    damped = mechanism.replace(forces=(spring.replace(stiffness=0, damping=2.0),))
+    (resistance,) = generalised_forces(damped, q, v, forces="all").values()
+    unit = mechanism.replace(forces=(spring.replace(stiffness=1.0, rest=0.0),))
+    # Energy x^2 / 2 of a unit spring has the rate x x': x' follows, and the damper takes 2 x'^2.
+    value = ForceSet(unit, "all").energy(State(unit, soon))
+    stretch = np.sqrt(2 * value.real)
+    rate = np.imag(value) / STEP / stretch
+    assert abs(resistance @ v + 2.0 * rate**2) <= 1e-9 * max(2 * rate**2, np.abs(resistance).max() * np.abs(v).max())
+
+
+def test_a_torsional_spring_about_a_hinge_is_a_joint_spring():
+    body = Body("b", Inertia.box(1, [1, 2, 3]))
+    place = Transform.from_rpy_xyz([0.3, 0.4, 0.5], [1, 2, 3])
+    hinge = Joint("j", "revolute", WORLD, "b", place)
+    about = Force("t", "torsional-spring", WORLD, "b", place, stiffness=3.0, damping=0.5, rest=0.2)
+    joint = Force("s", "joint-spring", "j", "", stiffness=3.0, damping=0.5, rest=0.2)
+    mechanism = Mechanism("m", [body], [hinge], forces=[about, joint])
+    for angle in (-3.0, -1.0, 0.4, 2.9):
+        found = generalised_forces(mechanism, [angle], [1.3], forces="all")
+        assert relative(found["t"], found["s"]) < 1e-12
+
+
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_wrenches_act_through_jacobians(seed):
+    rng, mechanism = tree(seed)
+    components = rng.normal(size=6)
+    placement = random_transform(rng)
+    forces = [
+        Force("world", "wrench", "b4", WORLD, placement, components=tuple(components)),
+        Force("follower", "wrench", "b4", "b4", placement, placement, components=tuple(components)),
+        Force(
+            "user",
+            "user-wrench",
+            "b4",
+            WORLD,
+            placement,
+            function=lambda q, v, t: [*components[:3] * t, *components[3:] * t],
+        ),
+    ]
+    mechanism = mechanism.replace(forces=forces)
+    q, v, _ = mechanism.random_state(rng)
+    found = generalised_forces(mechanism, q, v, 2.0, forces="all")
+    JR, JT = jacobian(mechanism, q, "b4", point=placement.translation)
+    R = (pose(mechanism, q, "b4") @ placement).rotation
+    scale = np.abs(JT).max() + np.abs(JR).max()
+    assert relative(found["world"], JT.T @ components[:3] + JR.T @ components[3:], scale) < 1e-11
+    assert relative(found["follower"], JT.T @ R @ components[:3] + JR.T @ R @ components[3:], scale) < 1e-11
+    assert relative(found["user"], 2 * found["world"], scale) < 1e-12
+
+
+def slide(*forces):
+    body = Body("b", Inertia.box(2, [1, 1, 1]))
+    joint = Joint("j", "prismatic", WORLD, "b", axis=[1, 0, 0])
+    return Mechanism("slide", [body], [joint], forces=forces)
+
+
+def push(force, x, speed, t=0.0):
+    return float(generalised_forces(slide(force), [x], [speed], t, forces="all")["f"][0])
+
+
+def test_friction_sharp_and_smooth():
+    sharp, smooth = (Force("f", "joint-friction", "j", "", value=4.0, smoothing=s) for s in (0, 0.01))
+    assert [push(sharp, 0, s) for s in (-2.0, 0.0, 3.0)] == [4.0, 0.0, -4.0]
+    assert push(smooth, 0, 0.01) == pytest.approx(-4.0 / math.sqrt(2))
+    assert push(smooth, 0, 5.0) == pytest.approx(-4.0, rel=1e-5)
+
+
+def test_stops_push_and_never_pull():
+    stop = Force("f", "joint-stop", "j", "", stiffness=100.0, damping=10.0, lower=-1.0, upper=2.0)
+    assert push(stop, 0.5, 30.0) == 0.0
+    assert push(stop, 2.1, 0.0) == pytest.approx(-10.0)
+    assert push(stop, 2.1, 1.0) == pytest.approx(-20.0)
+    assert push(stop, 2.1, -5.0) == 0.0  # leaving faster than the spring expands
+    assert push(stop, -1.2, 0.0) == pytest.approx(20.0)
+    soft = stop.replace(smoothing=0.01)
+    assert push(soft, 2.5, 0.0) == pytest.approx(-50.0, rel=1e-3)
+    assert abs(push(soft, 0.5, 0.0)) < 0.01
+    one_sided = Force("f", "joint-stop", "j", "", stiffness=100.0, upper=2.0)
+    assert push(one_sided, -1e6, 0.0) == 0.0
+
+
+def test_drives_and_users_forces_of_time_and_state():
+    assert push(Force("f", "joint-force", "j", "", value=3.0), 0, 0) == 3.0
+    assert push(Force("f", "joint-force", "j", "", function=lambda t: scalar.sin(t) * 2), 0, 0, 0.3) == pytest.approx(
+        2 * math.sin(0.3)
+    )
+    drag = Force("f", "user", function=lambda q, v, t: [-0.5 * v[0] * scalar.absolute(v[0])])
+    assert push(drag, 0, 3.0) == -4.5 and push(drag, 0, -3.0) == 4.5
+    (x,), (u,), t = coordinate_symbols(slide())
+    written = Force("f", "user", function=[-3 * x + t * u])
+    assert push(written, 2.0, 5.0, 0.1) == pytest.approx(-5.5)
+    assert push(Force("f", "joint-force", "j", "", function=sympy.cos(t)), 0, 0, 0.7) == pytest.approx(math.cos(0.7))
+
+
+def test_forces_enter_kernels_by_name_only():
+    spring = Force("spring", "joint-spring", "j", "", stiffness=8.0, rest=0.1)
+    drive = Force("drive", "joint-force", "j", "", value=5.0)
+    mechanism = slide(spring, drive)
+    for names, expected in (((), 0.0), (("spring",), -8.0 * 0.4 / 2), (("drive",), 2.5), ("all", (5.0 - 3.2) / 2)):
+        system = ConstrainedDynamics(mechanism, forces=names)
+        assert system.forward_dynamics([0.5], [0.0], [0.0])[0] == pytest.approx(expected)
+    system = ConstrainedDynamics(mechanism, forces="all")
+    assert system.kernel("forces")([0.5], [0.0], 0.0).tolist() == [[pytest.approx(-3.2)], [5.0]]
+
+
+def test_a_spring_pendulum_keeps_its_energy():
+    """Two bodies, a spring between them and one to the ground, under weight: energy over a few seconds."""
+    bodies = [Body("a", Inertia.box(1, [0.1, 0.2, 0.3])), Body("b", Inertia.box(2, [0.1, 0.1, 0.1]))]
+    joints = [
+        Joint("one", "spherical", WORLD, "a"),
+        Joint("two", "revolute", "a", "b", at([0.5, 0, 0])),
+    ]
+    forces = [
+        Force("long", "spring", WORLD, "b", at([0, 0, 2.0]), at([0.3, 0, 0]), stiffness=30.0, rest=0.5),
+        Force("twist", "torsional-spring", "a", "b", stiffness=5.0),
+    ]
+    mechanism = Mechanism("pendulum", bodies, joints, forces=forces)
+    system = ConstrainedDynamics(mechanism, forces="all")
+    q, v = mechanism.neutral, np.array([0.5, 1.0, -0.3, 2.0])
+    _, positions, speeds = simulated(system, q, v, 3.0, 1e-11)
+    energies = system.kernel("energy")(positions, speeds, 0.0)
+    assert np.ptp(energies) < 1e-8 * np.abs(energies).max()
+    damped = mechanism.replace(forces=(forces[0].replace(damping=1.0), forces[1]))
+    other = ConstrainedDynamics(damped, forces="all")
+    _, positions, speeds = simulated(other, q, v, 3.0, 1e-11)
+    energies = other.kernel("energy")(positions, speeds, 0.0)
+    assert (np.diff(energies) < 1e-9).all() and energies[-1] < energies[0] - 0.1
+
+
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        (lambda: Force("f", "sprung", "a"), "unknown kind"),
+        (lambda: Force("f", "spring", "a", value=3), "does not use value"),
+        (lambda: Force("f", "joint-friction", "a", stiffness=3), "does not use stiffness"),
+        (lambda: Force("f", "wrench", "a", components=(1, 2, 3)), "six components"),
+        (lambda: Force("f", "user"), "needs a function"),
+        (lambda: Force("f", "joint-stop", "a", stiffness=3), "lower or an upper"),
+    ],
+)
+def test_forces_that_make_no_sense_are_refused(bad, words):
+    with pytest.raises(ModelError, match=words):
+        bad()
+
+
+def test_wrong_numbers_of_components_and_missing_energies_are_named():
+    with pytest.raises(ModelError, match="must return 1 components, got 2"):
+        push(Force("f", "user", function=lambda q, v, t: [1, 2]), 0, 0)
+    friction = slide(Force("f", "joint-friction", "j", "", value=1.0))
+    with pytest.raises(UnsupportedError, match="no energy is stored in a joint-friction"):
+        ForceSet(friction, "all").energy(State(friction, [0.0], [0.0]))
