@@ -28,6 +28,7 @@ from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.passes import optimise
 from dalembert.formats.dh import from_dh
 from dalembert.formulations import Equations, MovingBodies, MovingBodyFormula, derive
+from dalembert.formulations.kernels import packed
 
 # ------------------------------------------------------------------------------------------------------- the pendulum
 
@@ -196,12 +197,13 @@ def compare(
             fixed = values
         values = {key: fixed[key] for key in values}
         outputs = {"M": equations.mass_matrix.values, "h": equations.bias.values}
-        program = optimise(equations.scope.program(outputs, "both"), 1)
+        program = packed(equations.scope.program(outputs, "both"), equations.scope.parameters, ())
+        program = optimise(program, 1)
         numbers = equations.numbers(("mass_matrix", "bias"), {"q": state[0], "v": state[1], **values})
         ours[name] = (seconds, cost(program).operations, numbers)
         start = time.perf_counter()
         kernel = Kernel("both", program.inputs, program.outputs, program)
-        inputs = {"q": state[0], "v": state[1], **values}
+        inputs = {"q": state[0], "v": state[1], "parameters": [values[str(s)] for s in equations.parameters]}
         kernel(*(inputs[port.name] for port in program.inputs))
         compiled = time.perf_counter() - start
         print(

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from classical_systems import cart_pole, closed_four_bar, heavy_top, planar_elbow, rolling_disc, rp_arm, stacker
+from classical_systems import (
+    cart_pole,
+    closed_four_bar,
+    heavy_top,
+    pendulum_on_cart,
+    planar_elbow,
+    rolling_disc,
+    rp_arm,
+    stacker,
+)
 
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import NoSlip, derive, from_lagrangian
@@ -83,6 +92,17 @@ def test_compiled_kernels_compute_what_the_expressions_say(method):
         inputs = {"q": q, "v": v, **VALUES}
         found = kernel(*(inputs[port.name] for port in kernel.inputs))
         np.testing.assert_allclose(found, np.broadcast_to(numbers[name], found.shape), rtol=1e-13, atol=1e-13)
+
+
+def test_many_parameters_become_one_input():
+    equations = derive(pendulum_on_cart(20), "kane")
+    kernel = equations.compile("bias")
+    assert [port.name for port in kernel.inputs] == ["q", "v", "parameters"]
+    rng = np.random.default_rng(0)
+    values = rng.uniform(0.5, 1.5, len(equations.parameters))
+    q, v = rng.normal(size=(2, 21)), rng.normal(size=(2, 21))
+    named = dict(zip(map(str, equations.parameters), values))
+    np.testing.assert_allclose(kernel(q, v, values), equations.evaluate(q, v, **named)["bias"], rtol=1e-10, atol=1e-10)
 
 
 def test_a_general_arm_is_derived_and_compiled_in_time():

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.passes import optimise
-from dalembert.compiler.program import Node, Program
+from dalembert.compiler.program import Node, Port, Program
 from dalembert.compiler.trace import program_of
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import without_unused_inputs
+
+MOST_NAMED = 16
+"""Parameters of a kernel that are inputs of their own; NumPy allows 64 operands in all."""
 
 THOROUGH = 20_000
 """Operations beyond which a program is not regrouped, because that would take longer than compiling it."""
@@ -32,26 +35,46 @@ def kernel_of(quantity: Quantity, level: int | None = None) -> Kernel:
 
 
 def kernel_program(quantity: Quantity) -> Program:
-    """The program of a quantity, with at least the input ``q``.
+    """The program of a quantity, with at least the input ``q``; vectors come first, then parameters.
+
+    Up to :data:`MOST_NAMED` parameters are inputs of their own; more of them are one input ``parameters``, all symbols
+    in the order of :attr:`~dalembert.formulations.equations.Equations.parameters`.
 
     Args:
         quantity: what to compute.
     """
-    whole = program_of(quantity.scope.graph, {quantity.name: quantity.values}, quantity.name)
-    return with_parameters_last(without_unused_inputs(whole, keep=("q",)), quantity.scope.parameters)
+    scope = quantity.scope
+    whole = program_of(scope.graph, {quantity.name: quantity.values}, quantity.name)
+    needed = without_unused_inputs(whole, keep=("q",))
+    named = [port.name for port in needed.inputs if port.name in scope.parameters]
+    return packed(needed, scope.parameters if len(named) > MOST_NAMED else (), named)
 
 
-def with_parameters_last(program: Program, parameters: Sequence[str]) -> Program:
-    """The same program with vectors before parameters among its inputs.
+def packed(program: Program, together: Sequence[str], last: Sequence[str]) -> Program:
+    """The same program with some scalar inputs joined to one vector ``parameters``, and others moved to the end.
 
     Args:
         program: any program.
-        parameters: names of the inputs that go last.
+        together: names of the scalar inputs that become entries of ``parameters``, whether they occur or not.
+        last: names of the inputs that go last if they stay on their own.
     """
-    order = sorted(range(len(program.inputs)), key=lambda k: program.inputs[k].name in parameters)
-    place = {old: new for new, old in enumerate(order)}
-    nodes = tuple(
-        Node("input", (place[node.args[0]], node.args[1])) if node.op == "input" else node for node in program.nodes
+    order = sorted(
+        (k for k, port in enumerate(program.inputs) if port.name not in together),
+        key=lambda k: program.inputs[k].name in last,
     )
-    inputs = tuple(program.inputs[k] for k in order)
-    return Program(program.name, inputs, program.outputs, nodes, program.results, program.labels)
+    place = {old: new for new, old in enumerate(order)}
+    inputs = [program.inputs[k] for k in order]
+    if together:
+        inputs.append(Port("parameters", (len(together),)))
+    where = {name: k for k, name in enumerate(together)}
+
+    def moved(node: Node) -> Node:
+        if node.op != "input":
+            return node
+        name = program.inputs[node.args[0]].name
+        if name in where:
+            return Node("input", (len(inputs) - 1, where[name]))
+        return Node("input", (place[node.args[0]], node.args[1]))
+
+    nodes = tuple(map(moved, program.nodes))
+    return Program(program.name, tuple(inputs), program.outputs, nodes, program.results, program.labels)

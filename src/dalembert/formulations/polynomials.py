@@ -85,12 +85,25 @@ class Algebra:
         if not p:
             raise Swell  # division by zero: nothing sensible can be written down
         above = ONE
-        for mono in list(p):  # fractions within p are cleared first
-            for k, e in self.exponents(mono):
-                if k in self.reciprocals:
-                    lift = self.power(self.reciprocals[k], e)
-                    p, above = self.multiply(p, lift), self.multiply(above, lift)
-                    return self.multiply(above, self.reciprocal(p))
+        for k, x in list(self.reciprocals.items()):  # fractions within p are cleared first
+            highest = max(mono >> BITS * k & BYTE for mono in p)
+            if highest:
+                p, above = self._cleared(p, k, highest), self.multiply(above, self.power(x, highest))
+        return self.multiply(above, self._plain_reciprocal(p))
+
+    def _cleared(self, p: Polynomial, k: int, highest: int) -> Polynomial:
+        """p times the highest power of the polynomial that generator k is the reciprocal of."""
+        total: Polynomial = {}
+        for mono, c in p.items():
+            e = mono >> BITS * k & BYTE
+            lift = self.power(self.reciprocals[k], highest - e)
+            total = self.add(total, self.multiply({mono - (e << BITS * k): c}, lift))
+        return total
+
+    def _plain_reciprocal(self, p: Polynomial) -> Polynomial:
+        """1 / p for a polynomial without fractions."""
+        if not p:
+            raise Swell
         factor, common = content(p)
         rest = divided(p, factor, common)
         result = {0: _whole(1 / Fraction(factor))}
