@@ -13,6 +13,7 @@ from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, manifold, simulate
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
+from dalembert.simulation.system import System
 from random_mechanisms import random_mechanism
 
 KINDS = ("revolute", "prismatic", "helical", "spherical", "universal")
@@ -63,8 +64,7 @@ def test_variational_keeps_momentum_and_bounds_energy():
 def test_variational_step_is_symplectic():
     """The map of one step keeps the form dp ^ dq: its Jacobian J in (q, p) obeys J^T W J = W."""
     mechanism = double_pendulum()
-    dynamics = Dynamics(mechanism)
-    equations = KernelEquations(dynamics, lambda t, q, v: np.zeros(2))
+    equations = KernelEquations(System(Dynamics(mechanism)), lambda t, q, v: np.zeros(2))
 
     def step(z):
         q, p = z[:2], z[2:]

@@ -175,7 +175,7 @@ class Recurrence:
             and array.shape[lead:] == port.shape
             and (array.shape[0] == n or (array.shape[0] == 1 and not written))
             and (rows is None or array.shape[1] >= rows)
-            and (port.size == 0 or all(s == c for s, c, m in zip(array.strides[lead:], core, port.shape) if m > 1))
+            and (array.size == 0 or all(s == c for s, c, m in zip(array.strides[lead:], core, port.shape) if m > 1))
             and (array.flags.writeable or not written)
         )
         if not fits:

@@ -1,8 +1,8 @@
 """The equations of motion as steppers ask for them: once over traced scalars, once as compiled kernels.
 
 A stepper is written once against :class:`Equations`. Given :class:`TracedEquations` it becomes part of a program, given
-:class:`KernelEquations` it advances one state by calls of kernels, with control and forces that may be
-any Python function.
+:class:`KernelEquations` it advances one state by calls of kernels, with control and forces that may be any Python
+function.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.kernel import Kernel
-from dalembert.dynamics import Dynamics
+from dalembert.errors import UnsupportedError
 from dalembert.simulation import manifold
-from dalembert.simulation.kernels import state_kernel
+from dalembert.simulation.kernels import Traceable, state_kernel
+from dalembert.simulation.system import System
 
 Control = Callable[[Scalar, Array, Array], Array]
 """tau = control(t, q, v)."""
@@ -30,7 +31,7 @@ class Equations(Protocol):
     """What a stepper may ask about a mechanism. Everything is a function of one state."""
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
-        """Accelerations under control, wrenches, gravity and whatever the dynamics includes; any quaternions."""
+        """Accelerations under control, wrenches, gravity and whatever the system includes; any quaternions."""
 
     def rate(self, q: Array, v: Array) -> Array:
         """qdot = Gamma(q) v."""
@@ -58,28 +59,44 @@ class TracedEquations:
     """The equations over traced scalars.
 
     Args:
-        dynamics: the mechanism.
+        system: what moves.
         control: generalised forces as a function of time, positions and velocities, all traced.
-        wrenches: external wrenches, (number of frames, 6), if the dynamics has any.
-        parameters: values of the parameters, if the dynamics has any.
+        wrenches: external wrenches, (number of frames, 6), if the system has any.
+        parameters: values of the parameters, if the system has any.
     """
 
     def __init__(
-        self, dynamics: Dynamics, control: Control, wrenches: Array | None = None, parameters: Array | None = None
+        self, system: System, control: Control, wrenches: Array | None = None, parameters: Array | None = None
     ):
-        self.dynamics, self.control = dynamics, control
+        self.system, self.control = system, control
         self._given = {"wrenches": wrenches, "parameters": parameters}
-        self._tree = dynamics.mechanism.tree
+        self._tree = system.tree
 
-    def _quantity(self, name: str, **state: Array) -> Array:
-        program = self.dynamics.program(name)
-        given = {**state, **self._given}
-        (answer,) = inline(program, {port.name: given[port.name] for port in program.inputs}).values()
-        return answer
+    def _quantity(self, name: str, **state: Any) -> Array:
+        return self._inlined(self.system.dynamics.program(name), state)[0]
+
+    def _constrained(self, name: str, **state: Any) -> list[Array]:
+        assert self.system.constrained is not None
+        return self._inlined(self.system.constrained.kernel(name).program, state)
+
+    def _inlined(self, program: Any, state: dict[str, Any]) -> list[Array]:
+        given = {**self._given, **state}
+        return list(inline(program, {port.name: given[port.name] for port in program.inputs}).values())
+
+    def _pull(self, q: Array) -> Array:
+        """External wrenches as generalised forces, for dynamics that have no input for them."""
+        total, wrenches = scalar.zeros(self._tree.nv), self._given["wrenches"]
+        for frame, wrench in zip(self.system.dynamics.wrenches, () if wrenches is None else wrenches):
+            program = self.system.dynamics.program("jacobian", frame=frame, axes="body")
+            total = total + product(self._inlined(program, {"q": q})[0].T, wrench)
+        return total
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
         q = self.normalised(q)
-        return self._quantity("forward_dynamics", q=q, v=v, tau=self.control(t, q, v))
+        tau = self.control(t, q, v)
+        if self.system.constrained is None:
+            return self._quantity("forward_dynamics", q=q, v=v, tau=tau)
+        return self._constrained("forward_dynamics", q=q, v=v, tau=tau + self._pull(q), t=t)[0]
 
     def rate(self, q: Array, v: Array) -> Array:
         return manifold.rate(self._tree, q, v)
@@ -101,24 +118,59 @@ class TracedEquations:
         """From tau = d/dt (M v) + w x (M v) - slope, where w x concerns quaternions only, d/dt M = C + C^T, and
         M a + bias = tau.
         """
+        tau = self.control(t, q, v)
+        if self.system.has_loops:
+            raise UnsupportedError("the variational stepper does not know constraints; use 'rk4' or an adaptive method")
+        if self.system.constrained is not None:
+            for force in self._constrained("forces", q=q, v=v, t=t)[0]:
+                tau = tau + force
         C = self._quantity("coriolis_matrix", q=q, v=v)
         nothing = scalar.zeros(len(v))
         gyration = manifold.on_rotations(self._tree, cross, v, self.momentum(q, v), nothing)
         bias = self._quantity("bias", q=q, v=v)
-        return product(C, v) + product(C.T, v) + gyration - bias + self.control(t, q, v)
+        return product(C, v) + product(C.T, v) + gyration - bias + tau
 
     def on_rotations(self, function: Callable[[Array, Array], Array], d: Array, p: Array) -> Array:
         return manifold.on_rotations(self._tree, function, d, p, p)
+
+    def projected(self, t: Scalar, q: Array, v: Array) -> tuple[Array, Array]:
+        """The state moved towards the constraints by one step of Newton's method of least displacement.
+
+        A step of the fourth order leaves violations far below the square root of rounding, so that one is enough.
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+        """
+        constrained = self.system.constrained
+        if constrained is None or not self.system.projects:
+            return q, v
+        holonomic = set(np.flatnonzero(constrained.constraints.holonomic).tolist())
+        rows = list(constrained.pivots.rows)
+        on_positions = [row for row in rows if row in holonomic]
+        if on_positions:
+            phi, G = self._constrained("positions", q=q, t=t)
+            q = self.displaced(q, _least(G[on_positions], -phi[on_positions]))
+        _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+        return q, v + _least(G[rows], rate[rows] - product(G[rows], v))
+
+
+def _least(G: Array, b: Array) -> Array:
+    """The shortest x with G x = b, for independent rows."""
+    square = product(G, scalar.asarray(G.T))
+    parents = tuple(range(-1, len(b) - 1))
+    return product(G.T, factor(square, parents).solve(b))
 
 
 class KernelEquations:
     """The equations as kernels, called on one state at a time.
 
     Args:
-        dynamics: the mechanism.
+        system: what moves.
         control: generalised forces as a function of time, positions and velocities.
-        wrenches: external wrenches, (number of frames, 6), as such a function; asked only if the dynamics has any.
-        parameters: values of the parameters, if the dynamics has any.
+        wrenches: external wrenches, (number of frames, 6), as such a function; asked only if the system has any.
+        parameters: values of the parameters, if the system has any.
 
     Attributes:
         evaluations: how often forces were evaluated.
@@ -126,27 +178,37 @@ class KernelEquations:
 
     def __init__(
         self,
-        dynamics: Dynamics,
+        system: System,
         control: Control,
         wrenches: Control | None = None,
         parameters: np.ndarray | None = None,
     ):
-        self.dynamics, self.control, self.wrenches = dynamics, control, wrenches
+        self.system, self.control, self.wrenches = system, control, wrenches
         self._last = () if parameters is None else (parameters,)
-        self._tree = dynamics.mechanism.tree
+        self._tree = system.tree
         self._kernels: dict[str, Any] = {}
         self.evaluations = 0
 
     def _kernel(self, name: str) -> Any:
         if name not in self._kernels:
-            self._kernels[name] = part_kernel(self.dynamics, name)
+            self._kernels[name] = part_kernel(self.system, name)
         return self._kernels[name]
 
     def _call(self, name: str, t: Scalar, q: Array, v: Array) -> Any:
         self.evaluations += 1
         tau = self.control(t, q, v)
-        loads = () if self.wrenches is None else (self.wrenches(t, q, v),)
-        return self._kernel(name)(q, v, tau, *loads, *self._last)
+        given: tuple[Any, ...] = () if self.wrenches is None else (self.wrenches(t, q, v),)
+        if self.system.constrained is None:
+            return self._kernel(name)(q, v, tau, *given, *self._last)
+        found = self._kernel(name)(q, v, tau, *given, np.float64(t), *self._last)
+        if name == "slope" or np.isfinite(found).all():
+            return found
+        for frame, wrench in zip(self.system.dynamics.wrenches, given[0] if given else ()):
+            J = self.system.dynamics.jacobian(q, *self._last, frame=frame, axes="body")
+            tau = tau + J.T @ wrench
+        nv = self._tree.nv
+        found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau)
+        return found
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
         return self._call("acceleration", t, q, v)
@@ -183,36 +245,35 @@ class KernelEquations:
         return manifold.on_rotations(self._tree, function, d, p, p)
 
 
-def part_kernel(dynamics: Dynamics, name: str) -> Kernel:
+def part_kernel(system: System, name: str) -> Kernel:
     """One of the equations as a kernel.
 
     Args:
-        dynamics: the mechanism.
+        system: what moves.
         name: ``acceleration``, ``flow``, ``slope``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
     """
     inputs, function, space = _PARTS[name]
-    m = dynamics.mechanism
-    size = {"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space]
-    return state_kernel(dynamics, name, inputs, size, function)
+    m = system.mechanism
+    return state_kernel(system, name, inputs, {"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space], function)
 
 
-def _traced(dynamics: Dynamics, given: dict[str, Array]) -> TracedEquations:
-    return TracedEquations(dynamics, lambda t, q, v: given["tau"], given.get("wrenches"), given.get("parameters"))
+def _traced(system: System, given: dict[str, Array]) -> TracedEquations:
+    return TracedEquations(system, lambda t, q, v: given["tau"], given.get("wrenches"), given.get("parameters"))
 
 
-def _flow(dynamics: Dynamics, given: dict[str, Array]) -> Array:
-    equations, q, v = _traced(dynamics, given), given["q"], given["v"]
-    return scalar.asarray([*equations.rate(q, v), *equations.acceleration(0, q, v)])
+def _flow(system: System, given: dict[str, Array]) -> Array:
+    equations, q, v = _traced(system, given), given["q"], given["v"]
+    return scalar.asarray([*equations.rate(q, v), *equations.acceleration(given.get("t", 0), q, v)])
 
 
-_MOTION = ("q", "v", "tau", "wrenches", "parameters")
-_PARTS: dict[str, tuple[tuple[str, ...], Callable[[Dynamics, dict[str, Array]], Array], str]] = {
-    "acceleration": (_MOTION, lambda d, g: _traced(d, g).acceleration(0, g["q"], g["v"]), "v"),
+_MOTION = ("q", "v", "tau", "wrenches", "t", "parameters")
+_PARTS: dict[str, tuple[tuple[str, ...], Traceable, str]] = {
+    "acceleration": (_MOTION, lambda s, g: _traced(s, g).acceleration(g.get("t", 0), g["q"], g["v"]), "v"),
     "flow": (_MOTION, _flow, "x"),
-    "slope": (_MOTION, lambda d, g: _traced(d, g).slope(0, g["q"], g["v"]), "v"),
-    "rate": (("q", "v"), lambda d, g: _traced(d, g).rate(g["q"], g["v"]), "q"),
-    "displaced": (("q", "v"), lambda d, g: _traced(d, g).displaced(g["q"], g["v"]), "q"),
-    "momentum": (("q", "v", "parameters"), lambda d, g: _traced(d, g).momentum(g["q"], g["v"]), "v"),
-    "velocity": (("q", "v", "parameters"), lambda d, g: _traced(d, g).velocity(g["q"], g["v"]), "v"),
+    "slope": (_MOTION, lambda s, g: _traced(s, g).slope(g.get("t", 0), g["q"], g["v"]), "v"),
+    "rate": (("q", "v"), lambda s, g: _traced(s, g).rate(g["q"], g["v"]), "q"),
+    "displaced": (("q", "v"), lambda s, g: _traced(s, g).displaced(g["q"], g["v"]), "q"),
+    "momentum": (("q", "v", "parameters"), lambda s, g: _traced(s, g).momentum(g["q"], g["v"]), "v"),
+    "velocity": (("q", "v", "parameters"), lambda s, g: _traced(s, g).velocity(g["q"], g["v"]), "v"),
 }
 """What is compiled, by name: inputs, the function that is traced, and whether its result is like q, v or both."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
 from dalembert.errors import FormatError, MissingExtraError
 from dalembert.model import Mechanism
 from dalembert.simulation.names import position_names, velocity_names
+from dalembert.simulation.system import Moving, as_system
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
@@ -59,6 +59,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         "mechanism": m.name, "digest": m.digest, "positions": position_names(m), "velocities": velocity_names(m),
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches,
+        "elements": () if trajectory.system.constrained is None else trajectory.system.constrained.forces.names,
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     if trajectory.parameters is not None:
@@ -67,7 +68,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         np.savez(file, **arrays, about=np.array(json.dumps(told)))  # type: ignore[arg-type]
 
 
-def load_trajectory(path: str | Path, mechanism: Mechanism | Dynamics) -> Trajectory:
+def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     """Read what :meth:`Trajectory.to_npz` wrote. Between samples it is interpolated by cubic polynomials.
 
     Args:
@@ -86,16 +87,18 @@ def load_trajectory(path: str | Path, mechanism: Mechanism | Dynamics) -> Trajec
         raise FormatError(f"this is no trajectory written by to_npz: {error}", path) from error
     if missing:
         raise FormatError(f"this is no trajectory written by to_npz: it lacks {', '.join(missing)}", path)
-    if isinstance(mechanism, Mechanism):
-        mechanism = Dynamics(mechanism, include=told["include"], wrenches=told["wrench_frames"])
-    names = list(position_names(mechanism.mechanism))
+    given = isinstance(mechanism, Mechanism)
+    elements = told["elements"] if given and mechanism.forces else None
+    system = as_system(mechanism, told["include"] if given else (), told["wrench_frames"], elements)
+    model = system.mechanism
+    names = list(position_names(model))
     if names != told["positions"]:
         raise FormatError(
             f"it belongs to the mechanism {told['mechanism']!r} with the coordinates {told['positions']}, not to "
-            f"{mechanism.mechanism.name!r} with {names}",
+            f"{model.name!r} with {names}",
             path,
         )
-    made = Trajectory(mechanism, **arrays, status=told["status"])
+    made = Trajectory(system, **arrays, status=told["status"])
     made.interpolant = Hermite(made)
     return made
 

@@ -2,92 +2,59 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from dalembert.algebra.scalar import Array
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.dynamics import Dynamics
+from dalembert.simulation.system import System
 
-_made: WeakKeyDictionary[Dynamics, dict[Any, Kernel]] = WeakKeyDictionary()
+Traceable = Callable[[System, dict[str, Array]], Array]
+"""A function of a system and its traced inputs by name."""
 
 
-def input_ports(dynamics: Dynamics, names: Sequence[str]) -> tuple[Port, ...]:
-    """The named inputs that this mechanism has: q, everything of nv entries, wrenches and parameters if it has any.
+def input_ports(system: System, names: Sequence[str]) -> tuple[Port, ...]:
+    """The named inputs that this system has: q, everything of nv entries; wrenches, time and parameters if it has any.
 
     Args:
-        dynamics: the mechanism.
+        system: what moves.
         names: in calling order.
     """
-    m = dynamics.mechanism
-    ports = []
-    for name in names:
-        if name == "wrenches":
-            if dynamics.wrenches:
-                ports.append(Port(name, (len(dynamics.wrenches), 6)))
-        elif name == "parameters":
-            if dynamics.parameter_names:
-                ports.append(Port(name, (len(dynamics.parameter_names),)))
-        else:
-            ports.append(Port(name, (m.nq if name == "q" else m.nv,)))
-    return tuple(ports)
+    m, dynamics = system.mechanism, system.dynamics
+    shapes = {
+        "q": (m.nq,),
+        "wrenches": (len(dynamics.wrenches), 6) if dynamics.wrenches else None,
+        "t": () if system.constrained is not None else None,
+        "parameters": (len(dynamics.parameter_names),) if dynamics.parameter_names else None,
+    }
+    found = [(name, shapes.get(name, (m.nv,))) for name in names]
+    return tuple(Port(name, shape) for name, shape in found if shape is not None)
 
 
-def state_kernel(
-    dynamics: Dynamics,
-    name: str,
-    inputs: Sequence[str],
-    size: int,
-    function: Callable[[Dynamics, dict[str, Array]], Array],
-) -> Kernel:
-    """A kernel with one output vector; made once for each Dynamics, its code kept on disk as that of all kernels.
+def state_kernel(system: System, name: str, inputs: Sequence[str], size: int, function: Traceable) -> Kernel:
+    """A kernel with one output vector; made once for each system, its code kept on disk as that of all kernels.
 
     Args:
-        dynamics: the mechanism.
-        name: of the kernel and its output; with the mechanism it must determine the function.
+        system: what moves.
+        name: of the kernel and its output; with the system it must determine the function.
         inputs: names of the inputs, in calling order.
         size: of the output.
-        function: of the dynamics and the traced inputs by name.
+        function: what to compute.
     """
-    store = _made.setdefault(dynamics, {})
-    if name not in store:
-        ports = input_ports(dynamics, inputs)
+    if name not in system.made:
+        ports = input_ports(system, inputs)
 
         def program() -> Program:
-            return traced(dynamics, name, ports, function)
+            from dalembert.compiler.passes import rebuild
+            from dalembert.compiler.trace import trace
 
-        store[name] = Kernel(name, ports, (Port(name, (size,)),), program, key=digest(dynamics, name))
-    return store[name]
+            def compute(*arrays: Any) -> dict[str, Any]:
+                return {name: function(system, dict(zip((p.name for p in ports), arrays)))}
 
+            return rebuild(trace(compute, {p.name: p.shape for p in ports}, name))  # its parts are optimised already
 
-def traced(
-    dynamics: Dynamics, name: str, ports: Sequence[Port], function: Callable[[Dynamics, dict[str, Array]], Array]
-) -> Program:
-    """The program of such a function; its parts are optimised already, so only repetitions are removed.
-
-    Args:
-        dynamics: the mechanism.
-        name: of the program and its output.
-        ports: its inputs.
-        function: of the dynamics and the traced inputs by name.
-    """
-    from dalembert.compiler.passes import rebuild
-    from dalembert.compiler.trace import trace
-
-    def compute(*arrays: Any) -> dict[str, Any]:
-        return {name: function(dynamics, dict(zip((p.name for p in ports), arrays)))}
-
-    return rebuild(trace(compute, {p.name: p.shape for p in ports}, name))
-
-
-def digest(dynamics: Dynamics, *what: object) -> str:
-    """A name for something that a mechanism, the options of its dynamics and ``what`` determine.
-
-    Args:
-        dynamics: the mechanism.
-        what: anything with a faithful ``repr``.
-    """
-    return hashlib.sha256(repr((dynamics.kernel("forward_dynamics").key, what)).encode()).hexdigest()
+        key = system.digest("part", name)
+        dtype = system.dynamics.dtype
+        system.made[name] = Kernel(name, ports, (Port(name, (size,)),), program, key=key, dtype=dtype)
+    return system.made[name]

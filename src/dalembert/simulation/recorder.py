@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
 from dalembert.simulation.events import Event, Occurrence
 from dalembert.simulation.inputs import Inputs
 from dalembert.simulation.integrators import Step
 from dalembert.simulation.interpolation import Hermite, Pieces
-from dalembert.simulation.manifold import normalise_in_place, quaternion_places
+from dalembert.simulation.system import System
 from dalembert.simulation.trajectory import Trajectory
 
 
@@ -19,7 +18,7 @@ class Recorder:
     """Samples of one simulation.
 
     Args:
-        dynamics: the mechanism.
+        system: what moves.
         inputs: control and wrenches.
         parameters: their values, or None.
         times: the first and last time, or all that the user wants.
@@ -29,16 +28,15 @@ class Recorder:
 
     def __init__(
         self,
-        dynamics: Dynamics,
+        system: System,
         inputs: Inputs,
         parameters: np.ndarray | None,
         times: np.ndarray,
         chosen: bool,
         dense: bool,
     ):
-        self.dynamics, self.inputs, self.parameters = dynamics, inputs, parameters
+        self.system, self.inputs, self.parameters = system, inputs, parameters
         self.times, self.chosen, self.dense = times, chosen, dense
-        self._turns = bool(quaternion_places(dynamics.mechanism.tree))
         self.t: list[float] = []
         self.x: list[np.ndarray] = []
         self.tau: list[np.ndarray] = []
@@ -64,16 +62,8 @@ class Recorder:
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of a state."""
-        nq = self.dynamics.mechanism.nq
+        nq = self.system.mechanism.nq
         return x[:nq], x[nq:]
-
-    def projected(self, x: np.ndarray) -> np.ndarray:
-        """The state with quaternions of unit length; the very same object if there are none."""
-        if not self._turns:
-            return x
-        x = x.copy()
-        normalise_in_place(self.dynamics.mechanism.tree, x[: self.dynamics.mechanism.nq])
-        return x
 
     def start(self, t: float, x: np.ndarray) -> None:
         """Keep the initial state."""
@@ -96,7 +86,7 @@ class Recorder:
             return
         while self._next < len(self.times) and self.times[self._next] <= t:
             when = float(self.times[self._next])
-            self._keep(when, x if when == t else self.projected(made.state(when)))
+            self._keep(when, x if when == t else self.system.projected(when, made.state(when)))
             self._next += 1
 
     def note(self, event: Event, t: float, x: np.ndarray) -> None:
@@ -135,15 +125,15 @@ class Recorder:
             evaluations: of the equations of motion by an adaptive integrator.
             seconds: that it took.
         """
-        m = self.dynamics.mechanism
+        m = self.system.mechanism
         x = np.array(self.x).reshape(len(self.x), m.nq + m.nv)
         made = Trajectory(
-            dynamics=self.dynamics,
+            system=self.system,
             t=np.array(self.t),
             q=np.ascontiguousarray(x[:, : m.nq]),
             v=np.ascontiguousarray(x[:, m.nq :]),
             tau=np.array(self.tau).reshape(len(self.t), m.nv),
-            wrenches=np.array(self.wrenches).reshape(len(self.t), len(self.dynamics.wrenches), 6),
+            wrenches=np.array(self.wrenches).reshape(len(self.t), len(self.system.dynamics.wrenches), 6),
             parameters=self.parameters,
             events=tuple(self.events),
             status=status,

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.recurrence import Recurrence
-from dalembert.compiler.threads import default_threads, run_all
-from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.simulation.progress import Progress
-from dalembert.simulation.state import as_dynamics, as_parameters, as_position, as_velocity
-from dalembert.simulation.stepping import SUMMARIES, recurrence
+from dalembert.simulation.batch import Batch
+from dalembert.simulation.state import as_parameters, as_position, as_velocity
+from dalembert.simulation.stepping import recurrence
+from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
-
-PIECE = 3e7
-"""Nanoseconds, by estimate, after which a thread looks up: for Ctrl-C, and to share the work."""
 
 
 @dataclass(eq=False)
@@ -29,7 +23,7 @@ class Rollout:
     """Many motions of fixed step.
 
     Args:
-        dynamics: of the mechanism.
+        system: what moves.
         t: times of the records, s, (K,).
         q: positions, (..., K, nq); the first record is the start.
         v: velocities, (..., K, nv).
@@ -40,7 +34,7 @@ class Rollout:
         parameters: values of the mechanism's parameters, if it has any.
     """
 
-    dynamics: Dynamics
+    system: System
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -63,22 +57,22 @@ class Rollout:
         """
         from dalembert.simulation.interpolation import Hermite
 
-        nv, frames = self.dynamics.mechanism.nv, len(self.dynamics.wrenches)
+        nv, frames = self.system.mechanism.nv, len(self.system.dynamics.wrenches)
         values = self.parameters
         if values is not None:
             values = np.broadcast_to(values, (*self.final_q.shape[:-1], values.shape[-1]))[index]
         zeros = np.zeros((len(self.t), nv)), np.zeros((len(self.t), frames, 6))
-        made = Trajectory(self.dynamics, self.t, self.q[index], self.v[index], *zeros, parameters=values)
+        made = Trajectory(self.system, self.t, self.q[index], self.v[index], *zeros, parameters=values)
         made.interpolant = Hermite(made)
         return made
 
     def __repr__(self) -> str:
         batch = self.final_q.shape[:-1]
-        return f"<Rollout of {self.dynamics.mechanism.name!r}: batch {batch}, {len(self.t)} records>"
+        return f"<Rollout of {self.system.mechanism.name!r}: batch {batch}, {len(self.t)} records>"
 
 
 def rollout(
-    mechanism: Mechanism | Dynamics,
+    mechanism: Moving,
     q0: Any,
     v0: Any,
     steps: int,
@@ -94,6 +88,8 @@ def rollout(
     record: bool = True,
     summaries: Mapping[str, tuple[str, Callable[..., Any]]] | None = None,
     include: Sequence[str] = (),
+    elements: Sequence[str] | str | None = None,
+    stabilisation: float = 0.0,
     parameters: Any = None,
     threads: int | None = None,
     progress: bool | None = None,
@@ -103,7 +99,7 @@ def rollout(
     Everything with leading dimensions is broadcast together: initial states, controls, gains, forces, parameters.
 
     Args:
-        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
         q0: initial positions, (..., nq); or by joint name; None is the neutral position.
         v0: initial velocities, (..., nv); or by joint name; None is zero.
         steps: how many.
@@ -120,18 +116,18 @@ def rollout(
         method: ``rk4``, ``semi-implicit-euler``, ``lie-rk4`` or ``variational``.
         every: steps from record to record.
         record: keep records of the motions; the final states are always kept.
-        summaries: by name ``(kind, function(t, q, v))``: the largest, smallest, last value or the integral of a function
-            over traced scalars, after each step; kinds are ``max``, ``min``, ``last`` and ``integral``.
+        summaries: by name ``(kind, function(t, q, v))``: the largest, smallest or last value, or the integral, of a
+            function over traced scalars, after each step; kinds are ``max``, ``min``, ``last`` and ``integral``.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
+        elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
+        stabilisation: frequency, rad/s, with which violations of constraints decay (Baumgarte); by default states are
+            projected back after every step instead.
         parameters: values of the mechanism's parameters, by name (each may be an array) or (..., k).
         threads: how many to use at most; by default all cores for large batches.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
-    dynamics = as_dynamics(mechanism, include, tuple(forces or ()))
-    model = dynamics.mechanism
-    if model.constraints:
-        names = ", ".join(repr(constraint.name) for constraint in model.constraints)
-        raise ArgumentError(f"{model.name!r} has constraints ({names}); rollout can only follow trees")
+    system = as_system(mechanism, include, tuple(forces or ()), elements, None, stabilisation)
+    dynamics, model = system.dynamics, system.mechanism
     steps, every = _positive("steps", steps), _positive("every", every)
     if not (step > 0 and math.isfinite(step)):
         raise ArgumentError(f"step = {step} s; it must be positive and finite")
@@ -149,19 +145,25 @@ def rollout(
     values = as_parameters(dynamics, parameters, batch=True)
     if values is not None:
         held["parameters"] = values
-    made = recurrence(
-        dynamics, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
-    )
     q, v = as_position(model, q0, batch=True), as_velocity(model, v0, batch=True)
-    job = _Job(made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
-    job.run(threads, progress)
-    results = job.results()
+    if values is None or values.ndim == 1:
+        system = system.with_parameters(values)
+        system.check_start(0.0, q, v)
+    made = recurrence(
+        system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
+    )
+    batch = Batch(made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
+    batch.run(threads, progress)
+    recorded_q, recorded_v, final_q, final_v = batch.results()
     return Rollout(
-        dynamics,
-        np.arange(0, steps + 1, every)[: 1 + steps // every] * float(step) if record else np.empty(0),
-        *results,
-        summaries=dict(zip(wanted, job.summary())),
-        done=job.done.reshape(job.batch),
+        system,
+        np.arange(0, steps + 1, every) * float(step) if record else np.empty(0),
+        recorded_q,
+        recorded_v,
+        final_q,
+        final_v,
+        summaries=dict(zip(wanted, batch.summary())),
+        done=batch.done.reshape(batch.shape),
         parameters=values,
     )
 
@@ -202,105 +204,3 @@ def _control(
     if not np.isfinite(rows).all():
         raise ArgumentError("control contains numbers that are not finite")
     return places, rows, kept if rows.shape[-2] == needed else steps
-
-
-class _Job:
-    """One batch: arrays, cut into pieces for threads."""
-
-    def __init__(
-        self,
-        made: Recurrence,
-        start: Sequence[np.ndarray],
-        held: Mapping[str, np.ndarray],
-        rows: np.ndarray | None,
-        steps: int,
-        every: int,
-        hold: int,
-        record: bool,
-        summaries: Sequence[tuple[str, Any]],
-    ):
-        self.made, self.steps, self.every, self.hold = made, steps, every, hold
-        cores = [len(port.shape) for port in made.held]
-        others = [array.shape[: array.ndim - core] for array, core in zip(held.values(), cores)]
-        try:
-            self.batch = np.broadcast_shapes(
-                *(array.shape[:-1] for array in start), *others, *([] if rows is None else [rows.shape[:-2]])
-            )
-        except ValueError as error:
-            told = ", ".join(f"{name} {array.shape}" for name, array in held.items() if name != "h")
-            shapes = f"q0 {start[0].shape}, v0 {start[1].shape}, {told}{'' if rows is None else f', control {rows.shape}'}"
-            raise ArgumentError(f"the batch dimensions do not fit together: {shapes}") from error
-        self.count = math.prod(self.batch)
-        dtype = made.dtype
-        self.state = [np.ascontiguousarray(self._flat(x, 1), dtype) for x in start]
-        if len(made.state) == 4:
-            begin = np.array([SUMMARIES[kind][0] for kind, _ in summaries], dtype)
-            self.state += [np.zeros(self.count, dtype), np.tile(begin, (self.count, 1))]
-        self.state = [x if x.flags.writeable else x.copy() for x in self.state]
-        self.held = [self._small(array, core) for array, core in zip(held.values(), cores)]
-        self.driven = [] if rows is None else [self._small(rows, 2)]
-        self.records: list[np.ndarray | None] = [None] * len(made.state)
-        if record:
-            for k in (0, 1):
-                kept = np.empty((self.count, 1 + steps // every, *made.state[k].shape), dtype)
-                kept[:, 0] = self.state[k]
-                self.records[k] = kept
-        self.done = np.zeros(self.count, dtype=bool)
-
-    def _flat(self, array: np.ndarray, core: int) -> np.ndarray:
-        shape = array.shape[array.ndim - core :]
-        return np.broadcast_to(array, (*self.batch, *shape)).reshape(self.count, *shape)
-
-    def _small(self, array: np.ndarray, core: int) -> np.ndarray:
-        """One row per motion, or a single one if all share it."""
-        shape = array.shape[array.ndim - core :]
-        shared = math.prod(array.shape[: array.ndim - core]) == 1
-        found = array.reshape(1, *shape) if shared else self._flat(array, core)
-        return np.ascontiguousarray(found, self.made.dtype)
-
-    def run(self, threads: int | None, progress: bool | None) -> None:
-        cost, width = self.made.cost, self.made.width
-        workers = (threads or default_threads()) if self.count * self.steps * cost > 1e6 else 1
-        block = max(1, min(-(-self.count // workers), int(PIECE / (cost * self.steps)) + 1))
-        block = -(-block // width) * width
-        rounds = max(1, int(PIECE / (cost * max(block, width) * self.every))) * self.every
-        if self.hold < self.steps:  # rows and records begin anew with every call
-            rounds = rounds * self.hold // math.gcd(rounds, self.hold)
-        with Progress(self.made.name, progress) as line:
-            jobs = [self._piece(a, min(a + block, self.count), rounds, line) for a in range(0, self.count, block)]
-            try:
-                run_all(jobs, workers)
-            except KeyboardInterrupt:
-                for array in (*self.state, *self.records):
-                    if array is not None:
-                        array[~self.done] = np.nan
-                warnings.warn(
-                    f"rollout interrupted: {self.done.sum()} of {self.count} motions are complete", stacklevel=3
-                )
-
-    def _piece(self, a: int, b: int, rounds: int, line: Progress) -> Callable[[], None]:
-        def work() -> None:
-            state = [x[a:b] for x in self.state]
-            held = [x[a:b] if len(x) > 1 else x for x in self.held]
-            for begin in range(0, self.steps, rounds):
-                count = min(rounds, self.steps - begin)
-                driven = [(x[a:b] if len(x) > 1 else x)[:, begin // self.hold :] for x in self.driven]
-                first = 1 + begin // self.every
-                records = [None if x is None else x[a:b, first : first + count // self.every] for x in self.records]
-                self.made.run(state, held, driven, state, records, count, self.every, self.hold)
-            self.done[a:b] = True
-            line.update(float(self.done.mean()))
-
-        return work
-
-    def results(self) -> list[np.ndarray]:
-        """Records of q and v, then final q and v, in the shape of the batch."""
-        kept = [np.empty((self.count, 0, x.shape[-1])) if r is None else r for r, x in zip(self.records, self.state[:2])]
-        found = [x.reshape(*self.batch, *x.shape[1:]) for x in (*kept[:2], *self.state[:2])]
-        return found
-
-    def summary(self) -> list[np.ndarray]:
-        """The summaries, in the shape of the batch."""
-        if len(self.state) < 4:
-            return []
-        return [column.reshape(self.batch).copy() for column in self.state[3].T]

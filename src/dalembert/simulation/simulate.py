@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
-from dalembert.model import Mechanism
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.events import Watch, as_events
 from dalembert.simulation.failure import SimulationError
@@ -21,7 +19,8 @@ from dalembert.simulation.integrators import Fixed, integrator
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
-from dalembert.simulation.state import as_dynamics, as_parameters, as_position, as_times, as_velocity
+from dalembert.simulation.state import as_parameters, as_position, as_times, as_velocity
+from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
 
 CROWD, CROWD_TIME = 4, 1e-6
@@ -29,7 +28,7 @@ CROWD, CROWD_TIME = 4, 1e-6
 
 
 def simulate(
-    mechanism: Mechanism | Dynamics,
+    mechanism: Moving,
     q0: Any = None,
     v0: Any = None,
     t: Any = 1.0,
@@ -44,6 +43,8 @@ def simulate(
     step: float = 1e-3,
     hold: float | None = None,
     include: Sequence[str] = (),
+    elements: Sequence[str] | str | None = None,
+    stabilisation: float = 0.0,
     parameters: Any = None,
     dense: bool = True,
     progress: bool | None = None,
@@ -55,7 +56,7 @@ def simulate(
     was computed in its attribute ``partial``; Ctrl-C returns it with a warning.
 
     Args:
-        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
+        mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
         q0: initial positions: nq numbers; or by joint name; the neutral position by default.
         v0: initial velocities: nv numbers; or by joint name; zero by default.
         t: the duration in seconds, or increasing times at which the motion is wanted, the first being the start.
@@ -73,25 +74,28 @@ def simulate(
         hold: period of a digital controller, s: ``control`` is asked once per period and its answer held. By default
             it is asked whenever the integrator needs it, also in steps that are later rejected.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
+        elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
+        stabilisation: frequency, rad/s, with which violations of constraints decay (Baumgarte). By default, 0, states
+            are projected back onto the constraints after every step instead.
         parameters: values of the mechanism's symbols, by name.
         dense: keep what interpolation between samples needs; the result can then be asked for any time.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
-    dynamics = as_dynamics(mechanism, include, tuple(forces or ()))
-    model = dynamics.mechanism
-    if model.constraints:
-        names = ", ".join(repr(constraint.name) for constraint in model.constraints)
-        raise ArgumentError(f"{model.name!r} has constraints ({names}); simulate can only follow trees")
     times, chosen = as_times(t)
+    system = as_system(mechanism, include, tuple(forces or ()), elements, None, stabilisation)
+    dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
     values = as_parameters(dynamics, parameters)
+    system = system.with_parameters(values)
+    system.check_start(float(times[0]), x[: model.nq], x[model.nq :])
+    x = system.projected(float(times[0]), x)
     if hold is not None and not (hold > 0 and math.isfinite(hold)):
         raise ArgumentError(f"hold = {hold} s; the period of a controller must be positive")
     inputs = Inputs(dynamics, control, forces)
-    equations = KernelEquations(dynamics, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
-    jacobian = _jacobian(dynamics, inputs, values) if inputs.constant else None
+    equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
+    jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
-    recorder = Recorder(dynamics, inputs, values, times, chosen, dense)
+    recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status = "finished"
     try:
@@ -112,7 +116,7 @@ def _drive(
 ) -> str:
     """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
     t, end = float(times[0]), float(times[-1])
-    inputs, fixed = recorder.inputs, isinstance(engine, Fixed)
+    inputs, system, fixed = recorder.inputs, recorder.system, isinstance(engine, Fixed)
     periods, fired, crowd = 0, None, 0
     while True:
         if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
@@ -128,22 +132,22 @@ def _drive(
         fired = None
         while not engine.finished:
             made = engine.step()
-            happened = watch.first(made.t0, made.t1, lambda s: recorder.split(recorder.projected(made.state(s))))  # noqa: B023
+            happened = watch.first(made.t0, made.t1, lambda s: recorder.split(system.projected(s, made.state(s))))  # noqa: B023
             if happened is None:
-                t, x = made.t1, recorder.projected(made.x)
+                t, x = made.t1, system.projected(made.t1, made.x)
                 recorder.add(made, t, x)
                 engine.correct(x)
                 line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
                 continue
             fired, before = happened[0], t
             t = happened[1]
-            x = recorder.projected(made.state(t))
+            x = system.projected(t, made.state(t))
             recorder.add(made, t, x)
             recorder.note(fired, t, x)
             if fired.stop:
                 return f"stopped by event {fired.name!r}"
             if fired.reset is not None:
-                x = recorder.projected(np.concatenate(fired.after(t, *recorder.split(x))))
+                x = system.projected(t, np.concatenate(fired.after(t, *recorder.split(x))))
                 recorder.jump(t, x)
             crowd = crowd + 1 if t - before < CROWD_TIME else 0
             if crowd > CROWD:
@@ -157,14 +161,14 @@ def _drive(
 def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
     """A moment later, to first order."""
     moment = min(1e-9 * max(1.0, abs(t)), (bound - t) / 2)
-    q, v = recorder.split(recorder.projected(x + moment * engine.equations.flow(t, x)))
+    q, v = recorder.split(recorder.system.projected(t + moment, x + moment * engine.equations.flow(t, x)))
     return t + moment, q, v
 
 
-def _jacobian(dynamics: Dynamics, inputs: Inputs, parameters: np.ndarray | None) -> Any:
-    """Of the flow, under constant forces, for mechanisms without quaternions; None for others."""
-    model = dynamics.mechanism
-    if quaternion_places(model.tree):
+def _jacobian(system: System, inputs: Inputs, parameters: np.ndarray | None) -> Any:
+    """Of the flow, under constant forces, for trees without quaternions; None for others."""
+    dynamics, model = system.dynamics, system.mechanism
+    if quaternion_places(model.tree) or system.constrained is not None:
         return None
     last = () if parameters is None else (parameters,)
 

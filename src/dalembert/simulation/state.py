@@ -17,34 +17,6 @@ UNIT = 1e-6
 """How far from 1 the length of a given quaternion may be."""
 
 
-def as_dynamics(mechanism: Mechanism | Dynamics, include: Sequence[str] = (), wrenches: Sequence[str] = ()) -> Dynamics:
-    """The dynamics of a mechanism, or the given one, if it fits what is asked for.
-
-    Args:
-        mechanism: a mechanism, or dynamics made before.
-        include: joint terms to include.
-        wrenches: frames on which wrenches act.
-    """
-    if isinstance(mechanism, Dynamics):
-        if include and tuple(include) != mechanism.include:
-            raise ArgumentError(
-                f"include = {tuple(include)}, but the given Dynamics was made with include = {mechanism.include}; "
-                "say it there only"
-            )
-        missing = [name for name in wrenches if name not in mechanism.wrenches]
-        if missing:
-            raise ArgumentError(
-                f"a force acts on {missing[0]!r}, but the given Dynamics was made with wrenches = {mechanism.wrenches};"
-                " name the frame there too"
-            )
-        dynamics = mechanism
-    else:
-        dynamics = Dynamics(mechanism, include=include, wrenches=wrenches)
-    if dynamics.mechanism.nv == 0:
-        raise ArgumentError(f"{dynamics.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
-    return dynamics
-
-
 def as_position(mechanism: Mechanism, given: Any, batch: bool = False) -> np.ndarray:
     """Positions, quaternions of unit length; by default the neutral one.
 

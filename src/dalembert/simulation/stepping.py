@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.compiler.program import Port, Program
 from dalembert.compiler.recurrence import Recurrence
-from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.simulation.equations import Control, TracedEquations
-from dalembert.simulation.kernels import digest, input_ports
+from dalembert.simulation.kernels import input_ports
 from dalembert.simulation.steppers import STEPPERS
+from dalembert.simulation.system import System
 
 SUMMARIES: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
     "max": (-np.inf, lambda old, new, h: _larger(old, new)),
@@ -26,15 +25,13 @@ SUMMARIES: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
 }
 """What can be kept of a quantity along a motion: its value before the first step, and its update."""
 
-_made: WeakKeyDictionary[Dynamics, dict[Any, Recurrence]] = WeakKeyDictionary()
-
 
 def _larger(a: Any, b: Any) -> Any:
     return scalar.select(a < b, b, a)
 
 
 def recurrence(
-    dynamics: Dynamics,
+    system: System,
     method: str,
     actuators: Sequence[int] | None,
     policy: Callable[..., Array] | None,
@@ -42,13 +39,13 @@ def recurrence(
     sampled: bool,
     summaries: Mapping[str, tuple[str, Callable[..., Any]]],
 ) -> Recurrence:
-    """The loop for one way of driving a mechanism; remembered as long as the Dynamics lives.
+    """The loop for one way of driving a mechanism; remembered as long as the system lives.
 
-    Its state is q, v and, with a policy or summaries, the number of steps done and the summaries; held are the step and
+    Its state is q, v and, where time matters, the number of steps done and the summaries; held are the step and
     whatever of gains, wrenches and parameters there is; driven is the control, unless there is a policy or none.
 
     Args:
-        dynamics: the mechanism.
+        system: what moves.
         method: name of a stepper.
         actuators: which velocities the driven control acts on; None if there is no driven control.
         policy: ``policy(t, q, v)`` or ``policy(t, q, v, gains)`` over traced scalars, or None.
@@ -62,28 +59,28 @@ def recurrence(
         if kind not in SUMMARIES:
             raise ArgumentError(f"summary {name!r}: there is no kind {kind!r}; choose one of {', '.join(SUMMARIES)}")
     told = (method, None if actuators is None else tuple(actuators), policy, gains, sampled, tuple(summaries.items()))
-    store = _made.setdefault(dynamics, {})
-    if told in store:
-        return store[told]
-    m = dynamics.mechanism
+    if told in system.made:
+        return system.made[told]
+    m = system.mechanism
     state = [Port("q", (m.nq,)), Port("v", (m.nv,))]
-    if policy is not None or summaries:
+    if policy is not None or summaries or system.constrained is not None:
         state += [Port("count", ()), Port("summary", (len(summaries),))]
     held = [Port("h", ())] + ([Port("gains", (gains,))] if gains else [])
-    held += input_ports(dynamics, ("wrenches", "parameters"))
+    held += input_ports(system, ("wrenches", "parameters"))
     driven = [] if actuators is None else [Port("u", (len(actuators),))]
 
     def program() -> Program:
-        return _program(dynamics, state, held, driven, told, dict(summaries))
+        return _program(system, state, held, driven, told, dict(summaries))
 
     # Functions have no name that tells what they compute; the program itself is the key then.
-    key = digest(dynamics, "step", method, actuators) if policy is None and not summaries else None
-    store[told] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dynamics.dtype or np.float64)
-    return store[told]
+    key = system.digest("step", method, actuators) if policy is None and not summaries else None
+    dtype = system.dynamics.dtype or np.float64
+    system.made[told] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dtype)
+    return system.made[told]
 
 
 def _program(
-    dynamics: Dynamics,
+    system: System,
     state: Sequence[Port],
     held: Sequence[Port],
     driven: Sequence[Port],
@@ -95,7 +92,7 @@ def _program(
 
     method, actuators, policy, gains, sampled, _ = told
     ports = [*state, *held, *driven]
-    nv = dynamics.mechanism.nv
+    nv = system.mechanism.nv
 
     def step(*arrays: Any) -> dict[str, Any]:
         given = dict(zip((port.name for port in ports), arrays))
@@ -113,9 +110,9 @@ def _program(
                 tau[place] = given["u"][k]
             held_tau = scalar.asarray(tau)
             control = lambda t, q, v: held_tau  # noqa: E731
-        equations = TracedEquations(dynamics, control, given.get("wrenches"), given.get("parameters"))
-        q, v = STEPPERS[method].step(equations, t, q, v, h)
-        after = {"q": q, "v": v}
+        equations = TracedEquations(system, control, given.get("wrenches"), given.get("parameters"))
+        q, v = equations.projected(t + h, *STEPPERS[method].step(equations, t, q, v, h))
+        after: dict[str, Any] = {"q": q, "v": v}
         if "count" in given:
             after["count"] = given["count"] + 1
             kept = given["summary"]

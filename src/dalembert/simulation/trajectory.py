@@ -18,6 +18,7 @@ from dalembert.model import Mechanism
 from dalembert.simulation.equations import part_kernel
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.manifold import normalise_in_place
+from dalembert.simulation.system import System
 
 
 class State(NamedTuple):
@@ -45,7 +46,7 @@ class Trajectory:
     part of the samples. Where an event changed the state there are two samples at the same time.
 
     Args:
-        dynamics: of the mechanism that moved.
+        system: what moved.
         t: times, s, (T,).
         q: positions, (T, nq).
         v: velocities, (T, nv).
@@ -58,7 +59,7 @@ class Trajectory:
         interpolant: gives states at any times between the first and the last sample.
     """
 
-    dynamics: Dynamics
+    system: System
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -69,6 +70,11 @@ class Trajectory:
     status: str = "finished"
     info: Mapping[str, Any] = field(default_factory=dict)
     interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Of the tree of the mechanism that moved."""
+        return self.system.dynamics
 
     @property
     def mechanism(self) -> Mechanism:
@@ -91,7 +97,7 @@ class Trajectory:
         if isinstance(which, slice):
             arrays = {name: getattr(self, name)[which] for name in ("t", "q", "v", "tau", "wrenches")}
             return Trajectory(
-                self.dynamics, **arrays, parameters=self.parameters, events=self.events, status=self.status,
+                self.system, **arrays, parameters=self.parameters, events=self.events, status=self.status,
                 info=self.info, interpolant=self.interpolant,
             )  # fmt: skip
         return State(self.t[which], self.q[which], self.v[which])
@@ -112,13 +118,15 @@ class Trajectory:
             )
         x = self.interpolant(flat)
         nq = self.mechanism.nq
+        if self.system.projects:
+            x = np.array([self.system.projected(*at) for at in zip(flat.tolist(), x)]).reshape(x.shape)
         q = normalise_in_place(self.mechanism.tree, x[:, :nq].copy())
         return State(t, q.reshape(*times.shape, -1), x[:, nq:].reshape(*times.shape, -1))
 
     # ------------------------------------------------------------------------------------------------------ quantities
 
     def _kernel_of_state(self, kernel: Kernel) -> Any:
-        given = {name: getattr(self, name) for name in ("q", "v", "tau", "wrenches", "parameters")}
+        given = {name: getattr(self, name) for name in ("q", "v", "tau", "wrenches", "t", "parameters")}
         if any(port.name == "a" for port in kernel.inputs):
             given["a"] = self.a
         return kernel(*(given[port.name] for port in kernel.inputs))
@@ -126,12 +134,12 @@ class Trajectory:
     @cached_property
     def a(self) -> np.ndarray:
         """Accelerations at the samples, (T, nv)."""
-        return self._kernel_of_state(part_kernel(self.dynamics, "acceleration"))
+        return self._kernel_of_state(part_kernel(self.system, "acceleration"))
 
     @cached_property
     def qdot(self) -> np.ndarray:
         """Time derivatives of the positions, (T, nq)."""
-        return part_kernel(self.dynamics, "rate")(self.q, self.v)
+        return part_kernel(self.system, "rate")(self.q, self.v)
 
     def quantity(self, name: str, **options: Any) -> Any:
         """Any quantity of the dynamics along the motion.
@@ -151,8 +159,11 @@ class Trajectory:
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """Of weight, J."""
-        return self.quantity("potential_energy")
+        """Of weight, and of springs and fields among the force elements that act, J."""
+        constrained = self.system.constrained
+        if constrained is None:
+            return self.quantity("potential_energy")
+        return constrained.evaluate("energy", self.q, self.v, self.t) - self.quantity("kinetic_energy")
 
     @property
     def energy(self) -> np.ndarray:

@@ -1,5 +1,7 @@
-"""Semi-implicit Euler: the new velocity moves the position. First order, one evaluation, no secular energy drift for
-small steps; what MuJoCo calls ``Euler``."""
+"""Semi-implicit Euler: the new velocity moves the position. First order, one evaluation; what MuJoCo calls ``Euler``.
+
+Symplectic, and so without energy drift, only where the mass matrix is constant.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,242 @@
+"""What moves: a tree, or a mechanism with closed loops and force elements, behind one interface for everything here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dalembert.constraints.assembly import moved
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.model import Mechanism, Tree
+from dalembert.simulation.manifold import normalise_in_place, quaternion_places
+
+Moving = Mechanism | Dynamics | ConstrainedDynamics
+"""What can be simulated."""
+
+ROUNDING, MOST = 1e-14, 6
+"""Residual of a constraint, m or rad, that is as good as zero; steps of Newton's method to get there."""
+
+INCONSISTENT = 1e-6
+"""How far initial positions (m, rad) or velocities may be from satisfying the constraints."""
+
+
+class System:
+    """A mechanism that can be simulated.
+
+    Args:
+        dynamics: of its tree; knows parameters and frames on which wrenches act.
+        constrained: its dynamics with constraints and force elements, if it has any.
+    """
+
+    def __init__(self, dynamics: Dynamics, constrained: ConstrainedDynamics | None = None):
+        self.dynamics, self.constrained = dynamics, constrained
+        self.mechanism: Mechanism = dynamics.mechanism
+        self.made: dict[Any, Any] = {}
+        self._turns = bool(quaternion_places(self.tree))
+
+    @property
+    def tree(self) -> Tree:
+        """Layout of q and v."""
+        return self.mechanism.tree
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether there are constraints."""
+        return self.constrained is not None and self.constrained.constraints.count > 0
+
+    @property
+    def projects(self) -> bool:
+        """Whether states are brought back to the constraints after every step."""
+        return self.constrained is not None and self.has_loops and self.constrained.stabilisation == 0
+
+    def with_parameters(self, values: np.ndarray | None) -> System:
+        """The same system with numbers for its symbols wherever NumPy works.
+
+        Args:
+            values: in the order of ``dynamics.parameter_names``, or None.
+        """
+        if self.constrained is None or values is None:
+            return self
+        if self.dynamics.parameter_names != tuple(s.name for s in self.mechanism.symbols):
+            raise UnsupportedError(
+                "parameters by address of a mechanism with constraints or force elements: turn them into symbols first,"
+                " with dalembert.symbolise"
+            )
+        old = self.constrained
+        constrained = ConstrainedDynamics(
+            self.mechanism, forces=old.forces.names, include=old.include, method=old.method,
+            independent=old.independent, reference=old.reference, regularisation=old.regularisation,
+            stabilisation=old.stabilisation, parameters=values.tolist(), optimise=old.optimise,
+        )  # fmt: skip
+        return System(self.dynamics, constrained)
+
+    def digest(self, *what: object) -> str:
+        """A name for something that this system and ``what`` determine.
+
+        Args:
+            what: anything with a faithful ``repr``.
+        """
+        keys = [self.dynamics.kernel("forward_dynamics").key]
+        if self.constrained is not None:
+            keys.append(self.constrained.kernel("forward_dynamics").key)
+        return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
+
+    def projected(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state brought back: quaternions to unit length, positions and velocities to the constraints.
+
+        The very same object comes back if there is nothing to do.
+
+        Args:
+            t: time.
+            x: [q; v].
+        """
+        nq = self.mechanism.nq
+        if not (self._turns or self.projects):
+            return x
+        x = x.copy()
+        normalise_in_place(self.tree, x[:nq])
+        if self.projects:
+            self._close(t, x)
+        return x
+
+    def _close(self, t: float, x: np.ndarray) -> None:
+        """Newton's method of least displacement, in place; quadratic, as the state is close. Then the velocities."""
+        assert self.constrained is not None
+        nq, on_positions = self.mechanism.nq, self.constrained.constraints.holonomic
+        before = np.inf
+        for _ in range(MOST):
+            phi, G = self.constrained.evaluate("positions", x[:nq], t)
+            worst = float(np.abs(phi[on_positions]).max(initial=0.0))
+            if worst < ROUNDING or not worst < before:  # as close as rounding allows
+                break
+            before = worst
+            step = np.linalg.lstsq(G[on_positions], -phi[on_positions], rcond=1e-9)[0]
+            x[:nq] = moved(self.mechanism, x[:nq], step)
+        _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
+        x[nq:] += np.linalg.lstsq(G, rate - G @ x[nq:], rcond=1e-9)[0]
+
+    def check_start(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise an error that names the constraint which initial states violate.
+
+        Args:
+            t: time.
+            q: positions, (..., nq).
+            v: velocities, (..., nv).
+        """
+        if not self.has_loops:
+            return
+        assert self.constrained is not None
+        for name, residual in self.constrained.residual(q, t).items():
+            worst = float(np.abs(residual).max(initial=0.0))
+            if not worst <= INCONSISTENT:
+                raise ArgumentError(
+                    f"q0 violates the constraint {name!r} by {worst:.3g} m or rad; find a consistent position with "
+                    "ConstrainedDynamics(mechanism).assemble(q0)"
+                )
+        _, G, rate, _ = self.constrained.evaluate("constraints", q, v, t)
+        missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, G.shape[-2]).max(axis=0)
+        if not missing.max() <= INCONSISTENT * max(1.0, float(np.abs(v).max())):
+            row = self.constrained.rows[int(np.argmax(missing))]
+            raise ArgumentError(
+                f"v0 violates the constraint {row.constraint!r} ({row.meaning}) by {missing.max():.3g}; find "
+                "consistent velocities with ConstrainedDynamics(mechanism).project_velocity(q0, v0)"
+            )
+
+    def acceleration_anywhere(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Constrained accelerations also where the rows that kernels keep lose rank.
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+            tau: generalised forces, external wrenches included.
+        """
+        assert self.constrained is not None
+        try:
+            return self.constrained.solve(q, v, tau, t).a
+        except (SingularityError, np.linalg.LinAlgError):
+            return np.full(self.mechanism.nv, np.nan)
+
+
+_known: WeakKeyDictionary[Any, System] = WeakKeyDictionary()
+
+
+def as_system(
+    moving: Moving,
+    include: Sequence[str] = (),
+    wrenches: Sequence[str] = (),
+    elements: Sequence[str] | str | None = None,
+    reference: Any = None,
+    stabilisation: float = 0.0,
+) -> System:
+    """The system of a mechanism, or of dynamics made before, if they fit what is asked for.
+
+    Args:
+        moving: a mechanism, or its dynamics.
+        include: joint terms to include.
+        wrenches: frames on which wrenches act.
+        elements: which force elements act, or ``"all"``.
+        reference: positions near which constraints are examined.
+        stabilisation: frequency of Baumgarte's stabilisation, rad/s; 0 for projection.
+    """
+    if isinstance(moving, Dynamics):
+        _fits("include", tuple(include), moving.include)
+        missing = [name for name in wrenches if name not in moving.wrenches]
+        if missing:
+            raise ArgumentError(
+                f"a force acts on {missing[0]!r}, but the given Dynamics was made with wrenches = {moving.wrenches};"
+                " name the frame there too"
+            )
+        if moving.mechanism.constraints or moving.mechanism.forces:
+            raise ArgumentError(
+                f"{moving.mechanism.name!r} has constraints or force elements, which its Dynamics does not know; give "
+                "the mechanism itself, or its ConstrainedDynamics"
+            )
+        system = _known.setdefault(moving, System(moving))
+    elif isinstance(moving, ConstrainedDynamics):
+        _fits("include", tuple(include), moving.include)
+        if elements is not None and moving.mechanism.forces:
+            raise ArgumentError("say which force elements act where the ConstrainedDynamics is made")
+        if wrenches:
+            system = System(Dynamics(moving.mechanism, include=moving.include, wrenches=wrenches), moving)
+        else:
+            system = _known.setdefault(moving, System(Dynamics(moving.mechanism, include=moving.include), moving))
+    elif isinstance(moving, Mechanism):
+        dynamics = Dynamics(moving, include=include, wrenches=wrenches)
+        constrained = None
+        if moving.constraints or moving.forces:
+            constrained = ConstrainedDynamics(
+                moving, forces=_elements(moving, elements), include=include, reference=reference,
+                stabilisation=stabilisation,
+            )  # fmt: skip
+        system = System(dynamics, constrained)
+    else:
+        raise ArgumentError(
+            f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)), Dynamics or ConstrainedDynamics"
+        )
+    if system.mechanism.nv == 0:
+        raise ArgumentError(f"{system.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
+    return system
+
+
+def _fits(name: str, asked: tuple[str, ...], made: tuple[str, ...]) -> None:
+    if asked and asked != made:
+        raise ArgumentError(
+            f"{name} = {asked}, but the given dynamics was made with {name} = {made}; say it there only"
+        )
+
+
+def _elements(mechanism: Mechanism, given: Sequence[str] | str | None) -> Sequence[str] | str | None:
+    if given is None and mechanism.forces:
+        names = ", ".join(repr(force.name) for force in mechanism.forces)
+        raise ArgumentError(
+            f"{mechanism.name!r} has the force elements {names}: say elements='all', name those that shall act, or say "
+            "elements=() for none"
+        )
+    return given

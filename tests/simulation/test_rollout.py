@@ -1,0 +1,203 @@
+"""Compiled rollouts against single simulations with the same steps."""
+
+import _thread
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from motion_cases import double_pendulum
+
+from dalembert.algebra import scalar
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.formats import load
+from dalembert.simulation import STEPPERS, rollout, simulate
+from random_mechanisms import random_mechanism
+
+CLOSE = 1e-11
+"""Both sides take the same steps in the same order; a few hundred of them amplify rounding this far at most."""
+
+
+@pytest.fixture(scope="module")
+def cart():
+    return Dynamics(load("cart_pole", parameters="default"))
+
+
+def start(dynamics, count, seed=0):
+    q, v, _ = dynamics.mechanism.random_state(np.random.default_rng(seed), (count,))
+    return q, v
+
+
+@pytest.mark.parametrize("method", STEPPERS)
+def test_rollout_equals_simulations(method):
+    dynamics = Dynamics(random_mechanism(2, 3, kinds=("revolute", "spherical", "prismatic"), floating=True))
+    q, v = start(dynamics, 5)
+    many = rollout(dynamics, q, v, 40, 5e-3, method=method, every=4)
+    assert many.q.shape == (5, 11, dynamics.mechanism.nq)
+    for k in range(5):
+        one = simulate(dynamics, q[k], v[k], many.t, method=method, step=5e-3)
+        assert np.abs(many.q[k] - one.q).max() < CLOSE
+        assert np.abs(many.v[k] - one.v).max() < CLOSE
+    assert np.array_equal(many.final_q, many.q[:, -1])
+
+
+@settings(max_examples=15)
+@given(count=st.integers(1, 40), steps=st.integers(1, 30), every=st.integers(1, 7), threads=st.integers(1, 3))
+def test_no_size_matters(count, steps, every, threads):
+    """A motion does not depend on how many others there are, how it is recorded and who computes it."""
+    dynamics = Dynamics(double_pendulum())
+    q, v = start(dynamics, count, 7)
+    alone = rollout(dynamics, q[-1], v[-1], steps, 1e-2)
+    many = rollout(dynamics, q, v, steps, 1e-2, every=every, threads=threads)
+    assert np.array_equal(many.q[-1], alone.q[::every][: len(many.t)])
+    assert np.array_equal(many.final_v[-1], alone.final_v)
+    assert np.array_equal(many.t, alone.t[::every][: len(many.t)])
+
+
+def test_controls_per_trajectory_step_and_actuator(cart):
+    q, v = start(cart, 6)
+    u = np.random.default_rng(3).normal(size=(6, 20, 1))
+    many = rollout(cart, q, v, 100, 2e-3, control=u, actuators=["rail"], hold=5)
+    for k in (0, 5):
+        one = simulate(
+            cart, q[k], v[k], many.t, method="rk4", step=2e-3, hold=0.01,
+            control=lambda t, q, v, k=k: [u[k, min(19, round(t / 0.01)), 0], 0],
+        )  # fmt: skip
+        assert np.abs(many.q[k] - one.q).max() < CLOSE
+    shared = rollout(cart, q, v, 100, 2e-3, control=u[0], actuators=["rail"], hold=5)
+    assert np.array_equal(shared.q[0], many.q[0])
+    constant = rollout(cart, q, v, 100, 2e-3, control=[0.7, 0.0])
+    same = rollout(cart, q, v, 100, 2e-3, control=np.broadcast_to([0.7, 0.0], (100, 2)))
+    assert np.array_equal(constant.q, same.q)
+
+
+def test_compiled_policy_with_gains_equals_the_same_function_in_python(cart):
+    def policy(t, q, v, k):
+        return [k[0] * q[0] + k[1] * q[1] + k[2] * v[0] + k[3] * v[1] + scalar.sin(3 * t), 0]
+
+    q, v = start(cart, 4)
+    gains = np.random.default_rng(0).normal(size=(4, 4))
+    many = rollout(cart, q, v, 100, 2e-3, control=policy, gains=gains)
+    for k in range(4):
+        one = simulate(
+            cart, q[k], v[k], many.t, method="rk4", step=2e-3, control=lambda t, q, v, g=gains[k]: policy(t, q, v, g)
+        )
+        assert np.abs(many.q[k] - one.q).max() < CLOSE
+    sampled = rollout(cart, q, v, 100, 2e-3, control=policy, gains=gains, hold=1)
+    held = simulate(
+        cart, q[1], v[1], many.t, method="rk4", step=2e-3, hold=2e-3, control=lambda t, q, v: policy(t, q, v, gains[1])
+    )
+    assert np.abs(sampled.q[1] - held.q).max() < CLOSE
+
+
+def test_summaries_are_those_of_the_records(cart):
+    q, v = start(cart, 9)
+    kept = {
+        "highest": ("max", lambda t, q, v: q[1]),
+        "lowest": ("min", lambda t, q, v: q[1] * v[0]),
+        "way": ("integral", lambda t, q, v: abs(v[0])),
+        "clock": ("last", lambda t, q, v: t),
+    }
+    many = rollout(cart, q, v, 50, 1e-2, summaries=kept)
+    after_q, after_v = many.q[:, 1:], many.v[:, 1:]
+    assert np.array_equal(many.summaries["highest"], after_q[..., 1].max(axis=1))
+    assert np.abs(many.summaries["lowest"] - (after_q[..., 1] * after_v[..., 0]).min(axis=1)).max() < 1e-15
+    assert np.abs(many.summaries["way"] - np.abs(after_v[..., 0]).sum(axis=1) * 1e-2).max() < 1e-12
+    assert np.allclose(many.summaries["clock"], 0.5)
+    final = rollout(cart, q, v, 50, 1e-2, summaries=kept, record=False)
+    assert final.q.shape == (9, 0, 2)
+    assert np.array_equal(final.summaries["way"], many.summaries["way"])
+
+
+def test_parameters_and_wrenches_differ_by_trajectory():
+    symbolic = Dynamics(load("cart_pole"), wrenches=("pole",))
+    names = symbolic.parameter_names
+    values = {"g": 9.81, "M": 1.0, "m": 0.2, "l": 0.5, "I": 0.02}
+    masses = np.array([0.1, 0.2, 0.4])
+    push = np.zeros((3, 6))
+    push[:, 0] = [0.0, 1.0, -1.0]
+    many = rollout(symbolic, [0, 0.1], None, 60, 5e-3, parameters={**values, "m": masses}, forces={"pole": push})
+    assert many.q.shape == (3, 61, 2)
+    for k in range(3):
+        one = simulate(
+            symbolic, [0, 0.1], None, many.t, method="rk4", step=5e-3,
+            parameters={**values, "m": masses[k]}, forces={"pole": push[k]},
+        )  # fmt: skip
+        assert np.abs(many.q[k] - one.q).max() < CLOSE
+    stacked = np.array([[{**values, "m": m}[name] for name in names] for m in masses])
+    again = rollout(symbolic, [0, 0.1], None, 60, 5e-3, parameters=stacked, forces={"pole": push})
+    assert np.array_equal(again.q, many.q)
+    assert many.trajectory(1).energy.shape == (61,)
+
+
+def test_batch_dimensions_are_broadcast(cart):
+    q, v = start(cart, 12)
+    many = rollout(cart, q.reshape(3, 4, 2), v[:4], 10, 1e-2)
+    assert many.q.shape == (3, 4, 11, 2)
+    assert many.done.shape == (3, 4)
+    one = rollout(cart, q[5], v[1], 10, 1e-2)
+    assert np.array_equal(many.q[1, 1], one.q)
+    assert one.q.shape == (11, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 0}, "steps"), ({"steps": 2.5}, "steps"), ({"step": -1.0}, "step ="), ({"every": 0}, "every"),
+        ({"method": "DOP853"}, "fixed step"), ({"control": np.zeros(3)}, "control has shape"),
+        ({"control": np.zeros((7, 2))}, "control has shape"), ({"control": np.full(2, np.nan)}, "not finite"),
+        ({"actuators": ["rail"]}, "there is none"), ({"gains": [1.0]}, "gains are for"),
+        ({"control": lambda t, q, v: [0], "hold": 3}, "asked at every stage"),
+        ({"control": lambda t, q, v: [0]}, "policy returned shape"),
+        ({"q0": np.zeros((3, 2)), "v0": np.zeros((4, 2))}, "do not fit together"),
+        ({"q0": np.full((3, 2), np.nan)}, r"q0\[0, 0\] \(rail\) is nan"),
+        ({"summaries": {"x": ("mean", abs)}}, "no kind 'mean'"), ({"parameters": {"m": 1}}, "has no parameters"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_by_name(cart, change, message):
+    given = {"mechanism": cart, "q0": [0, 0.1], "v0": None, "steps": 10, "step": 1e-2, **change}
+    with pytest.raises(ArgumentError, match=message):
+        rollout(**given)
+
+
+def test_motions_that_blow_up_stay_alone(cart):
+    q, v = start(cart, 10)
+    v[3] = 1e200
+    many = rollout(cart, q, v, 20, 1e-2)
+    assert many.finite.tolist() == [k != 3 for k in range(10)]
+
+
+def test_interrupt_keeps_complete_motions(cart):
+    q, v = start(cart, 4000)
+    rollout(cart, q[:2], v[:2], 10, 1e-3, record=False)  # compile before the clock starts
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    with pytest.warns(UserWarning, match="rollout interrupted"):
+        many = rollout(cart, q, v, 300_000, 1e-3, record=False)
+    timer.join()
+    assert 0 < many.done.sum() < 4000
+    assert np.isfinite(many.final_q[many.done]).all()
+    assert np.isnan(many.final_q[~many.done]).all()
+
+
+def test_energy_drift_of_every_stepper_over_a_million_steps(capsys):
+    """Ten thousand swings of a double pendulum, not chaotic; the drift is the slope of the energy, per step."""
+    dynamics = Dynamics(double_pendulum())
+    lines, drift, swing = [], {}, {}
+    for method in STEPPERS:
+        steps = 1_000_000
+        many = rollout(dynamics, [0.5, -0.3], None, steps, 5e-3, method=method, every=1000)
+        energy = many.trajectory().energy
+        error = (energy - energy[0]) / np.ptp(many.trajectory().kinetic_energy)
+        fit = np.polyfit(many.t, error, 1)
+        drift[method], swing[method] = abs(fit[0]) * 5e-3, np.ptp(error - np.polyval(fit, many.t))
+        lines.append(f"{method:22} drift {drift[method]:.1e} per step, oscillation {swing[method]:.1e}")
+    with capsys.disabled():
+        print("\n" + "\n".join(lines))
+    assert drift["variational"] < 1e-12  # none but rounding, though its energy oscillates
+    assert 1e-9 < drift["semi-implicit-euler"] < 1e-5  # the mass matrix varies, so it is not symplectic
+    assert 1e-13 < drift["rk4"] < 1e-9  # h^5: slow, but without end
+    assert abs(drift["lie-rk4"] - drift["rk4"]) < 0.01 * drift["rk4"]  # no rotations: the same method
+    assert swing["variational"] < 1e-4  # second order in the step

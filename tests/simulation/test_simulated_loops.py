@@ -1,0 +1,129 @@
+"""Mechanisms with constraints and force elements: drift, energy, batches, inconsistent starts."""
+
+import numpy as np
+import pytest
+from motion_cases import pendulum
+
+from dalembert.algebra.transform import Transform
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
+from dalembert.model.force import Force
+from dalembert.simulation import rollout, simulate
+
+
+def four_bar():
+    """Crank, coupler and rocker of a planar linkage, closed by a pin."""
+
+    def rod(name, length):
+        return Body(name, Inertia(1.0 * length, [length / 2, 0, 0], np.diag([1e-3, length**3 / 12, length**3 / 12])))
+
+    at = lambda x: Transform.from_translation(np.array([x, 0.0, 0.0]))  # noqa: E731
+    bodies = (rod("crank", 0.3), rod("coupler", 0.9), rod("rocker", 0.7))
+    joints = (
+        Joint("a", "continuous", "world", "crank", axis=[0, 1, 0]),
+        Joint("b", "continuous", "crank", "coupler", placement=at(0.3), axis=[0, 1, 0]),
+        Joint("d", "continuous", "world", "rocker", placement=at(0.8), axis=[0, 1, 0]),
+    )
+    turned = Transform.from_rotation(np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]))  # z of the frame along y
+    pin = Constraint("pin", "revolute", "coupler", "rocker", at(0.9) @ turned, at(0.7) @ turned)
+    return Mechanism("four bar", bodies, joints, constraints=(pin,))
+
+
+@pytest.fixture(scope="module")
+def linkage():
+    system = ConstrainedDynamics(four_bar(), reference=[0.5, -1.2, -1.5])
+    q = system.assemble([0.5, -1.2, -1.5], keep=["a"])
+    return system, q, system.project_velocity(q, [6.0, 0, 0], keep=["a"])
+
+
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "LSODA", "Radau"])
+def test_loop_stays_closed_and_keeps_its_energy_for_ten_seconds(linkage, method):
+    system, q, v = linkage
+    end = 1.0 if method == "Radau" else 10.0  # it is slow without a Jacobian
+    motion = simulate(system, q, v, np.linspace(0, end, 101), method=method, step=2e-3)
+    residual = np.abs(system.residual(motion.q)["pin"])
+    assert residual.max() < 1e-9
+    assert np.abs(motion.energy - motion.energy[0]).max() < 1e-5 * np.ptp(motion.kinetic_energy)
+
+
+def test_projection_and_stabilisation_agree_while_neither_drifts_freely(linkage):
+    _, q, v = linkage
+    projected = simulate(linkage[0], q, v, np.linspace(0, 2, 21))
+    damped = ConstrainedDynamics(four_bar(), reference=q, stabilisation=10.0)
+    baumgarte = simulate(damped, q, v, np.linspace(0, 2, 21), rtol=1e-10, atol=1e-10)
+    assert np.abs(projected.q - baumgarte.q).max() < 1e-6
+    assert 0 < np.abs(damped.residual(baumgarte.q)["pin"]).max() < 1e-7
+
+
+def test_batches_of_loops_stay_closed(linkage):
+    system, q, _ = linkage
+    speeds = np.array([-8.0, -2.0, 3.0, 6.0, 9.0])
+    v = np.array([system.project_velocity(q, [w, 0, 0], keep=["a"]) for w in speeds])
+    many = rollout(system, q, v, 5000, 2e-3, every=50)
+    assert np.abs(system.residual(many.q)["pin"]).max() < 1e-12
+    one = simulate(system, q, v[3], many.t[:11], method="rk4", step=2e-3)
+    assert np.abs(many.q[3, :11] - one.q).max() < 1e-9
+
+
+def test_inconsistent_start_is_refused_by_name(linkage):
+    system, q, v = linkage
+    with pytest.raises(ArgumentError, match="q0 violates the constraint 'pin' by"):
+        simulate(system, q + 0.1, v, 1.0)
+    with pytest.raises(ArgumentError, match="v0 violates"):
+        simulate(system, q, v + 0.1, 1.0)
+    with pytest.raises(ArgumentError, match="does not know"):
+        simulate(Dynamics(four_bar()), q, v, 1.0)
+    with pytest.raises(ArgumentError, match="violates"):
+        rollout(system, np.stack([q, q + 0.1]), v, 10)
+
+
+def test_variational_refuses_loops(linkage):
+    system, q, v = linkage
+    with pytest.raises(UnsupportedError, match="does not know constraints"):
+        simulate(system, q, v, 1.0, method="variational")
+
+
+def test_wrench_and_control_act_on_loops(linkage):
+    """Work of a torque on the crank and of a force on the coupler is the energy gained."""
+    _, q, v = linkage
+    motion = simulate(
+        four_bar(), q, v, np.linspace(0, 1, 401), control=[1.5, 0, 0], forces={"coupler": [0, 0, 3.0, 0, 0, 0]}
+    )
+    J = np.array([motion.dynamics.jacobian(x, frame="coupler", axes="body") for x in motion.q])
+    rate = np.einsum("tij,tj->ti", J, motion.v)[:, 2] * 3.0
+    from dalembert.simulation.trajectory import integral
+
+    gained = motion.energy - motion.energy[0]
+    assert np.abs(gained - motion.work - integral(motion.t, rate)).max() < 1e-5 * np.ptp(gained)  # splines of samples
+
+
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "variational", "lie-rk4"])
+def test_spring_pendulum_oscillates_as_it_should(method):
+    """Small oscillations about the hanging position with a spring in the joint: w^2 = g/l + k/(m l^2)."""
+    spring = Force("spring", "joint-spring", "hinge", stiffness=5.0)
+    mechanism = pendulum(0.7, 1.3).replace(forces=(spring,))
+    tight = {"rtol": 1e-12, "atol": 1e-14}  # of a motion this small
+    w = np.sqrt(9.81 / 0.7 + 5.0 / (1.3 * 0.49))
+    motion = simulate(mechanism, [1e-4], None, np.linspace(0, 3, 31), elements="all", method=method, step=2e-3, **tight)
+    assert np.abs(motion.q[:, 0] - 1e-4 * np.cos(w * motion.t)).max() < (2e-8 if method == "variational" else 1e-8)
+    assert np.ptp(motion.energy) < 1e-5 * np.ptp(motion.kinetic_energy) + 1e-15
+    with pytest.raises(ArgumentError, match="force elements 'spring'"):
+        simulate(mechanism, [0.1], None, 1.0)
+    free = simulate(mechanism, [1e-4], None, 1.0, elements=())
+    assert abs(free(0.5).q[0] - 1e-4 * np.cos(np.sqrt(9.81 / 0.7) * 0.5)) < 1e-8
+
+
+def test_given_motion_depends_on_time():
+    """The first joint of a double pendulum is moved as 0.3 t^2, the second follows."""
+    from motion_cases import double_pendulum
+
+    driven = double_pendulum().replace(
+        constraints=(Constraint("drive", "motion", "first", coefficients=(0.0, 0.0, 0.3)),)
+    )
+    motion = simulate(driven, None, None, np.linspace(0, 2, 21))
+    assert np.abs(motion.q[:, 0] - 0.3 * motion.t**2).max() < 1e-10
+    many = rollout(driven, None, None, 1000, 2e-3, every=100)
+    assert np.abs(many.q[:, 0] - 0.3 * many.t**2).max() < 1e-10
+    assert np.abs(many.q - motion(many.t).q).max() < 1e-7
