@@ -89,7 +89,7 @@ TITLES = {
     "viewer": "Viewer",
 }
 
-WHOLE = ("algorithms",)
+WHOLE = ("algorithms", "autodiff")
 """Rooms of which every module is told, not only the names of ``__all__``."""
 
 HIDDEN = ("cli", "compiler", "model", "formats", "algebra", "quantities")
