@@ -184,6 +184,7 @@ class ConstrainedKernels:
             options: of the kernel call: ``out``, ``threads``.
         """
         count = len(self.mechanism.symbols)
+        state = tuple(np.array(x) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
         if not count:
             return self.kernel(quantity)(*state, **options)
         if self.parameters.shape != (count,):
