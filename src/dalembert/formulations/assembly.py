@@ -44,12 +44,6 @@ class Lazy(Mapping[str, Quantity]):
     def __contains__(self, name: object) -> bool:
         return name in self._makers
 
-    def joined(self, other: Mapping[str, Callable[[], Quantity]]) -> Lazy:
-        """Both together; what was made stays made."""
-        both = Lazy({**self._makers, **other})
-        both._made.update(self._made)
-        return both
-
 
 def velocity_map(system: System) -> np.ndarray:
     """Gamma, nq x n: the rates of the coordinates per velocity.

@@ -9,7 +9,7 @@ dampers), e external wrenches, A and gamma constraints with multipliers lambda. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -229,6 +229,9 @@ class Equations:
     def compile(self, name: str | None = None) -> Any:
         """Machine code: kernels of all parts by name, or of one part or extra.
 
+        Inputs of a kernel are ``q``, the velocities if they matter, and the parameters that matter by name; more than
+        sixteen parameters are one input ``parameters``, all in the order of :attr:`parameters`.
+
         Args:
             name: part or extra, or None for a dict of all parts.
         """
@@ -257,14 +260,6 @@ class Equations:
         n = len(self.mass_matrix)
         solved = factor(self.mass_matrix.values, range(-1, n - 1)).solve(force)
         return Quantity(self.scope, "accelerations", r"\dot{v}", solved)
-
-    def with_extras(self, **extras: Quantity) -> Equations:
-        """A copy that offers more.
-
-        Args:
-            extras: quantities by name.
-        """
-        return replace(self, extras={**self.extras, **extras})
 
 
 def _indented(text: str) -> str:
