@@ -7,16 +7,21 @@ examples:
   dalembert derive stacker --method kronecker
   dalembert derive cart_pole --method kane --steps            the derivation, step by step
   dalembert derive cart_pole --include damping                friction of the joints enters when asked for
-  dalembert derive double_pendulum --set l1=1 --latex         for a document
+  dalembert derive double_pendulum --set l1=1 --latex         for a document of your own
+  dalembert derive stacker --method kane --to report.html     a whole document: .html, .tex or .md
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model
 from dalembert.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from dalembert.model import Mechanism
 
 SUMMARY = "derive the equations of motion, as mathematics"
 
@@ -35,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--steps", action="store_true", help="print the derivation, not only the result")
     parser.add_argument("--latex", action="store_true", help="print LaTeX")
+    parser.add_argument(
+        "--to", metavar="FILE", help="write a document with figure, every step, agreement and costs: .html, .tex or .md"
+    )
     add_common(parser)
 
 
@@ -42,6 +50,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.formulations.derive import derive
 
     mechanism = open_model(options)
+    if options.to is not None:
+        return _write_report(options, terminal, mechanism)
     terminal.progress("deriving ...")
     equations = derive(mechanism, options.method, include=options.include)
     if options.json:
@@ -65,4 +75,17 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             terminal.say(str(step).partition("\n")[2])
         terminal.say()
     terminal.say(equations.latex() if options.latex else str(equations))
+    return 0
+
+
+def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Mechanism) -> int:
+    from dalembert.report import report
+
+    terminal.progress("deriving, comparing and writing ...")
+    path = report(mechanism, options.to, options.method, include=options.include)
+    size = path.stat().st_size
+    if options.json:
+        terminal.json({"model": mechanism.name, "method": options.method, "file": str(path), "bytes": size})
+    else:
+        terminal.say(f"{mechanism.name}: derived by {options.method}, written to {path} ({size / 1024:.0f} KB)")
     return 0

@@ -1,0 +1,168 @@
+"""The derivation step by step, and the equations it arrives at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dalembert.formulations.equations import METHODS, Equations
+from dalembert.formulations.quantity import Quantity
+from dalembert.report.document import Block, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
+from dalembert.report.forms import Forms, definitions
+from dalembert.report.layout import WIDTH, Rows, split_formula, sum_rows, width
+from dalembert.report.motion_section import partial_velocity_blocks
+from dalembert.report.notation import Notation
+
+PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias")
+"""What the equations of motion consist of, in the order of reading."""
+
+
+def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
+    """Every step with its general formula and what it arrives at.
+
+    Args:
+        equations: the derivation.
+        forms: how quantities are written.
+    """
+    yield Heading(f"Derivation: {METHODS.get(equations.method, equations.method)}")
+    for number, step in enumerate(equations.steps(), 1):
+        yield Heading(f"Step {number}. {step.title}", 2)
+        yield Paragraph(cited(step.text))
+        if step.formula:
+            yield Display(tuple(split_formula(step.formula)))
+        rows: Rows = []
+        long: list[Quantity] = []
+        for quantity in step.quantities:
+            found = forms.rows(quantity)
+            if found is None:
+                long.append(quantity)
+            rows += found or []
+        if rows:
+            yield Display(tuple(rows))
+        if long:
+            yield Paragraph(_too_long(long), "note")
+    if equations.method == "kane":
+        yield from partial_velocity_blocks(equations, forms)
+
+
+def _too_long(quantities: list[Quantity]) -> Line:
+    parts: list[Any] = ["Too long to be written out: "]
+    for k, quantity in enumerate(quantities):
+        size = " × ".join(map(str, quantity.shape)) or "scalar"
+        parts += [", " * bool(k), Math(quantity.symbol), f" ({size}, {quantity.cost.operations} operations)"]
+    return (*parts, ".")
+
+
+def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
+    """The law, then one scalar equation for each velocity, or a sequence of named values for large systems.
+
+    Args:
+        equations: the derivation.
+        forms: how quantities are written.
+    """
+    yield Heading("Equations of motion")
+    yield Display((("", law(equations)),))
+    scalar = _scalar_equations(equations, forms)
+    if scalar is None:
+        yield from _sequence(equations, forms)
+    else:
+        for rows in scalar:
+            yield Display(tuple(rows))
+    if equations.velocity_port == "u" or len(equations.coordinates) != len(equations.velocities):
+        yield Paragraph(("The rates of the coordinates are",))
+        rates = forms.rows(equations.kinematics)
+        yield Display(tuple(rates)) if rates else Paragraph(_too_long([equations.kinematics]), "note")
+    constraint = forms.rows(equations.constraint_matrix) if equations.constraint_matrix is not None else None
+    if constraint and scalar is not None:
+        yield Paragraph(("The multipliers follow from the constraints",))
+        yield Display((("", r"A \dot{v} + \gamma = 0"), *constraint, *(forms.rows(equations.constraint_bias) or [])))  # type: ignore[arg-type]
+
+
+def law(equations: Equations) -> str:
+    """The equations of motion in general, LaTeX.
+
+    Args:
+        equations: any.
+    """
+    velocity = equations.velocity_port
+    right = [
+        *([r"B\, \tau"] if equations.input_map.shape[1] else []),
+        *([f"p(q, {velocity})"] if equations.passive is not None else []),
+        *(["e"] if equations.external is not None else []),
+        *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
+    ]
+    return rf"M(q)\, \dot{{{velocity}}} + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
+
+
+def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:
+    """M_i1 a_1 + M_i2 a_2 + ... + c_i + g_i = forces, for every i; None if a part is too long."""
+    import sympy
+
+    parts = equations.quantities()
+    closed = {name: forms.closed(parts[name]) for name in PARTS if name in parts and name != "constraint_bias"}
+    inputs = forms.closed(equations.input_map)
+    if inputs is None or any(entries is None for entries in closed.values()):
+        return None
+    notation, n = forms.notation, len(equations.mass_matrix)
+    rates = [notation.rate(x) for x in equations.scope.symbols[equations.velocity_port]]
+    count = equations.input_map.shape[1]
+    result = []
+    for i in range(n):
+        left = [
+            _product(entry, rate, notation)
+            for entry, rate in zip(closed["mass_matrix"][i * n : (i + 1) * n], rates)  # type: ignore[index]
+            if entry != 0
+        ]
+        for name in ("coriolis", "gravity"):
+            entry = closed[name][i]  # type: ignore[index]
+            left += notation.terms(entry) if entry != 0 else []
+        right = [
+            _product(inputs[i * count + k], sympy.Symbol(f"tau{k + 1}"), notation)
+            for k in range(count)
+            if inputs[i * count + k] != 0
+        ]
+        for name in ("passive", "external"):
+            entries = closed.get(name)
+            right += notation.terms(entries[i]) if entries and entries[i] != 0 else []
+        if "constraint_matrix" in closed:
+            right.append(rf"\left(A^T \lambda\right)_{{{i + 1}}}")
+        result.append(_with_right_side(sum_rows("", left, ""), right))
+    return result
+
+
+def _product(entry: Any, factor: Any, notation: Notation) -> str:
+    """An entry times an acceleration or input; sums stay together."""
+    if entry.is_Add:
+        return rf"\left({notation.latex(entry)}\right) {notation.latex(factor)}"
+    return notation.latex(entry * factor)
+
+
+def _with_right_side(left: Rows, terms: list[str]) -> Rows:
+    """The right-hand side on the last line, if there is room for it, or on one of its own."""
+    right = sum_rows("", terms)
+    name, last = left[-1]
+    if len(right) == 1 and width(last) + width(right[0][1]) <= WIDTH:
+        return [*left[:-1], (name, f"{last} {right[0][1]}")]
+    return [*left, *((name, rf"\quad {{}}{line}") for name, line in right)]
+
+
+def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
+    """The parts as named values, in the order in which they are computed."""
+    parts = {name: part for name, part in equations.quantities().items() if name in PARTS}
+    found = definitions(equations, parts, forms.notation)
+    if found is None:
+        count = sum(part.cost.operations for part in parts.values())
+        text = f"Written out the equations would fill many pages; as a sequence they are {count} operations, by "
+        code = Code("equations.mass_matrix.intermediates()")
+        yield Paragraph((text, code, " or, as C, CUDA or Python, by ", Code("dalembert export"), "."))
+        return
+    steps, results = found
+    text = (
+        f"Written out the equations would fill many pages. As a sequence of {len(steps)} values, each defined by those "
+        "before it, they are short; nothing is computed twice."
+    )
+    yield Paragraph((text,))
+    yield Sequence(tuple(steps))
+    if results:
+        yield Paragraph(("In terms of these, with all entries not listed being zero,",))
+        yield Display(tuple(results))

@@ -1,0 +1,156 @@
+"""Why to believe it and what it costs: agreement of all routes, operation counts, references."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dalembert.compiler.cost import Cost, cost
+from dalembert.errors import DalembertError
+from dalembert.formulations.agreement import Agreement, Row
+from dalembert.formulations.bodies import MovingBodies
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import METHODS, Equations
+from dalembert.formulations.verify import verify
+from dalembert.model import Mechanism
+from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
+from dalembert.report.self_check import checked_by_laws, checked_by_routes
+
+LARGE = 10
+"""Degrees of freedom beyond which only the cheaper routes are compared."""
+
+LAWS: dict[str, Inline | Line] = {
+    "M symmetric": (Math("M = M^T"),),
+    "M positive": (Math("M"), " positive definite"),
+    "Mdot - 2C skew": (Math(r"\dot{M} - 2C"), " skew"),
+    "C v = c": (Math("C v = c"),),
+}
+"""Laws that read better as mathematics."""
+
+ROUTES = ("newton-euler", "kane", "lagrange", "kronecker")
+
+
+def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) -> Agreement:
+    """Every formulation and algorithm against every other, and the laws that these equations must obey.
+
+    Of large mechanisms only the routes that scale are compared.
+
+    Args:
+        origin: what was derived, if it is known.
+        equations: the derivation.
+    """
+    if isinstance(origin, MovingBodies):
+        return checked_by_routes(origin, equations)
+    if origin is None:
+        return checked_by_laws(equations)
+    large = origin.nv > LARGE
+    found = verify(origin, states=1, methods=("newton-euler", "kane")) if large else verify(origin)
+    if equations.velocity_port == "v":
+        return found
+    own = checked_by_laws(equations)
+    rows = [*found.rows, *(replace(row, quantity=f"{row.quantity}, in the speeds u") for row in own.rows)]
+    return replace(found, rows=tuple(rows), skipped=(*found.skipped, *own.skipped))
+
+
+def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
+    """For every quantity and law the worst relative error over all routes.
+
+    Args:
+        agreement: what was found.
+    """
+    yield Heading("Agreement")
+    good = sum(row.ok for row in agreement.rows)
+    states = "one random state" if agreement.states == 1 else f"{agreement.states} random states"
+    if agreement.ok:
+        worst = max(row.error for row in agreement.rows)
+        text = f"All {good} comparisons at {states} agree; the largest relative error is "
+        yield Paragraph((text, error_text(worst), "."), "good")
+    else:
+        bad = len(agreement.rows) - good
+        yield Paragraph((f"{bad} of {len(agreement.rows)} comparisons at {states} do not hold; see the table.",), "bad")
+    groups: dict[str, list[Row]] = {}
+    for row in agreement.rows:
+        groups.setdefault(row.quantity, []).append(row)
+    rows: list[list[Inline | Line]] = []
+    for quantity, members in groups.items():
+        worst_row = max(members, key=lambda row: (row.error != row.error, row.error))
+        held = "holds" if all(row.ok for row in members) else f"exceeds {worst_row.tolerance:.0e}"
+        between = f"{worst_row.who} / {worst_row.against}"
+        rows.append([LAWS.get(quantity, quantity), str(len(members)), error_text(worst_row.error), held, between])
+    head = ("quantity or law", "routes", "worst relative error", "verdict", "between")
+    yield table(head, rows, "Independent routes to the same numbers, compared at random states.", numbers=(1, 2))
+    if agreement.skipped:
+        yield Paragraph(("Left out:",), "note")
+        yield Bullets(tuple((reason,) for reason in agreement.skipped))
+
+
+def error_text(error: float) -> Math:
+    """A relative error with two digits.
+
+    Args:
+        error: any number.
+    """
+    if error == 0 or not math.isfinite(error):
+        return Math("0" if error == 0 else r"\mathrm{NaN}" if math.isnan(error) else r"\infty")
+    mantissa, _, exponent = f"{error:.1e}".partition("e")
+    return Math(rf"{mantissa} \cdot 10^{{{int(exponent)}}}")
+
+
+def cost_blocks(equations: Equations, mechanism: Mechanism | None) -> Iterator[Block]:
+    """Operations of every part, and of the same equations by the other routes.
+
+    Args:
+        equations: the derivation.
+        mechanism: what was derived, if it is a mechanism.
+    """
+    yield Heading("Operation counts")
+    head = ("", "multiplications", "additions", "divisions, roots", "sines, cosines")
+    numbers = (1, 2, 3, 4)
+    rows: list[list[Inline | Line]] = []
+    for name, part in equations.quantities().items():
+        if part.cost.operations:
+            label: Line = (Math(part.symbol), f" {name.replace('_', ' ')}")
+            rows.append([label, *_counts(part.cost)])
+    rows.append([(Math("M"), " and ", Math("h"), " together"), *_counts(_together(equations))])
+    caption = "Operations to evaluate each part once, shared subexpressions counted once; h = c + g."
+    yield table(head, rows, caption, numbers)
+    if mechanism is not None and mechanism.nv <= LARGE:
+        others = [[(METHODS[route],), *_counts(count)] for route, count in _routes(mechanism)]
+        yield table(head, others, "The mass matrix and h together, as each route arrives at them.", numbers)
+
+
+def _counts(count: Cost) -> list[Inline | Line]:
+    return [
+        f"{number:,}".replace(",", " ")
+        for number in (
+            count.multiplications,
+            count.additions,
+            count.divisions + count.square_roots,
+            count.sines + count.cosines + count.other_functions,
+        )
+    ]
+
+
+def _together(equations: Equations) -> Cost:
+    values = {"M": equations.mass_matrix.values, "h": equations.bias.values}
+    return cost(equations.scope.program(values, "together"))
+
+
+def _routes(mechanism: Mechanism) -> Iterator[tuple[str, Cost]]:
+    free = mechanism.replace(constraints=())
+    for route in ROUTES:
+        try:
+            yield route, _together(derive(free, route))
+        except DalembertError:
+            continue
+
+
+def reference_blocks(equations: Equations) -> Iterator[Block]:
+    """The documents behind the derivation.
+
+    Args:
+        equations: the derivation.
+    """
+    yield Heading("References")
+    yield References(equations.sources)

@@ -1,0 +1,197 @@
+"""How mathematics is laid out on a page: as a matrix if it fits, entry by entry if not, long sums on several lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.report.notation import Notation
+
+WIDTH = 76
+"""Letters a line of mathematics may have."""
+
+WIDEST = 90
+"""Letters a line may have if there is no place to break it."""
+
+MOST_LINES = 14
+"""Lines that one quantity may take."""
+
+LONGEST = 5_000
+"""Characters of LaTeX beyond which a closed form helps nobody."""
+
+Rows = list[tuple[str, str]]
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&]|.", re.DOTALL)
+_SILENT = {
+    r"\left",
+    r"\right",
+    r"\mathrm",
+    r"\text",
+    r"\displaystyle",
+    r"\dot",
+    r"\ddot",
+    r"\operatorname",
+    r"\,",
+    r"\;",
+}
+_WORDS = {r"\sin", r"\cos", r"\tan", r"\exp", r"\log", r"\begin", r"\end", r"\min", r"\max"}
+_RAISED = 0.7
+
+
+def width(latex: str) -> float:
+    """Roughly how many letters wide a formula is; matrices count as the sum of their columns.
+
+    Args:
+        latex: the formula.
+    """
+    tokens = _TOKEN.findall(latex)
+    return _measure(tokens, 0, len(tokens))
+
+
+def _measure(tokens: Sequence[str], start: int, stop: int) -> float:
+    total, k, scale = 0.0, start, 1.0
+    while k < stop:
+        token = tokens[k]
+        if token == r"\frac":
+            middle = _after_group(tokens, k + 1)
+            end = _after_group(tokens, middle)
+            total += max(_measure(tokens, k + 1, middle), _measure(tokens, middle, end))
+            k, scale = end, 1.0
+            continue
+        if token in "_^":
+            scale = _RAISED
+        elif token == "{":
+            end = _after_group(tokens, k)
+            total += scale * _measure(tokens, k + 1, end - 1)
+            k, scale = end, 1.0
+            continue
+        elif token in _WORDS:
+            total += len(token)
+        elif token not in _SILENT and token not in "}& \n":
+            total += scale * (2.0 if token in "+-=" else 1.0)
+            scale = 1.0
+        k += 1
+    return total
+
+
+def _after_group(tokens: Sequence[str], k: int) -> int:
+    """Where the token or braced group that starts at k ends."""
+    if k >= len(tokens) or tokens[k] != "{":
+        return min(k + 1, len(tokens))
+    depth = 0
+    for end in range(k, len(tokens)):
+        depth += (tokens[end] == "{") - (tokens[end] == "}")
+        if depth == 0:
+            return end + 1
+    return len(tokens)
+
+
+def sum_rows(left: str, terms: Sequence[str], relation: str = "= ") -> Rows:
+    """A sum on as many lines as it needs; further lines begin with their sign.
+
+    Args:
+        left: left-hand side.
+        terms: LaTeX of the terms, a minus in front where there is one.
+        relation: between the sides.
+    """
+    lines = [""]
+    room = WIDTH - width(left)
+    for term in terms or ["0"]:
+        signed = _signed(term)
+        if lines[-1] and width(lines[-1]) + width(signed) > room:
+            lines.append("")
+        first = not lines[-1] and len(lines) == 1
+        lines[-1] += term if first else signed if lines[-1] else signed.lstrip()
+    return [(left, relation + lines[0]), *(("", rf"\quad {{}}{line}") for line in lines[1:])]
+
+
+def _signed(term: str) -> str:
+    return f" - {term[1:].lstrip()}" if term.startswith("-") else f" + {term}"
+
+
+def entry_name(symbol: str, place: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """What an entry of a vector or matrix is called.
+
+    Args:
+        symbol: of the whole, LaTeX.
+        place: counted from zero.
+        shape: of the whole.
+    """
+    if not place:
+        return symbol
+    comma = "," if max(shape) > 9 else ""
+    index = comma.join(str(k + 1) for k in place)
+    simple = re.fullmatch(r"\\?[A-Za-z]+", symbol)
+    return f"{symbol}_{{{index}}}" if simple else rf"\left({symbol}\right)_{{{index}}}"
+
+
+def array_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], notation: Notation) -> Rows:
+    """An array of expressions: as a matrix if that fits the page, otherwise by its entries that are not zero.
+
+    Args:
+        symbol: what it is called, LaTeX.
+        entries: flat.
+        shape: () for a scalar.
+        notation: how symbols are written.
+    """
+    if shape == ():
+        return sum_rows(symbol, notation.terms(entries[0]))
+    texts = [notation.latex(x) for x in entries]
+    if all(text == "0" for text in texts):
+        return [(symbol, "= 0")]
+    rows, columns = (*shape, 1)[:2]
+    if len(shape) <= 2 and _matrix_width(texts, columns) + width(symbol) <= WIDTH:
+        return [(symbol, "= " + matrix(texts, rows, columns))]
+    return entry_rows(symbol, entries, shape, notation)
+
+
+def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], notation: Notation) -> Rows:
+    """The entries that are not zero, one after the other; of a symmetric matrix one triangle.
+
+    Args:
+        symbol: what the array is called, LaTeX.
+        entries: flat.
+        shape: of the array.
+        notation: how symbols are written.
+    """
+    import numpy as np
+
+    places = list(np.ndindex(shape))
+    by_place = dict(zip(places, entries))
+    symmetric = len(shape) == 2 and shape[0] == shape[1] and all(by_place[i, j] == by_place[j, i] for i, j in places)
+    lines: Rows = []
+    for place in places:
+        if by_place[place] == 0 or (symmetric and place[0] > place[1]):
+            continue
+        left = entry_name(symbol, place, shape)
+        if symmetric and place[0] < place[1]:
+            left += f" = {entry_name(symbol, place[::-1], shape)}"
+        lines += sum_rows(left, notation.terms(by_place[place]))
+    return lines
+
+
+def matrix(texts: Sequence[str], rows: int, columns: int) -> str:
+    """A matrix in brackets.
+
+    Args:
+        texts: LaTeX of the entries, row by row.
+        rows: how many.
+        columns: how many.
+    """
+    lines = [" & ".join(texts[r * columns : (r + 1) * columns]) for r in range(rows)]
+    return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"
+
+
+def _matrix_width(texts: Sequence[str], columns: int) -> float:
+    return sum(max(width(text) for text in texts[c::columns]) + 2 for c in range(columns)) + 2
+
+
+def split_formula(latex: str) -> Rows:
+    """A general formula; its parts, separated by ``\\quad``, on lines of their own if they are too wide together.
+
+    Args:
+        latex: the formula.
+    """
+    parts = re.split(r",?\s*\\q?quad\s*", latex) if width(latex) > WIDTH * 0.8 else [latex]
+    return [("", part.strip()) for part in parts if part.strip()]

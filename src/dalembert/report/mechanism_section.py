@@ -1,0 +1,278 @@
+"""The mechanism: a figure, tables of joints and bodies, and the conventions of frames and signs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.formulations.bodies import MovingBodies
+from dalembert.formulations.equations import Equations
+from dalembert.model import WORLD, Body, Joint, Mechanism
+from dalembert.model.constraint import CONSTRAINT_KINDS
+from dalembert.model.display import tree_lines
+from dalembert.model.force import FORCE_KINDS
+from dalembert.model.joint import KINDS
+from dalembert.report.document import (
+    Block,
+    Bullets,
+    Figure,
+    Heading,
+    Inline,
+    Line,
+    Math,
+    Paragraph,
+    listed,
+    table,
+)
+from dalembert.report.layout import width
+from dalembert.report.notation import Notation
+from dalembert.report.skeleton import skeleton
+
+MOST_DRAWN = 80
+"""Joints up to which a figure shows anything."""
+
+
+def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notation) -> Iterator[Block]:
+    """Figure and tables.
+
+    Args:
+        mechanism: the mechanism.
+        equations: derived from it; they know the names of coordinates.
+        notation: how symbols are written.
+    """
+    yield Heading("The mechanism")
+    counts = ", ".join(
+        [
+            _many(len(mechanism.bodies), "body", "bodies"),
+            _many(len(mechanism.joints), "joint", "joints"),
+            _many(mechanism.nv, "degree of freedom", "degrees of freedom"),
+        ]
+    )
+    loops = ""
+    if mechanism.constraints:
+        loops = f" of the tree, {_many(len(mechanism.constraints), 'constraint', 'constraints')}"
+    gravity = vector(mechanism.gravity, notation)
+    yield Paragraph((f"{counts}{loops}; total mass ", quantity(mechanism.mass, notation), " kg, gravity ", gravity,
+                     " m/s² in the axes of the world."))  # fmt: skip
+    if len(mechanism.joints) <= MOST_DRAWN:
+        yield Figure(skeleton(mechanism, equations.coordinates), _caption(mechanism), tuple(tree_lines(mechanism)))
+    yield _joints(mechanism, equations, notation)
+    yield from _bodies(mechanism, notation)
+    yield from _others(mechanism, notation)
+
+
+def _many(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _caption(mechanism: Mechanism) -> Line:
+    made_up = " Lengths that are symbols are made up." if mechanism.symbols else ""
+    return (
+        "The mechanism in a typical position: circles and slim boxes are revolute joints, "
+        f"seen along and across their axis, thick boxes slide, ringed dots are centres of mass.{made_up}",
+    )
+
+
+def _joints(mechanism: Mechanism, equations: Equations, notation: Notation) -> Block:
+    symbols = equations.scope.symbols["q"]
+    rows: list[list[Inline | Line]] = []
+    for joint in mechanism.joints:
+        part = mechanism.q_slice(joint.name)
+        own = [] if joint.mimic else [Math(notation.latex(x)) for x in symbols[part.start : part.stop]]
+        turned = joint.placement.rotation
+        rows.append(
+            [
+                joint.name,
+                joint.kind,
+                f"{joint.parent} – {joint.child}",
+                _axis(joint, notation),
+                _follows(joint, notation) if joint.mimic else listed(own),
+                vector(joint.placement.translation, notation),
+                "" if _is_identity(turned) else _rotation(turned, notation),
+                _range(joint),
+            ]
+        )
+    head = ("joint", "kind", "between", "axis", "coordinate", "placed at (m)", "turned by", "range")
+    return table(head, rows, "Joints; axis in the joint frame, placement in the frame of the parent.")
+
+
+def _follows(joint: Joint, notation: Notation) -> Line:
+    assert joint.mimic is not None
+    offset = "" if scalar.is_zero(joint.mimic.offset) else f" + {notation.latex(joint.mimic.offset)}"
+    return "follows ", joint.mimic.joint, ": ", Math(rf"{notation.latex(joint.mimic.multiplier)} q{offset}")
+
+
+def _range(joint: Joint) -> str:
+    low, high = joint.limits.lower, joint.limits.upper
+    return f"{low:.4g} … {high:.4g}" if math.isfinite(low) or math.isfinite(high) else ""
+
+
+def _axis(joint: Joint, notation: Notation) -> Inline:
+    if joint.kind in ("fixed", "spherical", "free"):
+        return ""
+    first = _direction(joint.axis, notation)
+    return Math(rf"{first},\, {_direction(joint.axis2, notation)}" if joint.kind == "universal" else first)
+
+
+def _direction(axis: Any, notation: Notation) -> str:
+    for k, name in enumerate("xyz"):
+        others = [axis[i] for i in range(3) if i != k]
+        if all(scalar.is_zero(x) for x in others) and scalar.is_number(axis[k]) and abs(axis[k]) == 1:
+            return name if axis[k] > 0 else f"-{name}"
+    return vector(axis, notation).latex
+
+
+def _is_identity(R: Any) -> bool:
+    return all(scalar.is_zero(R[i, j] - (1 if i == j else 0)) for i in range(3) for j in range(3))
+
+
+def _rotation(R: Any, notation: Notation) -> Inline:
+    """Angle and axis of a constant turn about a coordinate axis; roll, pitch and yaw of any other."""
+    if R.dtype == object and not all(scalar.is_number(x) for x in R.flat):
+        return "a symbolic rotation"
+    from dalembert.algebra.rotations import rpy_from_rotation
+
+    angles = [float(x) for x in rpy_from_rotation(R.astype(float))]
+    turning = [k for k, x in enumerate(angles) if abs(x) > 1e-12]
+    if len(turning) == 1:
+        return Math(rf"{_angle(angles[turning[0]], notation)} \text{{ about }} {'xyz'[turning[0]]}")
+    return Math(r"\text{rpy } " + ",\\, ".join(_angle(x, notation) for x in angles))
+
+
+def _angle(x: float, notation: Notation) -> str:
+    for n in (1, 2, 3, 4, 6):
+        for k in range(1, n + 1):
+            if abs(abs(x) - k * math.pi / n) < 1e-9:
+                above = r"\pi" if k == 1 else rf"{k}\pi"
+                return ("-" if x < 0 else "") + (above if n == 1 else rf"\tfrac{{{above}}}{{{n}}}")
+    return notation.number(x)
+
+
+def _bodies(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
+    heavy = [body for body in mechanism.bodies if not body.inertia.is_zero]
+    light = [body.name for body in mechanism.bodies if body.inertia.is_zero]
+    if heavy:
+        rows = [
+            (
+                body.name,
+                quantity(body.inertia.mass, notation),
+                vector(body.inertia.center, notation),
+                _tensor(body, notation),
+            )
+            for body in heavy
+        ]
+        head = ("body", "mass (kg)", "centre of mass (m)", "inertia (kg m²)")
+        caption = (
+            "Bodies; centre of mass in body axes, inertia about the centre of mass: xx, yy, zz, and xy, xz, yz if they "
+            "are not zero."
+        )
+        yield table(head, rows, caption)
+    if light:
+        yield Paragraph((f"Without mass: {', '.join(light)}.",), "note")
+
+
+def _tensor(body: Body, notation: Notation) -> Line:
+    I = body.inertia.tensor
+    products = [I[0, 1], I[0, 2], I[1, 2]]
+    if all(scalar.is_zero(x) for x in (*I.diagonal(), *products)):
+        return ("0",)
+    diagonal = vector(I.diagonal(), notation, brackets=False)
+    if all(scalar.is_zero(x) for x in products):
+        return (diagonal,)
+    return diagonal, "; ", vector(products, notation, brackets=False)
+
+
+def _others(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
+    if mechanism.frames and len(mechanism.frames) <= 40:
+        rows = [(frame.name, frame.body, vector(frame.placement.translation, notation)) for frame in mechanism.frames]
+        yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
+    if mechanism.constraints:
+        meant = [(c.name, c.kind, _ends(c.a, c.b), CONSTRAINT_KINDS[c.kind]) for c in mechanism.constraints]
+        yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
+    if mechanism.forces:
+        rows_of = [(f.name, f.kind, _ends(f.a, f.b), FORCE_KINDS[f.kind]) for f in mechanism.forces]
+        caption = "Force elements; they enter the equations only if asked for by name."
+        yield table(("force", "kind", "between", "meaning"), rows_of, caption)
+    if mechanism.notes:
+        yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
+
+
+def _ends(a: str, b: str) -> str:
+    return f"{a} – {b or WORLD}"
+
+
+def bodies_blocks(system: MovingBodies, notation: Notation) -> Iterator[Block]:
+    """The bodies of a system that is given by formulas.
+
+    Args:
+        system: the system.
+        notation: how symbols are written.
+    """
+    yield Heading("The system")
+    rows = [(body.name, quantity(body.mass, notation), vector(body.position, notation)) for body in system.bodies]
+    yield table(("body", "mass (kg)", "position of the centre of mass (m)"), rows, "Bodies, in inertial axes.")
+    yield Paragraph(("Gravity ", vector(system.gravity, notation), " m/s²."))
+    if not scalar.is_zero(system.potential):
+        yield Paragraph(("Further potential energy ", Math(notation.latex(system.potential)), " J."))
+
+
+def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:
+    """Coordinates, parameters, frames and signs.
+
+    Args:
+        equations: the derivation.
+        mechanism: what was derived, if it is a mechanism.
+        notation: how symbols are written.
+    """
+    yield Heading("Coordinates, frames and conventions")
+    symbols = equations.scope.symbols
+    port = equations.velocity_port
+    items: list[Line] = [("Coordinates ", *_tuple("q", symbols["q"], notation), ".")]
+    items.append(("Velocities ", *_tuple(port, symbols[port], notation), "."))
+    if equations.parameters:
+        items.append(("Parameters ", *listed([_parameter(x, notation) for x in equations.parameters]), "."))
+    items.append(("SI units, radians. Numbers are shown with six digits; computations use all of them.",))
+    items.append(
+        ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
+         " to components in inertial axes.")
+    )  # fmt: skip
+    if mechanism is not None:
+        items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
+        for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind in ("spherical", "free", "planar")):
+            items.append((f"A {kind} joint: {KINDS[kind]}.",))
+    yield Bullets(tuple(items))
+
+
+def _parameter(symbol: Any, notation: Notation) -> Inline:
+    return Math(notation.latex(symbol))
+
+
+def _tuple(name: str, symbols: Sequence[Any], notation: Notation) -> Line:
+    entries = r",\, ".join(notation.latex(x) for x in symbols)
+    return (Math(f"{name} = ({entries})"),)
+
+
+def quantity(x: Any, notation: Notation) -> Math:
+    """A number or symbol as mathematics.
+
+    Args:
+        x: any scalar.
+        notation: how symbols are written.
+    """
+    return Math(notation.number(float(x)) if scalar.is_number(x) else notation.latex(x))
+
+
+def vector(entries: Any, notation: Notation, brackets: bool = True) -> Math:
+    """Several numbers or symbols with commas between.
+
+    Args:
+        entries: scalars.
+        notation: how symbols are written.
+        brackets: put round brackets around.
+    """
+    inner = r",\; ".join(quantity(x, notation).latex for x in entries)
+    tall = r"\frac" in inner or width(inner) > 200
+    left, right = (r"\left(", r"\right)") if tall else ("(", ")")
+    return Math(f"{left}{inner}{right}" if brackets else inner)

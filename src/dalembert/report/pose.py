@@ -1,0 +1,127 @@
+"""A typical position of a mechanism, with numbers for its symbols: what a figure shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.kinematics import poses
+from dalembert.compiler.graph import Graph
+from dalembert.errors import DalembertError
+from dalembert.formulations.mechanism_system import system_of
+from dalembert.formulations.sampling import close_loops
+from dalembert.model import Joint, Mechanism
+from dalembert.model.parameters import substitute
+
+LENGTHS = (1.0, 0.8, 1.2, 0.9, 1.1)
+"""Values for symbols, in turn: all of the order of one, and different from each other."""
+
+ANGLES = (0.5, 0.7, -0.6, 0.4, 0.8, -0.5)
+"""Positions of revolute joints, in turn, radians."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posture:
+    """Where everything is.
+
+    Args:
+        mechanism: with numbers in the place of symbols.
+        q: positions.
+        frames: pose in the world of every body and frame, by name.
+    """
+
+    mechanism: Mechanism
+    q: np.ndarray
+    frames: dict[str, Transform]
+
+    def joint_frame(self, joint: Joint) -> Transform:
+        """Pose of the joint frame before the motion of the joint.
+
+        Args:
+            joint: of the mechanism.
+        """
+        return self.frames[joint.parent] @ joint.placement
+
+    def center(self, body: str) -> np.ndarray | None:
+        """Centre of mass in the world; None for a body without mass.
+
+        Args:
+            body: its name.
+        """
+        inertia = self.mechanism.body(body).inertia
+        return None if inertia.is_zero else self.frames[body].apply(np.asarray(inertia.center, dtype=float))
+
+    def closures(self) -> list[list[tuple[str, np.ndarray]]]:
+        """For every loop closure its two ends: the body that carries it, and the point in the world."""
+        found = []
+        for item in self.mechanism.constraints:
+            if item.has_ends and not item.on_joints:
+                ends = ((item.a, item.placement_a), (item.b, item.placement_b))
+                carriers = [self.mechanism.frame(name).body for name, _ in ends]
+                points = [(self.frames[name] @ at).translation for name, at in ends]
+                found.append(list(zip(carriers, points)))
+        return found
+
+
+def typical_posture(mechanism: Mechanism) -> Posture:
+    """A position in which joints are away from zero and loops are closed, as far as they can be.
+
+    Args:
+        mechanism: any; symbols get values of the order of one.
+    """
+    values = {str(symbol): LENGTHS[k % len(LENGTHS)] for k, symbol in enumerate(mechanism.symbols)}
+    numeric = mechanism.replace(strict=False)
+    if values:
+        numeric = substitute(numeric, values)
+    q = numeric.neutral
+    size = _size(numeric)
+    turned = 0
+    for joint in numeric.joints:
+        part = numeric.q_slice(joint.name)
+        if not joint.nq:
+            continue
+        if joint.kind in ("revolute", "continuous", "helical", "universal"):
+            for k in range(part.start, part.stop):
+                q[k] = ANGLES[turned % len(ANGLES)]
+                turned += 1
+        elif joint.kind == "prismatic":
+            q[part.start] = 0.6 * size
+        elif joint.kind in ("planar", "free"):
+            q[part.start : part.start + 2] = 0.5 * size
+        elif joint.kind == "cylindrical":
+            q[part] = ANGLES[0], 0.6 * size
+        if joint.nq == 1 and math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper):
+            q[part.start] = np.clip(q[part.start], joint.limits.lower, joint.limits.upper)
+    q = _closed(numeric, q)
+    return Posture(numeric, q, poses(numeric, q))
+
+
+def _size(mechanism: Mechanism) -> float:
+    """A length that is typical of the mechanism."""
+    points: list[Any] = [joint.placement.translation for joint in mechanism.joints]
+    points += [body.inertia.center for body in mechanism.bodies]
+    lengths = [float(np.linalg.norm(np.asarray(p, dtype=float))) for p in points]
+    return max(lengths, default=0.0) or 1.0
+
+
+def _closed(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """The position moved onto the loop closures; unchanged if there are none, or none that can be closed here."""
+    if not mechanism.constraints:
+        return q
+    try:
+        system = system_of(mechanism)
+    except DalembertError:
+        return q
+    inputs = {"q": q.copy(), "v": np.zeros(mechanism.nv)}
+    return (
+        inputs["q"] if _all_known(system.scope.graph) and close_loops(system, inputs, np.random.default_rng(0)) else q
+    )
+
+
+def _all_known(graph: Graph) -> bool:
+    """True if nothing but positions and velocities is an input."""
+    return {port.name for port in graph.inputs} <= {"q", "v"}

@@ -1,0 +1,115 @@
+"""The derivation of equations of motion as a document: HTML, LaTeX or Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dalembert
+from dalembert.errors import ArgumentError
+from dalembert.formulations.bodies import MovingBodies
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import METHODS, Equations
+from dalembert.model import Mechanism
+from dalembert.report.derivation_section import derivation_blocks, equations_blocks
+from dalembert.report.document import Block, Document
+from dalembert.report.evidence_section import agreement_blocks, agreement_of, cost_blocks, reference_blocks
+from dalembert.report.forms import Forms
+from dalembert.report.html import to_html
+from dalembert.report.latex import to_latex
+from dalembert.report.markdown import to_markdown
+from dalembert.report.mathml import require_converter
+from dalembert.report.mechanism_section import bodies_blocks, convention_blocks, mechanism_blocks
+from dalembert.report.motion_section import motion_blocks
+from dalembert.report.notation import Notation
+
+WRITERS: dict[str, Callable[[Document], str]] = {".html": to_html, ".tex": to_latex, ".md": to_markdown}
+"""Suffix of the file -> what writes it."""
+
+
+def report(
+    subject: Mechanism | MovingBodies | Equations,
+    path: str | Path,
+    method: str = "lagrange",
+    *,
+    mechanism: Mechanism | MovingBodies | None = None,
+    title: str | None = None,
+    agreement: bool = True,
+    **options: Any,
+) -> Path:
+    """Write a document that derives the equations of motion step by step; return where it lies.
+
+    It shows the mechanism, frames and velocities, every step with its equation, the equations of motion, how well all
+    routes agree, operation counts and references. HTML is one file that needs no network and no scripts.
+
+    Args:
+        subject: a mechanism, bodies given by formulas, or equations that have been derived already.
+        path: the file to write; its suffix, ``.html``, ``.tex`` or ``.md``, says what kind of document.
+        method: the route, see :func:`dalembert.formulations.derive.derive`; equations have theirs.
+        mechanism: what the equations were derived from, for the figure and tables; only with equations.
+        title: headline; by default one that names the system.
+        agreement: compare all routes with each other; takes longer than everything else for large mechanisms.
+        options: for :func:`dalembert.formulations.derive.derive`.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in WRITERS:
+        raise ArgumentError(f"cannot write {str(path)!r}: the suffix must be one of {', '.join(WRITERS)}")
+    if target.suffix.lower() == ".html":
+        require_converter()
+    made = document(subject, method, mechanism=mechanism, title=title, agreement=agreement, **options)
+    text = WRITERS[target.suffix.lower()](made)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def document(
+    subject: Mechanism | MovingBodies | Equations,
+    method: str = "lagrange",
+    *,
+    mechanism: Mechanism | MovingBodies | None = None,
+    title: str | None = None,
+    agreement: bool = True,
+    **options: Any,
+) -> Document:
+    """The same document as data; see :func:`report`.
+
+    Args:
+        subject: see there.
+        method: see there.
+        mechanism: see there.
+        title: see there.
+        agreement: see there.
+        options: see there.
+    """
+    if isinstance(subject, Equations):
+        if options:
+            raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")
+        equations, origin = subject, mechanism
+    else:
+        if mechanism is not None:
+            raise ArgumentError("mechanism= goes with equations; here the first argument is what is derived")
+        equations, origin = derive(subject, method, **options), subject
+    blocks = tuple(_blocks(equations, origin, agreement))
+    subtitle = f"{METHODS.get(equations.method, equations.method)} · dalembert {dalembert.__version__}"
+    return Document(title or f"Equations of motion: {equations.name}", subtitle, blocks)
+
+
+def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agreement: bool) -> Iterator[Block]:
+    tree = origin if isinstance(origin, Mechanism) else None
+    notation = Notation(decimal=not equations.parameters)
+    forms = Forms(equations, notation)
+    if tree is not None:
+        yield from mechanism_blocks(tree, equations, notation)
+    elif isinstance(origin, MovingBodies):
+        yield from bodies_blocks(origin, notation)
+    yield from convention_blocks(equations, tree, notation)
+    if origin is not None:
+        yield from motion_blocks(origin, equations, forms)
+    yield from derivation_blocks(equations, forms)
+    yield from equations_blocks(equations, forms)
+    if agreement:
+        yield from agreement_blocks(agreement_of(origin, equations))
+    yield from cost_blocks(equations, tree)
+    yield from reference_blocks(equations)

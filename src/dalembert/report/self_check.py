@@ -1,0 +1,102 @@
+"""What equations of motion can say for themselves, and what routes say of bodies that are given by formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.derivatives import forward
+from dalembert.errors import DalembertError
+from dalembert.formulations.agreement import Agreement, Row
+from dalembert.formulations.bodies import MovingBodies
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.verify import relative_error
+
+TOLERANCE = 1e-10
+STATES = 4
+ROUTES = ("lagrange", "kane", "kronecker")
+
+
+def checked_by_laws(equations: Equations) -> Agreement:
+    """Symmetry of M, Coriolis forces quadratic in the velocities, and the balance of power, at random states.
+
+    Args:
+        equations: any; symbols get random positive values.
+    """
+    skipped: list[str] = []
+    rows = tuple(_laws(equations, skipped))
+    return Agreement(equations.name, STATES, rows, tuple(skipped))
+
+
+def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
+    """Mass matrix, Coriolis and gravity forces by every route that bodies given by formulas admit, and the laws.
+
+    Args:
+        system: the bodies.
+        equations: derived from them.
+    """
+    skipped: list[str] = []
+    rows = list(_laws(equations, skipped))
+    derived = {}
+    for route in ROUTES:
+        try:
+            derived[route] = derive(system, route)
+        except DalembertError as error:
+            skipped.append(f"{route}: {error}")
+    inputs = _inputs(next(iter(derived.values())))
+    for name, words in (("mass_matrix", "mass matrix"), ("coriolis", "Coriolis forces"), ("gravity", "gravity forces")):
+        found = {route: _values(other[name], inputs) for route, other in derived.items()}
+        for who, mine in found.items():
+            errors = {other: relative_error(mine, theirs) for other, theirs in found.items() if other != who}
+            against = max(errors, key=errors.__getitem__)
+            rows.append(Row(words, f"derived: {who}", f"derived: {against}", errors[against], TOLERANCE))
+    return Agreement(equations.name, STATES, tuple(rows), tuple(skipped))
+
+
+def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
+    inputs, port = _inputs(equations), equations.velocity_port
+    method = equations.method
+    M = _values(equations.mass_matrix, inputs)
+    yield Row("M symmetric", method, "its transpose", relative_error(M, M.swapaxes(1, 2)), TOLERANCE)
+    v = inputs[port]
+    c = _values(equations.coriolis, inputs)
+    doubled = _values(equations.coriolis, {**inputs, port: 2 * v})
+    quadratic = relative_error(4 * c, doubled)
+    if quadratic > TOLERANCE:
+        skipped.append("power balance: the velocity forces are not quadratic in the velocities")
+        return
+    yield Row("c quadratic in the velocities", method, "c at twice the speed", quadratic, TOLERANCE)
+    if len(equations.coordinates) != len(v[0]) and port == "v":
+        skipped.append("power balance: the coordinates are redundant")
+        return
+    power = np.einsum("si,sij,sj->s", v, _mass_rate(equations, inputs), v) / 2
+    given = np.einsum("si,si->s", v, c)
+    scale = max(float(np.abs(v[:, :, None] * M * v[:, None]).max()), float(np.abs(v * c).max()))
+    yield Row("power balance", method, "1/2 v.Mdot v", float(np.abs(given - power).max()) / scale, TOLERANCE)
+
+
+def _mass_rate(equations: Equations, inputs: dict[str, Any]) -> np.ndarray:
+    """Mdot along the motion."""
+    slopes = forward(equations.mass_matrix.values, equations.scope.arrays["q"], equations.kinematics.values)
+    return _values(Quantity(equations.scope, "mass_rate", r"\dot{M}", slopes), inputs)
+
+
+def _inputs(equations: Equations) -> dict[str, Any]:
+    """Random numbers for every input, over states; the same for equations with the same symbols."""
+    rng = np.random.default_rng(0)
+    inputs: dict[str, Any] = {}
+    for port, symbols in equations.scope.names.items():
+        if port in equations.scope.parameters:
+            inputs[port] = float(rng.uniform(0.7, 1.3))
+        else:
+            inputs[port] = rng.normal(size=(STATES, len(symbols)))
+    return inputs
+
+
+def _values(quantity: Quantity, inputs: dict[str, Any]) -> np.ndarray:
+    needed = {port.name: inputs[port.name] for port in quantity.program.inputs}
+    return np.broadcast_to(quantity.evaluate(needed), (STATES, *quantity.shape))

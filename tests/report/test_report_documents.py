@@ -1,0 +1,257 @@
+"""A report in every format: complete, well-formed, self-contained, reproducible; LaTeX compiles."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+
+import numpy as np
+import pytest
+import report_cases as cases
+import sympy
+
+import dalembert as da
+from dalembert.cli import main
+from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, from_lagrangian, rigid_body
+from dalembert.report import document, report
+from dalembert.report.document import Display, Heading, Sequence
+from dalembert.report.html import to_html
+from dalembert.report.latex import to_latex
+from dalembert.report.markdown import to_markdown
+
+METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
+SECTIONS = (
+    "The mechanism", "Coordinates, frames and conventions", "Frames and velocities", "Equations of motion", "Agreement",
+    "Operation counts", "References",
+)  # fmt: skip
+
+
+def bob() -> MovingBodies:
+    m, l, g, theta = sympy.symbols("m l g theta")
+    place = [l * sympy.sin(theta), 0, -l * sympy.cos(theta)]
+    return MovingBodies("bob", [theta], [MovingBodyFormula("ball", m, place)], gravity=[0, 0, -g])
+
+
+def lagrangian():
+    m, k, x, xdot = sympy.symbols("m k x xdot")
+    return from_lagrangian(m * xdot**2 / 2 - k * x**2 / 2, [x])
+
+
+def free_body():
+    return rigid_body(da.Inertia(2.0, [0, 0, 0.1], np.diag([0.1, 0.2, 0.25])))
+
+
+SUBJECTS = {
+    **{f"double pendulum by {method}": (lambda method=method: document(da.load("double_pendulum"), method))
+       for method in METHODS},
+    "closed loop": lambda: document(cases.four_bar_by_constraint(), "kane"),
+    "multipliers": lambda: document(da.load("four_bar"), "lagrange"),
+    "quaternions": lambda: document(da.load("free_body"), "newton-euler", agreement=False),
+    "damping": lambda: document(da.load("cart_pole"), "lagrange", include=["damping"]),
+    "formulas": lambda: document(bob(), "kane"),
+    "lagrangian": lambda: document(lagrangian()),
+    "rigid body": lambda: document(free_body()),
+    "knife edge": lambda: document(da.load("cart_pole"), "kane", pfaffian=[sympy.Symbol("qdot1") - 1]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=SUBJECTS)
+def any_document(request):
+    return SUBJECTS[request.param]()
+
+
+# ------------------------------------------------------------------------------------------------------------- content
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_section_and_every_step_is_there(method):
+    stacker = da.load("stacker")
+    made = document(stacker, method)
+    headings = [block.text for block in made.blocks if isinstance(block, Heading)]
+    assert set(SECTIONS) < set(headings)
+    said = " ".join(cases.text_of(to_html(made)).split())
+    for step in derive(stacker, method).steps():
+        assert step.title in said
+        assert " ".join(step.text.split()) in said
+    for key in derive(stacker, method).sources:
+        assert f"[{key}]" in said
+    for name in ("portal", "column", "boom", "prismatic", "multiplications", "agree"):
+        assert name in said
+
+
+def test_kane_has_a_table_of_partial_velocities():
+    made = document(da.load("double_pendulum"), "kane", agreement=False)
+    assert "Partial velocities" in [block.text for block in made.blocks if isinstance(block, Heading)]
+
+
+def test_equations_know_their_method_and_take_no_options():
+    pendulum = da.load("double_pendulum")
+    equations = derive(pendulum, "kane")
+    assert "Kane" in document(equations, mechanism=pendulum, agreement=False).subtitle
+    with pytest.raises(ArgumentError, match="derived already"):
+        document(equations, include=["damping"])
+    with pytest.raises(ArgumentError, match="goes with equations"):
+        document(pendulum, mechanism=pendulum)
+
+
+def test_a_disagreement_is_told(monkeypatch):
+    from dataclasses import replace
+
+    from dalembert.formulations.verify import verify
+    from dalembert.report import evidence_section
+
+    def spoiled(mechanism):
+        found = verify(mechanism)
+        return replace(found, rows=(replace(found.rows[0], error=1e-3), *found.rows[1:]))
+
+    monkeypatch.setattr(evidence_section, "verify", spoiled)
+    page = to_html(document(da.load("double_pendulum")))
+    assert "do not hold" in page and "exceeds" in page
+
+
+# -------------------------------------------------------------------------------------------------------- well-formed
+
+
+def test_html_is_well_formed_and_self_contained(any_document):
+    page = to_html(any_document)
+    tree = cases.parsed(page)
+    names = {cases.local(element.tag) for element in tree.iter()}
+    assert "math" in names
+    assert not names & {"script", "link", "img", "iframe", "object", "embed", "form", "base", "video", "audio"}
+    anchors = {element.get("id") for element in tree.iter()} - {None}
+    for element in tree.iter():
+        for attribute, value in element.attrib.items():
+            assert not cases.local(attribute).startswith("on"), attribute
+            assert cases.local(attribute) not in ("src", "srcset", "data", "action", "formaction", "background")
+            if cases.local(attribute) == "href":
+                assert value.startswith("#") and value[1:] in anchors, value
+    assert "http" not in page.replace("http://www.w3.org/", "").replace("http-equiv", "").replace("https://doi", "")
+    assert not re.search(r"url\(|@import", page)
+
+
+def test_mathematics_is_understood(any_document):
+    """No LaTeX is left over in the MathML."""
+    for element in cases.parsed(to_html(any_document)).iter():
+        if cases.local(element.tag) in ("mi", "mo", "mn", "mtext"):
+            assert element.text and "\\" not in element.text and "&" not in element.text, element.text
+
+
+def test_latex_is_balanced(any_document):
+    source = to_latex(any_document)
+    plain = cases.without_escapes(source)
+    assert plain.count("{") == plain.count("}")
+    opened, closed = (re.findall(rf"\\{word}\{{([a-z*]+)\}}", source) for word in ("begin", "end"))
+    assert sorted(opened) == sorted(closed)
+    assert set(re.findall(r"\\usepackage.*?\{(\w+)\}", source)) == {"amsmath"}
+    assert len(re.findall(r"\\left(?![a-z])", source)) == len(re.findall(r"\\right(?![a-z])", source))
+
+
+def test_every_line_of_mathematics_is_balanced(any_document):
+    for block in any_document.blocks:
+        if isinstance(block, (Display, Sequence)):
+            for row in block.rows:
+                for part in row:
+                    plain = cases.without_escapes(part)
+                    assert plain.count("{") == plain.count("}"), part
+                    assert len(re.findall(r"\\left(?![a-z])", part)) == len(re.findall(r"\\right(?![a-z])", part)), part
+
+
+def test_markdown_is_balanced(any_document):
+    source = to_markdown(any_document)
+    assert source.count("$$") % 2 == 0
+    columns = 0
+    for line in source.splitlines():
+        bars = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        assert bars == columns or columns == 0 or bars == 0, line
+        columns = bars
+    assert re.search(r"^# Equations of motion: ", source)
+
+
+@pytest.mark.skipif(cases.PDFLATEX is None, reason="needs pdflatex")
+@pytest.mark.parametrize("subject", ["double pendulum by kane", "closed loop", "quaternions", "formulas", "lagrangian"])
+def test_latex_compiles(subject, tmp_path):
+    path = tmp_path / "report.tex"
+    path.write_text(to_latex(SUBJECTS[subject]()), encoding="utf-8")
+    assert "Output written" in cases.compiled(path)
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("suffix", [".html", ".tex", ".md"])
+def test_the_same_mechanism_gives_the_same_file(tmp_path, suffix):
+    pendulum = da.load("double_pendulum")
+    first = report(pendulum, tmp_path / "new" / f"a{suffix}", "kane")
+    second = report(pendulum, str(tmp_path / f"b{suffix.upper()}"), "kane")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_wrong_suffix_is_refused_before_any_work(tmp_path):
+    with pytest.raises(ArgumentError, match=r"\.html, \.tex, \.md"):
+        report("no mechanism at all", tmp_path / "report.pdf")
+
+
+def test_html_without_the_library_says_what_to_install(tmp_path, monkeypatch):
+    for module in [name for name in sys.modules if name.startswith("latex2mathml")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "latex2mathml", None)
+    with pytest.raises(MissingExtraError, match=r"dalembert\[report\]"):
+        report(da.load("double_pendulum"), tmp_path / "report.html")
+    report(da.load("double_pendulum"), tmp_path / "report.md", agreement=False)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_six_joints_stay_small_and_quick(tmp_path):
+    """Numeric arm of six joints: named intermediates, under 2 MB, under 20 s of work."""
+    puma = da.load("puma560")
+    start = time.process_time()
+    path = report(puma, tmp_path / "puma.html", "kane")
+    spent = time.process_time() - start
+    assert path.stat().st_size < 2_000_000
+    assert spent < 20
+    assert 'class="sequence"' in path.read_text(encoding="utf-8")
+
+
+def test_twelve_joints_are_told_in_short(tmp_path):
+    """A chain whose equations fill no page: counted, compared, not printed."""
+    joints, bodies = [], []
+    for k in range(12):
+        bodies.append(da.Body(f"b{k}", da.Inertia(1.0, [0.1, 0.02, 0.03], np.diag([0.01, 0.02, 0.025]))))
+        at = da.Transform(np.eye(3), np.array([0.3, 0.0, 0.1]))
+        parent = f"b{k - 1}" if k else "world"
+        joints.append(da.Joint(f"j{k}", "revolute", parent, f"b{k}", placement=at, axis=np.eye(3)[k % 3]))
+    start = time.process_time()
+    path = report(da.Mechanism("chain", tuple(bodies), tuple(joints)), tmp_path / "chain.html", "lagrange")
+    assert time.process_time() - start < 20
+    assert path.stat().st_size < 200_000
+    assert "dalembert export" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", ["html", "tex", "md"])
+def test_command_line_writes_a_report(tmp_path, capsys, suffix):
+    target = tmp_path / f"report.{suffix}"
+    assert main(["derive", "cart_pole", "--method", "kane", "--to", str(target)]) == 0
+    assert str(target) in capsys.readouterr().out
+    assert "Kane" in target.read_text(encoding="utf-8")
+
+
+def test_command_line_refuses_other_formats(tmp_path, capsys):
+    assert main(["derive", "cart_pole", "--to", str(tmp_path / "report.docx")]) == 2
+    assert ".html" in capsys.readouterr().err
+
+
+def test_constraints_on_velocities_are_eliminated_in_the_report():
+    """Chaplygin's sleigh: speeds, constraint and the laws in the speeds."""
+    m, a, I = sympy.symbols("m a I")
+    turning = np.array([[0, 0, 0], [0, 0, 0], [0, 0, I]], dtype=object)
+    links = (
+        da.Joint("x", "prismatic", "world", "slide_x", axis=np.eye(3)[0]),
+        da.Joint("y", "prismatic", "slide_x", "slide_y", axis=np.eye(3)[1]),
+        da.Joint("theta", "revolute", "slide_y", "sleigh"),
+    )
+    bodies = (da.Body("slide_x"), da.Body("slide_y"), da.Body("sleigh", da.Inertia(m, [a, 0, 0], turning)))
+    sleigh = da.Mechanism("sleigh", bodies, links, gravity=np.zeros(3), strict=False)
+    said = cases.text_of(to_html(document(sleigh, "kane", pfaffian=[NoSlip("sleigh", directions=[(0, 1, 0)])])))
+    assert "in the speeds u" in said and "The rates of the coordinates are" in said

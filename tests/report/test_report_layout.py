@@ -1,0 +1,111 @@
+"""Layout keeps what it is given: all terms, all entries, within the page; closed forms have the right values."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dalembert as da
+from dalembert.formulations import derive
+from dalembert.report.forms import Forms
+from dalembert.report.layout import WIDTH, array_rows, entry_rows, sum_rows, width
+from dalembert.report.notation import Notation
+
+x, y, theta, theta1 = sympy.symbols("x y theta theta1")
+
+TERMS = st.lists(st.sampled_from(["a", "-b", r"\frac{a}{b}", r"l_{3} \cos q_{2}", "-2 x^{2}"]), min_size=1, max_size=60)
+
+
+@given(TERMS)
+def test_lines_hold_all_terms_in_order_and_fit_the_page(terms):
+    rows = sum_rows("K", terms)
+    joined = " ".join(right for _, right in rows).removeprefix("= ").replace(r"\quad {}", "")
+    expected = terms[0] + "".join(f" - {t[1:]}" if t.startswith("-") else f" + {t}" for t in terms[1:])
+    assert joined.replace(" ", "") == expected.replace(" ", "")
+    assert [left for left, _ in rows] == ["K"] + [""] * (len(rows) - 1)
+    assert all(width(right) <= WIDTH + 4 for _, right in rows)
+
+
+@given(st.lists(st.sampled_from(["a", "b_{1}", r"\dot{q}", r"\sin q"]), max_size=8), st.text("abc{}", max_size=3))
+def test_width_adds_up(parts, rest):
+    assert width("".join(f"{{{part}}}" for part in parts)) == pytest.approx(sum(map(width, parts)))
+    assert width(rest) >= 0
+
+
+def test_width_of_a_fraction_is_that_of_its_wider_half():
+    assert width(r"\frac{a + b + c}{2}") == width("a + b + c")
+    assert width("a_{1}") < width("a1")
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**16 - 1))
+def test_entries_are_all_there_once(rows, columns, pattern):
+    entries = [x if pattern >> k & 1 else sympy.Integer(0) for k in range(rows * columns)]
+    matrix = np.array(entries, dtype=object).reshape(rows, columns)
+    listed = entry_rows("A", entries, (rows, columns), Notation())
+    named = re.findall(r"A_\{(\d)(\d)\}", " ".join(left for left, _ in listed))
+    expected = {
+        (str(i + 1), str(j + 1)) for i, j in itertools.product(range(rows), range(columns)) if matrix[i, j] != 0
+    }
+    assert set(named) == expected
+    assert len(named) == len(expected)
+
+
+def test_small_arrays_are_matrices_and_wide_ones_are_not():
+    notation = Notation()
+    ((_, small),) = array_rows("M", [x, y, y, x], (2, 2), notation)
+    assert "bmatrix" in small
+    wide = sum(sympy.symbols("a0:30"))
+    assert all("bmatrix" not in right for _, right in array_rows("M", [wide, y, y, wide], (2, 2), notation))
+    assert array_rows("M", [sympy.Integer(0)] * 4, (2, 2), notation) == [("M", "= 0")]
+
+
+def test_sines_of_single_symbols_have_no_brackets_unless_a_factor_follows():
+    notation = Notation()
+    assert notation.latex(x * sympy.sin(theta1)) == r"x \sin \theta_{1}"
+    assert notation.latex(sympy.sin(theta) ** 2 + y) == r"y + \sin^{2} \theta"
+    assert r"\left(" in notation.latex(sympy.sin(theta + x))
+    for factor in (x + y, sympy.Symbol("zz")):  # the argument must end where it ends
+        shown = notation.latex(sympy.Mul(sympy.sin(theta), factor, evaluate=False))
+        assert r"\sin \theta" not in shown or shown.endswith(r"\sin \theta")
+
+
+@pytest.mark.parametrize(
+    ("value", "symbolic", "numeric"),
+    [(0.5, r"\frac{1}{2}", "0.5"), (1 / 12, r"\frac{1}{12}", "0.0833333"), (0.4318, "0.4318", "0.4318")],
+)
+def test_fractions_are_kept_where_symbols_are(value, symbolic, numeric):
+    assert Notation().latex(sympy.Float(value)) == symbolic
+    assert Notation(decimal=True).latex(sympy.Float(value)) == numeric
+
+
+def test_velocities_get_another_dot():
+    notation = Notation()
+    for name, rate in (("q1", r"\dot{q}_{1}"), ("thetadot2", r"\ddot{\theta}_{2}"), ("omega_x", r"\dot{\omega}_{x}")):
+        assert notation.latex(notation.rate(sympy.Symbol(name))) == rate
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "stacker", "rp_arm", "cart_pole"])
+@pytest.mark.parametrize("method", ["lagrange", "kane", "newton-euler"])
+def test_what_is_shown_is_what_is_computed(name, method):
+    """Closed forms, at random values, equal the numbers of the derivation to rounding errors."""
+    equations = derive(da.load(name), method)
+    forms = Forms(equations, Notation())
+    rng = np.random.default_rng(1)
+    symbols = equations.scope.symbols
+    values = {port: rng.uniform(0.5, 1.5, len(group)) for port, group in symbols.items()}
+    numbers = {s: v for port, group in symbols.items() for s, v in zip(group, values[port])}
+    parameters = set(equations.scope.parameters)
+    inputs = {port: float(v[0]) if port in parameters else v for port, v in values.items()}
+    for part in ("mass_matrix", "coriolis", "gravity"):
+        quantity = equations[part]
+        shown = forms.closed(quantity)
+        assert shown is not None
+        mine = np.array([float(sympy.sympify(entry).subs(numbers)) for entry in shown]).reshape(quantity.shape)
+        needed = {port.name: inputs[port.name] for port in quantity.program.inputs}
+        np.testing.assert_allclose(mine, quantity.evaluate(needed), rtol=1e-12, atol=1e-12)

@@ -1,0 +1,106 @@
+"""Names from anywhere mean nothing but themselves, in every format."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+import report_cases as cases
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dalembert.errors import DalembertError
+from dalembert.report import document, report
+from dalembert.report.escape import html_text, latex_text, markdown_text, printable
+from dalembert.report.html import to_html
+from dalembert.report.latex import to_latex
+from dalembert.report.markdown import to_markdown
+from dalembert.report.notation import Notation
+
+ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return document(cases.hostile(), "kane", title=cases.NASTY[0])
+
+
+def test_html_shows_hostile_names_and_obeys_none(made):
+    page = to_html(made)
+    tree = cases.parsed(page)
+    names = {cases.local(element.tag) for element in tree.iter()}
+    assert not names & {"script", "img", "b>I"}
+    assert all(not cases.local(a).startswith("on") for element in tree.iter() for a in element.attrib)
+    said = "".join(tree.itertext())
+    for name in cases.NASTY:
+        assert printable(name) in said, name
+
+
+def test_latex_has_no_commands_from_names(made):
+    source = to_latex(made)
+    assert not re.search(r"\\(input|write18|include|openin)\b", source)
+    assert source.count(r"\end{document}") == 1
+    assert source.rstrip().endswith(r"\end{document}")
+
+
+@pytest.mark.skipif(cases.PDFLATEX is None, reason="needs pdflatex")
+def test_latex_with_hostile_names_compiles(made, tmp_path):
+    path = tmp_path / "hostile.tex"
+    path.write_text(to_latex(made), encoding="utf-8")
+    assert "Output written" in cases.compiled(path)
+
+
+def test_markdown_has_no_markup_from_names(made):
+    source = to_markdown(made)
+    outside = re.sub(r"^ {4}.*$", "", source, flags=re.MULTILINE)  # the tree is a block of code
+    assert "<script>" not in outside and "<img" not in outside
+    assert "](javascript" not in outside.replace(r"\]", "")
+
+
+@given(ANY_TEXT)
+def test_html_text_is_read_back(text):
+    assert html.unescape(html_text(text)) == printable(text)
+    assert not set(html_text(text)) & set("<>\"'")
+
+
+@given(ANY_TEXT)
+def test_markdown_text_is_read_back(text):
+    escaped = markdown_text(text)
+    assert re.sub(r"\\([\\`*_{}\[\]#|~$])", r"\1", html.unescape(escaped)) == html.unescape(
+        re.sub(r"\\([\\`*_{}\[\]#|~$])", r"\1", escaped)
+    )
+    plain = re.sub(r"\\[\\`*_{}\[\]#|~$]", "", escaped)
+    assert not set(plain) & set("<>`*_{}[]#|~$\\")
+
+
+@given(ANY_TEXT)
+def test_latex_text_is_ascii_and_harmless(text):
+    escaped = latex_text(text)
+    assert escaped.isascii()
+    commands = set(re.findall(r"\\([A-Za-z]+)", escaped))
+    assert commands <= {"textbackslash", "ensuremath", "texttt", "ldots", "times", "cdot", "u", "r", "H", "v", "c"}
+    rest = re.sub(r"\\[{}$&#%_]", "", escaped)
+    assert rest.count("{") == rest.count("}")
+    assert not set(re.sub(r"\\ensuremath\{\^2\}|\\\^", "", rest)) & set("$&#%_^")
+
+
+@given(st.lists(ANY_TEXT.filter(bool), min_size=1, max_size=4, unique=True))
+def test_any_name_of_a_symbol_is_safe_and_distinct(names):
+    notation = Notation()
+    symbols = [sympy.Symbol(name) for name in names]
+    shown = [notation.latex(symbol) for symbol in symbols]
+    assert [notation.latex(symbol) for symbol in symbols] == shown
+    for text in shown:
+        assert re.fullmatch(r"[A-Za-z0-9_{}\\^, ']+", text), text
+        commands = set(re.findall(r"\\([A-Za-z]+)", text))
+        assert not commands & {"input", "write", "include", "def", "end", "begin", "csname"}
+    unreadable = [text for name, text in zip(names, shown) if not name.isidentifier()]
+    assert len(set(unreadable)) == len(unreadable)
+
+
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises((OSError, DalembertError)):
+        report(cases.hostile(), tmp_path / "file" / "report.md", agreement=False)
