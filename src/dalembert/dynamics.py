@@ -10,6 +10,7 @@ is kept on disk, so that the next start does not compile again.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,7 @@ from dalembert.compiler.cost import Cost
 from dalembert.compiler.cuda.kernel import CudaKernel
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import Mechanism
 from dalembert.model.parameters import map_scalars, parameters, symbolise
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
@@ -48,6 +49,7 @@ class Dynamics:
         dtype: float64 or float32 to compute in one precision always; by default the inputs decide.
         device: ``"cpu"``, or ``"cuda"``: kernels then take and give arrays of CuPy, PyTorch or JAX on the device.
         optimise: 0 to 2, how hard to look for operations to save while tracing.
+        open_loops: say nothing about loop closures and force elements of the mechanism, which these kernels leave out.
     """
 
     def __init__(
@@ -60,10 +62,16 @@ class Dynamics:
         dtype: Any = None,
         device: str = "cpu",
         optimise: int = 1,
+        open_loops: bool = False,
     ):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"Dynamics takes a Mechanism, got {type(mechanism).__name__}; use dalembert.load(...)")
+        for what, names in (("parameters", parameters), ("wrenches", wrenches), ("include", include)):
+            if isinstance(names, str):
+                raise ArgumentError(f"{what} = {names!r}: a list of names is needed, [{names!r}]")
         self.mechanism = mechanism
+        if not open_loops:
+            _say_what_is_left_out(mechanism)
         self.wrenches = tuple(wrenches)
         for name in self.wrenches:
             mechanism.frame(name)
@@ -75,6 +83,9 @@ class Dynamics:
         self.device = device
         self.optimise = optimise
         self._addresses = tuple(parameters)
+        if len(set(self._addresses)) < len(self._addresses):
+            raise ArgumentError(f"parameters names an address twice: {', '.join(self._addresses)}")
+        _check_addresses(mechanism, self._addresses)
         self._kernels: dict[tuple[Any, ...], Kernel | CudaKernel] = {}
 
     # ------------------------------------------------------------------------------------------------------ parameters
@@ -119,7 +130,7 @@ class Dynamics:
         key = (quantity, *chosen.items())
         if key not in self._kernels:
             inputs, outputs = self._ports(spec, chosen)
-            thunk = self._thunk(quantity, spec, chosen, inputs)
+            thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
             self._kernels[key] = (
                 CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc)
                 if self.device == "cuda"
@@ -131,7 +142,7 @@ class Dynamics:
         spec = ALL_QUANTITIES.get(name)
         if spec is None:
             raise AttributeError(f"Dynamics has no attribute {name!r}; quantities are {', '.join(ALL_QUANTITIES)}")
-        found = self.kernel(name) if not spec.options else _of_frame(self, name)
+        found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
         self.__dict__[name] = found  # so that the next look-up costs nothing
         return found
 
@@ -202,7 +213,7 @@ class Dynamics:
         return tuple(inputs), tuple(outputs)
 
     def _thunk(
-        self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...]
+        self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...], ports: tuple[Port, ...]
     ) -> Callable[[], Program]:
         def build() -> Program:
             from dalembert.compiler.derivatives import forward
@@ -214,7 +225,8 @@ class Dynamics:
                 wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
                 setting = Setting(self._traced(given.get("parameters")), self.include, options, wrenches, forward)
                 result = spec.compute(setting, *(given[k] for k in spec.inputs))
-                return dict(zip(spec.outputs, result if isinstance(result, tuple) else (result,)))
+                results = zip(ports, result if isinstance(result, tuple) else (result,))
+                return {port.name: np.asarray(value, dtype=object).reshape(port.shape) for port, value in results}
 
             program = trace(compute, {p.name: p.shape for p in inputs}, name)
             return optimise(program, self.optimise)
@@ -263,14 +275,53 @@ def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, 
     return chosen
 
 
-def _of_frame(dynamics: Dynamics, name: str) -> Callable[..., Any]:
-    """A quantity of a frame as a function of the state, with the frame's options as keywords."""
-    spec = ALL_QUANTITIES[name]
+class FrameQuantity:
+    """A quantity of a frame as a function of the state, with the frame's options as keywords.
 
-    def function(*state: Any, out: Any = None, **options: Any) -> Any:
-        own = {k: options.pop(k) for k in list(options) if k in spec.options}
-        return dynamics.kernel(name, **own)(*state, out=out, **options)
+    Args:
+        dynamics: gives the kernels.
+        name: of the quantity.
+    """
 
-    function.__name__ = name
-    function.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
-    return function
+    def __init__(self, dynamics: Dynamics, name: str):
+        self.dynamics, self.name = dynamics, name
+        spec = ALL_QUANTITIES[name]
+        self.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
+
+    def __call__(self, *state: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
+        """Evaluate.
+
+        Args:
+            state: the inputs of the quantity, any batch shape.
+            out: arrays to write to; made if None.
+            threads: how many threads to use at most; CPU only.
+            options: of the quantity, such as ``frame``; inputs may be given by name too.
+        """
+        inputs = ALL_QUANTITIES[self.name].inputs
+        named = {k: options.pop(k) for k in list(options) if k in (*inputs, "wrenches", "parameters")}
+        limits = {} if threads is None else {"threads": threads}
+        return self.dynamics.kernel(self.name, **options)(*state, out=out, **named, **limits)
+
+    def __repr__(self) -> str:
+        spec = ALL_QUANTITIES[self.name]
+        return f"<{self.name}({', '.join((*spec.inputs, *(f'{k}=' for k in spec.options)))})>"
+
+
+def _say_what_is_left_out(mechanism: Mechanism) -> None:
+    for items, what in ((mechanism.constraints, "loop closures and couplings"), (mechanism.forces, "force elements")):
+        if items:
+            names = ", ".join(repr(item.name) for item in items[:3]) + (", ..." if len(items) > 3 else "")
+            warnings.warn(
+                f"{mechanism.name!r} has {what} ({names}), which the kernels of Dynamics leave out: they are those of "
+                "the open tree. ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+
+def _check_addresses(mechanism: Mechanism, addresses: tuple[str, ...]) -> None:
+    """Refuse what is no parameter, with a hint."""
+    known = parameters(mechanism)
+    for address in addresses:
+        if address not in known:
+            symbolise(mechanism, {address: 0.0})  # says which ones are near

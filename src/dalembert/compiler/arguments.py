@@ -102,6 +102,20 @@ class Arguments:
             raise ArgumentError(f"{self._call}: {name} has shape {array.shape}, expected {wanted}")
         return array.shape[: array.ndim - rank]
 
+    def refuse_shared_outputs(self, out: tuple[Any, ...]) -> None:
+        """Raise if two arrays to write to share memory: one result would overwrite the other.
+
+        Args:
+            out: an array or None for each output.
+        """
+        arrays = [(k, y) for k, y in enumerate(out) if isinstance(y, np.ndarray)]
+        for n, (k, x) in enumerate(arrays):
+            for j, y in arrays[n + 1 :]:
+                if np.may_share_memory(x, y) and np.shares_memory(x, y):
+                    raise ArgumentError(
+                        f"{self.name}: out[{k}] and out[{j}] share memory; give each result its own array"
+                    )
+
     def outputs_given(self, out: Any) -> tuple[Any, ...]:
         """The argument ``out``, None or an array or one of them per output, as a tuple.
 

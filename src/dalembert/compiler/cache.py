@@ -154,7 +154,7 @@ def default_cache() -> Cache:
 
 @cache
 def _cache_of(setting: str | None) -> Cache:
-    if setting and setting.lower() == "off":
+    if setting and setting.lower() in ("off", "0", "no", "none", "false"):
         return Cache(None)
     return Cache(Path(setting).expanduser() if setting else _default_folder())
 

@@ -39,7 +39,7 @@ def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
     if matrix.ndim not in (1, 2) or len(matrix) != len(variables):
         raise ArgumentError(f"seeds have shape {matrix.shape}; must be ({len(variables)},) or ({len(variables)}, k)")
     graph = _graph(results, variables)
-    columns = matrix.reshape(len(variables), -1)
+    columns = matrix if matrix.ndim == 2 else matrix[:, None]
     known: dict[Any, dict[int, Expr]] = {}
     for x, row in zip(variables, columns):
         known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}

@@ -38,8 +38,8 @@ class Kernel:
 
     It behaves like a NumPy ufunc with a core signature: inputs may have any batch dimensions before those of the port,
     which are broadcast against each other; numbers are cast to float64 or float32; ``out`` gives the arrays to write
-    to. Compilation happens on the first call and is remembered on disk. A state whose inputs contain NaN gives NaN and
-    leaves the others alone. Kernels can be pickled and shared between threads.
+    to. Compilation happens on the first call and is remembered on disk. NaN in a state reaches every
+    result that depends on it, and leaves all other states alone. Kernels can be pickled and shared between threads.
 
     Args:
         name: an identifier.
@@ -165,6 +165,10 @@ class Kernel:
                 return result
         if options or len(inputs) != len(self.inputs):
             inputs, options = self.arguments.positional(inputs, options)
+        if threads is not None and (type(threads) is not int or threads < 1):
+            raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")
+        if isinstance(out, tuple) and len(out) > 1:
+            self.arguments.refuse_shared_outputs(out)
         compiled = self._compiled or self.compiled
         if not options and self.dtype is not SINGLE and not self.arguments.has_empty:
             few = sys.maxsize if threads == 1 and not self._streams(out) else compiled.few

@@ -68,6 +68,10 @@ def from_dh(
       in DH axes; 3 x 3, or xx, yy, zz, or xx, yy, zz, xy, xz, yz), default 0;
     - ``limits`` (a :class:`~dalembert.model.Limits`), ``damping``, ``friction``, ``armature``: data of the joint.
 
+    In the modified convention the frame of body i is DH frame i. In the standard convention a body's frame lies on its
+    joint axis, before ``Trans(x, a) Rot(x, alpha)``; DH frame i itself is the extra frame named after the link with
+    ``_dh`` behind it, ``link1_dh``: ask for that one to get published poses and Jacobians.
+
     Args:
         table: the rows, from the base outwards.
         convention: ``"modified"`` or ``"standard"``.

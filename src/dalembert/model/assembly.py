@@ -72,6 +72,8 @@ def add_payload(mechanism: Mechanism, frame: str, inertia: Inertia, name: str = 
         inertia: mass distribution of the payload in the axes and from the origin of that frame.
         name: name of the new body.
     """
+    if not isinstance(inertia, Inertia):
+        raise ArgumentError(f"the payload must be an Inertia, got {type(inertia).__name__}; try Inertia.point(mass)")
     place = mechanism.frame(frame)
     joint = Joint(f"{name}_joint", "fixed", place.body, name, placement=place.placement)
     _refuse_clashes(mechanism, [name], [joint.name], "give the payload another name")

@@ -23,7 +23,7 @@ KINDS = {
     "cylindrical": "rotation about and translation along the axis; q = [angle, distance]",
     "universal": "rotation about the axis, then about the moved second axis; q = [angle, angle]",
     "planar": "motion in the plane normal to the axis; q = [x, y, angle]",
-    "spherical": "any rotation; q = quaternion [x, y, z, w], v = angular velocity in child axes",
+    "spherical": "any rotation; q = unit quaternion [x, y, z, w], v = angular velocity in child axes",
     "free": "any motion; q = [x, y, z, quaternion x, y, z, w], v = [linear in parent axes; angular in child axes]",
 }
 """Every kind of joint with its coordinates."""
@@ -105,6 +105,8 @@ class Joint(Record):
         where = f"joint {self.name!r}"
         if self.kind not in KINDS:
             raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(KINDS)}")
+        if not isinstance(self.placement, Transform):
+            raise ModelError(f"{where}: placement must be a Transform, got {type(self.placement).__name__}")
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), f"{where}, axis"))
         object.__setattr__(self, "axis2", frozen_array(self.axis2, (3,), f"{where}, axis2"))
         for name in ("pitch", "damping", "friction", "armature"):

@@ -144,13 +144,14 @@ class Mechanism(Record):
                 q[self.q_slice(joint.name).stop - 1] = 1
         return q
 
-    def random_state(self, rng: np.random.Generator, batch: tuple[int, ...] = ()) -> tuple[Array, Array, Array]:
-        """Random ``q`` (unit quaternions; inside finite limits), ``v`` and ``a`` for tests and benchmarks.
+    def random_state(self, rng: np.random.Generator, batch: int | tuple[int, ...] = ()) -> tuple[Array, Array, Array]:
+        """Random ``q`` (unit quaternions; inside the limits), ``v`` and ``a`` for tests and benchmarks.
 
         Args:
             rng: source of randomness.
             batch: leading shape of the result.
         """
+        batch = (batch,) if isinstance(batch, int) else tuple(batch)
         q, v, a = (rng.normal(size=(*batch, n)) for n in (self.nq, self.nv, self.nv))
         for joint in self.joints:
             part = self.q_slice(joint.name)
@@ -159,8 +160,14 @@ class Mechanism(Record):
             if joint.kind in ("spherical", "free"):
                 eta = q[..., part.stop - 4 : part.stop]
                 eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
-            elif joint.nq == 1 and math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper):
-                q[..., part.start] = rng.uniform(joint.limits.lower, joint.limits.upper, size=batch)
+            elif joint.nq == 1:
+                low, high = joint.limits.lower, joint.limits.upper
+                if math.isfinite(low) and math.isfinite(high):
+                    q[..., part.start] = rng.uniform(low, high, size=batch)
+                elif math.isfinite(low):
+                    q[..., part.start] = low + np.abs(q[..., part.start])
+                elif math.isfinite(high):
+                    q[..., part.start] = high - np.abs(q[..., part.start])
         return q, v, a
 
     # ------------------------------------------------------------------------------------------- for the algorithms

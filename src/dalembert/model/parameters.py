@@ -264,4 +264,6 @@ def _exact_quarter_turn(value: Any, sympy: Any) -> Any:
         quarters = round(value / HALF_PI)
         if value == quarters * HALF_PI:
             return quarters * sympy.pi / 2
+    if not (scalar.is_sympy(value) or (scalar.is_number(value) and not isinstance(value, complex))):
+        raise ArgumentError(f"the value of a symbol is {value!r}; it must be a real number or a SymPy expression")
     return sympy.sympify(value)

@@ -105,7 +105,9 @@ def _tangent_rate(tree: Tree, v: Array) -> Array:
 
 
 def kinetic_energy(s: Setting, q: Array, v: Array) -> Array:
-    return scalar.asarray(energy.kinetic_energy(s.tree, q, v))
+    rotors = s.joints.armature
+    spinning = 0 if rotors is None else sum(rotor * rate * rate for rotor, rate in zip(rotors, v)) / 2
+    return scalar.asarray(energy.kinetic_energy(s.tree, q, v) + spinning)
 
 
 def potential_energy(s: Setting, q: Array) -> Array:
@@ -151,7 +153,9 @@ BASIC: dict[str, Quantity] = {
     "bias": Quantity(
         ("q", "v"), {"bias": ("n",)}, bias,
         "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True),
-    "gravity": Quantity(("q",), {"gravity": ("n",)}, gravity, "Generalised forces that hold the mechanism still."),
+    "gravity": Quantity(
+        ("q",), {"gravity": ("n",)}, gravity,
+        "Generalised forces that hold the mechanism still against its weight; wrenches do not enter."),
     "mass_matrix": Quantity(("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled."),
     "mass_matrix_packed": Quantity(
         ("q",), {"M": ("packed",)}, mass_matrix_packed,
@@ -161,7 +165,7 @@ BASIC: dict[str, Quantity] = {
         "Structural non-zeros of the lower half of the inertia matrix, in the order of mass_matrix_pattern."),
     "coriolis_matrix": Quantity(
         ("q", "v"), {"C": ("n", "n")}, coriolis,
-        "C(q, v) with C v = bias - gravity and Mdot - 2C skew-symmetric."),
+        "C(q, v) with Mdot - 2C skew-symmetric; C v is bias - gravity without wrenches and joint forces."),
     "forward_dynamics": Quantity(
         ("q", "v", "tau"), {"a": ("n",)}, forward_dynamics,
         "Accelerations that the generalised forces tau produce.", loads=True),
@@ -177,7 +181,8 @@ BASIC: dict[str, Quantity] = {
     "linearize": Quantity(
         ("q", "v", "tau"), {"A": ("2n", "2n"), "B": ("2n", "n")}, linearize,
         "State-space matrices of x = (dq, dv): xdot = A x + B dtau.", loads=True),
-    "kinetic_energy": Quantity(("q", "v"), {"T": ()}, kinetic_energy, "Kinetic energy, J."),
+    "kinetic_energy": Quantity(
+        ("q", "v"), {"T": ()}, kinetic_energy, "Kinetic energy, J; that of the rotors too if armature is included."),
     "potential_energy": Quantity(
         ("q",), {"V": ()}, potential_energy, "Potential energy of weight, J; zero with all mass at the origin."),
     "center_of_mass": Quantity(("q",), {"c": (3,)}, center_of_mass, "Centre of the moving mass, world axes, m."),

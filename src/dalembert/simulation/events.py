@@ -186,7 +186,7 @@ def joint_stop(
         restitution: speed after the impact over speed before, above 0 and up to 1. Resting on the stop is not
             modelled: when impacts accumulate, the simulation ends with an error that says so.
     """
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism, open_loops=True)
     model = dynamics.mechanism
     at, along = model.q_slice(joint), model.v_slice(joint)
     if at.stop - at.start != 1:

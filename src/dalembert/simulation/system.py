@@ -204,11 +204,15 @@ def as_system(
         if elements is not None and moving.mechanism.forces:
             raise ArgumentError("say which force elements act where the ConstrainedDynamics is made")
         if wrenches:
-            system = System(Dynamics(moving.mechanism, include=moving.include, wrenches=wrenches), moving)
+            system = System(
+                Dynamics(moving.mechanism, include=moving.include, wrenches=wrenches, open_loops=True), moving
+            )
         else:
-            system = _known.setdefault(moving, System(Dynamics(moving.mechanism, include=moving.include), moving))
+            system = _known.setdefault(
+                moving, System(Dynamics(moving.mechanism, include=moving.include, open_loops=True), moving)
+            )
     elif isinstance(moving, Mechanism):
-        dynamics = Dynamics(moving, include=include, wrenches=wrenches)
+        dynamics = Dynamics(moving, include=include, wrenches=wrenches, open_loops=True)
         constrained = None
         if moving.constraints or moving.forces:
             constrained = ConstrainedDynamics(

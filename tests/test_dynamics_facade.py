@@ -1,0 +1,84 @@
+"""What a user of Dynamics relies on besides the numbers: consistency, honest refusals, pickles."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import ArgumentError, ModelWarning
+
+ARM = da.load("demo_arm")
+Z, V = np.zeros(6), np.ones(6)
+
+
+def test_rotors_have_kinetic_energy_when_armature_is_included():
+    heavy = da.symbolise(ARM, {"bend.armature": 0.5})
+    for include in ((), ("armature",)):
+        dyn = da.Dynamics(heavy, include=include)
+        assert dyn.kinetic_energy(Z, V) == pytest.approx(V @ dyn.mass_matrix(Z) @ V / 2, rel=1e-13)
+
+
+def test_no_code_is_executed_from_values(tmp_path):
+    target = tmp_path / "pwned"
+    symbolic = da.symbolise(ARM, {"flange.mass": "m"})
+    with pytest.raises(ArgumentError, match="real number"):
+        da.substitute(symbolic, {"m": f'__import__("pathlib").Path({str(target)!r}).write_text("x")'})
+    assert not target.exists()
+
+
+def test_what_is_left_out_is_said():
+    four_bar = da.load("four_bar", parameters="default")
+    with pytest.warns(ModelWarning, match="loop closures"):
+        da.Dynamics(four_bar)
+    da.Dynamics(four_bar, open_loops=True)
+
+
+def test_nothing_that_moves_gives_empty_results():
+    with pytest.warns(ModelWarning):
+        rock = da.load('<robot name="rock"><link name="a"/></robot>')
+    dyn, none = da.Dynamics(rock), np.zeros(0)
+    A, B = dyn.linearize(none, none, none)
+    assert A.shape == B.shape == (0, 0)
+    assert [x.shape for x in dyn.forward_dynamics_derivatives(none, none, none)] == [(0, 0)] * 3
+
+
+def test_quantities_of_frames_pickle_and_refuse_strange_options():
+    dyn = da.Dynamics(ARM)
+    copy = pickle.loads(pickle.dumps(dyn.pose))
+    assert np.array_equal(copy(Z, frame="flange")[1], dyn.pose(Z, frame="flange")[1])
+    with pytest.raises(ArgumentError, match="no option 'axes'"):
+        dyn.pose(Z, frame="flange", axes="world")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parameters": ["flang.mass"]}, "did you mean"),
+        ({"parameters": "flange.mass"}, "list of names"),
+        ({"wrenches": "flange"}, "list of names"),
+        ({"include": "damping"}, "list of names"),
+        ({"parameters": ["flange.mass", "flange.mass"]}, "twice"),
+        ({"device": "tpu"}, "cuda"),
+    ],
+)
+def test_wrong_names_are_refused_at_once(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        da.Dynamics(ARM, **options)
+
+
+def test_results_need_their_own_memory_and_threads_are_counted():
+    dyn = da.Dynamics(ARM)
+    out = np.zeros((6, 6))
+    with pytest.raises(ArgumentError, match="share memory"):
+        dyn.inverse_dynamics_derivatives(Z, V, V, out=(out, out))
+    for threads in (0, -1, 1.5, "2"):
+        with pytest.raises(ArgumentError, match="threads"):
+            dyn.inverse_dynamics(Z, V, V, threads=threads)
+
+
+def test_random_states_respect_one_sided_limits():
+    body = da.Body("b", da.Inertia.sphere(1.0, 0.1))
+    for limits, inside in ((da.Limits(lower=0.5), lambda q: q >= 0.5), (da.Limits(upper=-1), lambda q: q <= -1)):
+        m = da.Mechanism("m", [body], [da.Joint("j", "prismatic", "world", "b", limits=limits)])
+        assert inside(m.random_state(np.random.default_rng(0), 1000)[0]).all()
