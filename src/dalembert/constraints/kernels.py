@@ -6,7 +6,8 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import map_scalars
 from dalembert.model.record import content
+
+if TYPE_CHECKING:
+    from dalembert.compiler.cost import Cost
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -191,6 +195,28 @@ class ConstrainedKernels:
             names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
             raise ArgumentError(f"{self.mechanism.name!r} has the symbols {names}; give their values as parameters=")
         return self.kernel(quantity)(*state, self.parameters, **options)
+
+    def cost(self, quantity: str) -> Cost:
+        """Exact operation counts of a kernel.
+
+        Args:
+            quantity: as for :meth:`kernel`.
+        """
+        from dalembert.compiler.cost import cost
+
+        return cost(self.kernel(quantity).program)
+
+    def export(self, quantity: str, language: str, path: str | Path | None = None) -> str:
+        """Source code of a kernel.
+
+        Args:
+            quantity: as for :meth:`kernel`.
+            language: ``"c"``, ``"cuda"``, ``"python"``, ...; see :mod:`dalembert.compiler.export`.
+            path: file to write.
+        """
+        from dalembert.compiler.export import export
+
+        return export(self.kernel(quantity), language, path)
 
     @cached_property
     def pivots(self) -> Pivots:
