@@ -72,10 +72,13 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Paragraph(("The rates of the coordinates are",))
         rates = forms.rows(equations.kinematics)
         yield Display(tuple(rates)) if rates else Paragraph(_too_long([equations.kinematics]), "note")
-    constraint = forms.rows(equations.constraint_matrix) if equations.constraint_matrix is not None else None
-    if constraint and scalar is not None:
+    if equations.constraint_matrix is not None and scalar is not None:
         yield Paragraph(("The multipliers follow from the constraints",))
-        yield Display((("", r"A \dot{v} + \gamma = 0"), *constraint, *(forms.rows(equations.constraint_bias) or [])))  # type: ignore[arg-type]
+        parts = [part for part in (equations.constraint_matrix, equations.constraint_bias) if part is not None]
+        shown = {part.name: forms.rows(part) for part in parts}
+        yield Display((("", r"A \dot{v} + \gamma = 0"), *(row for rows in shown.values() for row in rows or [])))
+        if long := [part for part in parts if shown[part.name] is None]:
+            yield Paragraph(_too_long(long), "note")
 
 
 def law(equations: Equations) -> str:

@@ -38,7 +38,7 @@ class Forms:
         self.equations, self.notation = equations, notation
         self._rates = [x for port in ("v", "u") for x in equations.scope.symbols.get(port, ())]
         self._most_lines = MOST_LINES if len(equations.mass_matrix) <= FEW else MOST_LINES // 2
-        self._known: dict[Any, list[Any] | None] = {}
+        self._known: dict[Any, tuple[Quantity, list[Any] | None]] = {}
 
     def closed(self, quantity: Quantity) -> list[Any] | None:
         """The entries, flat, as simplified expressions; None if that would be too long to be of use.
@@ -48,8 +48,8 @@ class Forms:
         """
         key = tuple(map(id, quantity.values.flat)), quantity.shape
         if key not in self._known:
-            self._known[key] = self._attempt(quantity)
-        return self._known[key]
+            self._known[key] = quantity, self._attempt(quantity)  # while the quantity lives, so do the identities
+        return self._known[key][1]
 
     def _attempt(self, quantity: Quantity) -> list[Any] | None:
         if quantity.cost.operations > LARGEST:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import resources
-from itertools import count
 
 from dalembert.formulations.citations import CITATIONS
 from dalembert.report.document import (
@@ -40,7 +39,7 @@ def to_html(document: Document) -> str:
     title = html_text(document.title)
     body = [f"<header><h1>{title}</h1>", f'<p class="subtitle">{html_text(document.subtitle)}</p></header>']
     body.append(_contents(document))
-    body += [_block(block, number, key) for (block, number), key in zip(numbered(document.blocks), count())]
+    body += [_block(block, number) for block, number in numbered(document.blocks)]
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -65,7 +64,7 @@ def _contents(document: Document) -> str:
     return f'<nav aria-label="Contents"><ol>{"".join(entries)}</ol></nav>'
 
 
-def _block(block: object, number: int, key: int) -> str:
+def _block(block: object, number: int) -> str:
     match block:
         case Heading(text, 1):
             return f'<h2 id="section-{number}"><span class="number">{number}</span> {html_text(text)}</h2>'
@@ -89,7 +88,7 @@ def _block(block: object, number: int, key: int) -> str:
         case References(keys):
             entries = (f'<li id="{key}"><b>[{key}]</b> {html_text(CITATIONS[key])}</li>' for key in keys)
             return f'<ul class="references">{"".join(entries)}</ul>'
-    raise AssertionError(f"block {key} has no HTML form: {block!r}")
+    raise AssertionError(f"a block has no HTML form: {block!r}")
 
 
 def _table(table: Table) -> str:

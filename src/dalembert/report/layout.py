@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.report.notation import Notation
 
-WIDTH = 76
+WIDTH = 72
 """Letters a line of mathematics may have."""
 
 WIDEST = 90
