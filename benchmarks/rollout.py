@@ -91,7 +91,8 @@ def main() -> None:
     print(f"{processor()}, one thread; dalembert {da.__version__}, MuJoCo {mujoco.__version__}, SciPy with Pinocchio")
     print(f"{options.batch} trajectories (peer: {options.peer}) of {options.steps} steps of {options.step} s, float64")
     print(
-        f"{'mechanism':12}{'method':22}{'ours':>8}{'final':>8}{'MuJoCo':>9}{'ratio':>8}{'SciPy':>10}{'ratio':>8}   ns per step; agree to"
+        f"{'mechanism':12}{'method':22}{'ours':>8}{'final':>8}{'MuJoCo':>9}{'ratio':>8}{'SciPy':>10}{'ratio':>8}"
+        "   ns per step; agree to"
     )
     rows = []
     panda = robot("panda")
