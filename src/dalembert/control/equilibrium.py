@@ -1,0 +1,166 @@
+"""Equilibria: positions at which a mechanism stays, with the forces that keep it there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model import Mechanism
+from dalembert.simulation import manifold
+from dalembert.simulation.state import as_parameters, as_position, as_velocity
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A state without acceleration.
+
+    Args:
+        q: positions.
+        v: velocities.
+        tau: generalised forces of the motors; zero where there is none.
+        residual: largest generalised force that is not balanced.
+        stable: true if no mode of the linear model grows; None for mechanisms with constraints or moving ones.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    residual: float
+    stable: bool | None
+
+
+def equilibrium(
+    mechanism: Mechanism | Dynamics | ConstrainedDynamics,
+    q0: Any = None,
+    v: Any = None,
+    *,
+    actuators: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    parameters: Any = None,
+    tolerance: float = 1e-10,
+) -> Equilibrium:
+    """The equilibrium (trim) nearest to a guess: accelerations vanish with forces on actuated joints only.
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+        q0: guess of the positions, nq numbers or by joint name; neutral by default.
+        v: velocities of a steady motion that are kept, such as the rate of a turntable; zero by default.
+        actuators: names of the joints with a motor, whose forces are found too.
+        keep: names of joints whose positions are kept.
+        parameters: values of the mechanism's symbols, by name.
+        tolerance: largest force that may be left, relative to the largest force there is.
+    """
+    if isinstance(mechanism, Mechanism):
+        if mechanism.constraints or mechanism.forces:
+            raise ArgumentError(f"{mechanism.name!r} has constraints or force elements; give its ConstrainedDynamics")
+        mechanism = Dynamics(mechanism)
+    model = mechanism.mechanism
+    q, speed = as_position(model, q0), as_velocity(model, v)
+    moving = np.ones(model.nv, dtype=bool)
+    for name in keep:
+        moving[model.v_slice(name)] = False
+    motors = [k for name in actuators for k in range(model.nv)[model.v_slice(name)]]
+    problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
+    q, unknowns, residual, scale = _newton(problem, model, q, moving, motors)
+    if not residual <= tolerance * scale:
+        raise SingularityError(
+            f"{model.name!r}: no equilibrium found from this guess; a force of {residual:.3g} is left, the largest"
+            f" of all being {scale:.3g}. Give another guess, keep fewer joints, or actuate more"
+        )
+    tau = np.zeros(model.nv)
+    tau[motors] = unknowns[: len(motors)]
+    stable = None
+    if isinstance(mechanism, Dynamics) and not speed.any():
+        from dalembert.control.linear import linearize
+
+        poles = linearize(mechanism, q, speed, tau, parameters=parameters).poles
+        stable = bool(poles.real.max() < 1e-6 * max(1.0, float(np.abs(poles).max())))
+    return Equilibrium(q, speed, tau, residual, stable)
+
+
+class _Tree:
+    """Forces that a tree needs to stay, and their derivatives along tangent vectors."""
+
+    loops = 0
+
+    def __init__(self, dynamics: Dynamics, v: np.ndarray, parameters: Any):
+        values = as_parameters(dynamics, parameters)
+        self.dynamics, self.v = dynamics, v
+        self.last = () if values is None else (values,)
+
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Needed forces, their derivative, constraint residuals, constraint rows."""
+        nothing = np.zeros(len(self.v))
+        needed = self.dynamics.inverse_dynamics(q, self.v, nothing, *self.last)
+        slope = self.dynamics.inverse_dynamics_derivatives(q, self.v, nothing, *self.last)[0]
+        return needed, slope, np.zeros(0), np.zeros((0, len(self.v)))
+
+
+class _Loops:
+    """The same with constraints and force elements; derivatives by differences."""
+
+    def __init__(self, system: ConstrainedDynamics, v: np.ndarray):
+        self.system, self.v = system, v
+        self.loops = system.constraints.count
+
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Needed forces, their derivative, constraint residuals, constraint rows."""
+        tree, n, h = self.system.mechanism.tree, len(self.v), 1e-6
+        nothing = np.zeros(n)
+
+        def needed(position: np.ndarray) -> np.ndarray:
+            return -self.system.evaluate("terms", position, self.v, nothing, 0.0)[1]
+
+        slope = np.empty((n, n))
+        for k, unit in enumerate(np.eye(n)):
+            ahead, behind = (manifold.displaced(tree, q, s * h * unit) for s in (1, -1))
+            slope[:, k] = (needed(ahead) - needed(behind)) / (2 * h)
+        phi, G = self.system.evaluate("positions", q, 0.0)
+        return needed(q), slope, phi, G
+
+
+def _newton(
+    problem: _Tree | _Loops, model: Mechanism, q: np.ndarray, moving: np.ndarray, motors: list[int]
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Damped Gauss-Newton for needed(q) = S tau + G^T lambda and phi(q) = 0; of many solutions the nearest."""
+    n = len(moving)
+    S = np.eye(n)[:, motors]
+    needed, slope, phi, G = problem.at(q)
+    scale = max(float(np.abs(needed).max()), float(np.abs(slope).max()), 1e-300)
+    unknowns = np.zeros(0)
+
+    def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        columns = np.hstack([S, G.T])
+        found = np.linalg.lstsq(columns, needed, rcond=1e-12)[0] if columns.size else np.zeros(0)
+        return found, np.concatenate([(needed - columns @ found) / scale, phi])
+
+    unknowns, residual = left(needed, phi, G)
+    for _ in range(100):
+        size = float(np.linalg.norm(residual))
+        if size < 1e-14:
+            break
+        # forces of motors and constraints are eliminated: only what is across their range counts
+        columns = np.hstack([S, G.T])
+        across = np.eye(n) - columns @ np.linalg.pinv(columns, rcond=1e-12) if columns.size else np.eye(n)
+        matrix = np.vstack([across @ slope / scale, G])[:, moving]
+        step = np.zeros(n)
+        step[moving] = np.linalg.lstsq(matrix, -residual, rcond=1e-10)[0]
+        step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+        for halvings in range(25):
+            trial = manifold.displaced(model.tree, q, step / 2**halvings)
+            manifold.normalise_in_place(model.tree, trial)
+            data = problem.at(trial)
+            new_unknowns, new_residual = left(data[0], data[2], data[3])
+            if np.linalg.norm(new_residual) < (1 - 1e-3 / 2**halvings) * size:
+                q, unknowns, residual = trial, new_unknowns, new_residual
+                needed, slope, phi, G = data
+                break
+        else:
+            break
+    return q, unknowns, float(np.abs(residual[:n]).max() * scale), scale

@@ -1,0 +1,168 @@
+"""Control laws as kernels: small enough to read, compiled whole, so that a call costs about a microsecond.
+
+Each function gives a :class:`~dalembert.compiler.kernel.Kernel`. Call it with arrays (also batches), bind it to arrays
+for a loop at a kilohertz (``law.bind(...)``), or print it as C with ``dalembert.compiler.export``. Deviations of
+positions are tangent vectors: of a quaternion, the rotation vector from the actual to the desired attitude.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, product
+from dalembert.algebra.vectors import cross
+from dalembert.algorithms.triangular import factor, inverse
+from dalembert.compiler.evaluate import inline
+from dalembert.compiler.kernel import Kernel
+from dalembert.compiler.program import Port, Program
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.simulation.manifold import difference
+
+
+def gravity_compensation(mechanism: Mechanism | Dynamics) -> Kernel:
+    """tau = gravity(q): the mechanism floats. Inputs: q.
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+    """
+    return _dynamics(mechanism).kernel("gravity")
+
+
+def pd_with_gravity(mechanism: Mechanism | Dynamics) -> Kernel:
+    """tau = gravity(q) + kp (q_ref - q) - kd v. Inputs: q, v, q_ref, kp, kd; gains per velocity.
+
+    Globally stable for any positive gains (Takegaki and Arimoto 1981).
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+    """
+
+    def law(d: Dynamics, g: Mapping[str, Array]) -> Array:
+        error = difference(d.mechanism.tree, g["q"], g["q_ref"])
+        return _part(d, "gravity", g) + g["kp"] * error - g["kd"] * g["v"]
+
+    return _kernel(mechanism, "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law)
+
+
+def computed_torque(mechanism: Mechanism | Dynamics) -> Kernel:
+    """tau = inverse dynamics of a_ref + kd (v_ref - v) + kp (q_ref - q): every joint obeys a linear equation.
+
+    Inputs: q, v, q_ref, v_ref, a_ref, kp, kd; gains per velocity, 1/s^2 and 1/s.
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+    """
+
+    def law(d: Dynamics, g: Mapping[str, Array]) -> Array:
+        error = difference(d.mechanism.tree, g["q"], g["q_ref"])
+        a = g["a_ref"] + g["kd"] * (g["v_ref"] - g["v"]) + g["kp"] * error
+        return _part(d, "inverse_dynamics", {**g, "a": a})
+
+    return _kernel(mechanism, "computed_torque", {}, ("q", "v", "q_ref", "v_ref", "a_ref", "kp", "kd"), {}, law)
+
+
+def operational_space(
+    mechanism: Mechanism | Dynamics, frame: str, *, point: Sequence[float] = (0, 0, 0), task: str = "pose",
+    damping: float = 0.0,
+) -> Kernel:  # fmt: skip
+    """A frame follows a motion in space while the null space holds a posture (Khatib 1987).
+
+    The frame obeys xdd = xdd_ref + kd (xd_ref - xd) + kp e in world axes, e the position error and, for a pose, half
+    the sum of the cross products of actual and desired axes. The posture obeys a = posture_kp (q_ref - q) -
+    posture_kd v as far as it does not disturb the frame, in the sense of the mass matrix.
+
+    Inputs: q, v, x_ref (3), then for a pose R_ref (3, 3); xd_ref, xdd_ref, kp, kd (3, or 6: [linear; angular]);
+    q_ref, posture_kp, posture_kd (nv).
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+        frame: name of a frame or body.
+        point: that follows, components in the frame.
+        task: ``"position"`` or ``"pose"``.
+        damping: added to the diagonal of the inverse inertia of the frame, 1/kg: keeps forces finite near singular
+            positions, at the price of tracking errors.
+    """
+    if task not in ("position", "pose"):
+        raise ArgumentError(f"task = {task!r}; choose 'position' or 'pose'")
+    m = 3 if task == "position" else 6
+    at = {"frame": frame, "point": tuple(float(x) for x in point), "axes": "world"}
+    extra = {"x_ref": (3,), "R_ref": (3, 3), **dict.fromkeys(("xd_ref", "xdd_ref", "kp", "kd"), (m,))}
+    names = ("q", "v", "x_ref", *(("R_ref",) if m == 6 else ()), "xd_ref", "xdd_ref", "kp", "kd")
+
+    def law(d: Dynamics, g: Mapping[str, Array]) -> Array:
+        J, Jd = _part(d, "jacobian", g, **at)[:m], _part(d, "jacobian_rate", g, **at)[:m]
+        R, origin = _parts(d, "pose", g, frame=frame)
+        position = origin + product(R, scalar.asarray(at["point"]))
+        error = list(g["x_ref"] - position)
+        if m == 6:
+            turned = sum((cross(R[:, k], g["R_ref"][:, k]) for k in range(3)), scalar.zeros(3)) / 2
+            error += list(turned)
+        xd = product(J, g["v"])
+        xdd = g["xdd_ref"] + g["kd"] * (g["xd_ref"] - xd) + g["kp"] * scalar.asarray(error)
+        factors = factor(_part(d, "mass_matrix", g), d.mechanism.tree.velocity_parents)
+        MJ = scalar.stack([factors.solve(row) for row in J])  # rows of J M^-1
+        mobility = product(MJ, J.T)
+        if damping:
+            mobility = mobility + damping * scalar.identity(m)
+        inertia = inverse(mobility)  # of the frame
+        posture = g["posture_kp"] * difference(d.mechanism.tree, g["q"], g["q_ref"]) - g["posture_kd"] * g["v"]
+        # a = posture + M^-1 J^T inertia (xdd - Jd v - J posture): the part of the posture along the task is replaced
+        needed = xdd - product(Jd, g["v"]) - product(J, posture)
+        push = product(MJ.T, product(inertia, needed))
+        return _part(d, "inverse_dynamics", {**g, "a": posture + push})
+
+    options = {**at, "task": task, "damping": damping}
+    return _kernel(mechanism, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
+
+
+def _dynamics(mechanism: Mechanism | Dynamics) -> Dynamics:
+    found = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    if found.mechanism.constraints:
+        raise ArgumentError(f"{found.mechanism.name!r} has constraints; these laws are for trees")
+    if found.wrenches or found.device != "cpu":
+        raise ArgumentError("these laws need a Dynamics without wrenches, for the processor")
+    return found
+
+
+def _kernel(
+    mechanism: Mechanism | Dynamics,
+    name: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    law: Callable[[Dynamics, Mapping[str, Array]], Array],
+) -> Kernel:
+    """The kernel of a law, traced when it is first called."""
+    dynamics = _dynamics(mechanism)
+    m = dynamics.mechanism
+    sizes = {"q": (m.nq,), "q_ref": (m.nq,), **shapes}
+    ports = [Port(port, sizes.get(port, (m.nv,))) for port in names]
+    if dynamics.parameter_names:
+        ports.append(Port("parameters", (len(dynamics.parameter_names),)))
+
+    def program() -> Program:
+        from dalembert.compiler.passes import rebuild
+        from dalembert.compiler.trace import trace
+
+        def compute(*arrays: Any) -> dict[str, Any]:
+            return {"tau": law(dynamics, dict(zip((port.name for port in ports), arrays)))}
+
+        return rebuild(trace(compute, {port.name: port.shape for port in ports}, name))
+
+    told = (dynamics.kernel("inverse_dynamics").key, name, sorted(options.items()))
+    key = hashlib.sha256(repr(told).encode()).hexdigest()
+    return Kernel(name, tuple(ports), (Port("tau", (m.nv,)),), program, key, dynamics.dtype, name.replace("_", " "))
+
+
+def _parts(dynamics: Dynamics, quantity: str, given: Mapping[str, Any], **options: Any) -> list[Array]:
+    program = dynamics.program(quantity, **options)
+    return list(inline(program, {port.name: given[port.name] for port in program.inputs}).values())
+
+
+def _part(dynamics: Dynamics, quantity: str, given: Mapping[str, Any], **options: Any) -> Array:
+    return _parts(dynamics, quantity, given, **options)[0]

@@ -1,0 +1,160 @@
+"""Linear models of mechanisms around a state, for the tools of control engineering.
+
+The state is x = (dq, dv), with dq along tangent vectors: for a quaternion the small rotation in child axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.model import Mechanism
+from dalembert.simulation.names import velocity_names
+from dalembert.simulation.state import as_parameters, as_position, as_velocity
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """xdot = A x + B u, y = C x + D u: small deviations from a state.
+
+    Args:
+        A: (n, n).
+        B: (n, m).
+        C: (p, n).
+        D: (p, m).
+        states: a name for every entry of x.
+        inputs: a name for every entry of u.
+        outputs: a name for every entry of y.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def poles(self) -> np.ndarray:
+        """Eigenvalues of A, 1/s, the least stable first."""
+        values = np.linalg.eigvals(self.A)
+        return values[np.lexsort((-values.imag, -values.real))]
+
+    def uncontrollable(self, tolerance: float = 1e-8) -> np.ndarray:
+        """Eigenvalues of modes that no input moves, by Hautus' test: rank [A - s 1, B] < n.
+
+        Args:
+            tolerance: singular values below this fraction of the largest count as zero.
+        """
+        n = len(self.A)
+        lost = [
+            s
+            for s in self.poles
+            if np.linalg.matrix_rank(np.hstack([self.A - s * np.eye(n), self.B]), tol=tolerance * self._scale()) < n
+        ]
+        return np.array(lost)
+
+    def _scale(self) -> float:
+        return max(float(np.linalg.norm(self.A, 2)), float(np.linalg.norm(self.B, 2)), 1e-300)
+
+    def to_scipy(self) -> Any:
+        """As ``scipy.signal.StateSpace``."""
+        from scipy.signal import StateSpace
+
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """As a state-space system of the package python-control, with names."""
+        try:
+            from control import ss
+        except ImportError as error:
+            raise MissingExtraError("control", "control", "LinearModel.to_control") from error
+        return ss(
+            self.A, self.B, self.C, self.D,
+            states=list(self.states), inputs=list(self.inputs), outputs=list(self.outputs),
+        )  # fmt: skip
+
+    def discrete(self, period: float) -> tuple[np.ndarray, np.ndarray]:
+        """(A, B) of x[k+1] = A x[k] + B u[k], the input held over each period.
+
+        Args:
+            period: s.
+        """
+        from scipy.linalg import expm
+
+        if not period > 0:
+            raise ArgumentError(f"period = {period} s; it must be positive")
+        n, m = self.B.shape
+        whole = expm(np.block([[self.A, self.B], [np.zeros((m, n + m))]]) * period)
+        return whole[:n, :n], whole[:n, n:]
+
+
+def linearize(
+    mechanism: Mechanism | Dynamics | ConstrainedDynamics,
+    q: Any = None,
+    v: Any = None,
+    tau: Any = None,
+    *,
+    actuators: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    include: Sequence[str] = (),
+    parameters: Any = None,
+) -> LinearModel:
+    """The linear model of a mechanism around a state.
+
+    Args:
+        mechanism: the mechanism, or its dynamics; a ConstrainedDynamics gives a model of independent coordinates.
+        q: positions, nq numbers or by joint name; neutral by default.
+        v: velocities, nv numbers or by joint name; zero by default.
+        tau: generalised forces there, nv numbers; by default those that hold the mechanism still (of a tree), else 0.
+        actuators: names of velocities that have a motor; all by default.
+        outputs: names of the states that are measured; all by default.
+        include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
+        parameters: values of the mechanism's symbols, by name.
+    """
+    if isinstance(mechanism, Mechanism):
+        if mechanism.constraints or mechanism.forces:
+            raise ArgumentError(
+                f"{mechanism.name!r} has constraints or force elements; give its ConstrainedDynamics, where it is said "
+                "which of them act"
+            )
+        mechanism = Dynamics(mechanism, include=include)
+    model = mechanism.mechanism
+    position, velocity = as_position(model, q), as_velocity(model, v)
+    if isinstance(mechanism, ConstrainedDynamics):
+        force = np.zeros(model.nv) if tau is None else np.asarray(tau, dtype=float)
+        found = mechanism.linearize(position, velocity, force)
+        A, B, states = found.A, found.B, found.states
+    else:
+        if mechanism.wrenches:
+            raise ArgumentError("this Dynamics has wrenches; make one without them to linearize")
+        values = as_parameters(mechanism, parameters)
+        last = () if values is None else (values,)
+        if tau is None:
+            tau = mechanism.bias(position, velocity, *last)
+        force = np.asarray(tau, dtype=float)
+        if force.shape != (model.nv,):
+            raise ArgumentError(f"tau has shape {force.shape}, expected ({model.nv},)")
+        A, B = mechanism.linearize(position, velocity, force, *last)
+        names = velocity_names(model)
+        states = (*names, *(f"{name} rate" for name in names))
+    inputs = velocity_names(model)
+    chosen = list(range(model.nv)) if actuators is None else [_index(inputs, name, "actuator") for name in actuators]
+    seen = list(range(len(A))) if outputs is None else [_index(states, name, "output") for name in outputs]
+    return LinearModel(
+        A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
+        tuple(states), tuple(inputs[k] for k in chosen), tuple(states[k] for k in seen),
+    )  # fmt: skip
+
+
+def _index(names: Sequence[str], name: str, what: str) -> int:
+    if name not in names:
+        raise ArgumentError(f"there is no {what} {name!r}; choose among {', '.join(names)}")
+    return list(names).index(name)

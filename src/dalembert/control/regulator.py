@@ -1,0 +1,182 @@
+"""Linear-quadratic regulators: around a state, and along a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.control.linear import LinearModel
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.simulation import manifold
+from dalembert.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Regulator:
+    """u = -K x, the feedback that minimises the integral of x^T Q x + u^T R u.
+
+    Args:
+        K: gains, (m, n).
+        S: cost to go, x^T S x.
+        poles: of the closed loop, 1/s (or of the discrete system, if it was made with a period).
+    """
+
+    K: np.ndarray
+    S: np.ndarray
+    poles: np.ndarray
+
+
+def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> Regulator:
+    """The regulator of a linear model, from the algebraic Riccati equation (by SciPy).
+
+    Args:
+        model: the linear model.
+        Q: weight of the state, (n, n), or n numbers for its diagonal; not negative.
+        R: weight of the input, (m, m), or m numbers for its diagonal; positive.
+        period: of a digital controller, s; the regulator is then that of the sampled system.
+    """
+    from scipy.linalg import solve_continuous_are, solve_discrete_are
+
+    n, m = model.B.shape
+    Q, R = _weight(Q, n, "Q"), _weight(R, m, "R")
+    A, B = (model.A, model.B) if period is None else model.discrete(period)
+    stuck = [complex(s) for s in model.uncontrollable() if s.real >= 0]
+    if stuck:
+        told = ", ".join(f"{s:.6g}" for s in stuck)
+        raise SingularityError(
+            f"there is no stabilising regulator: no input moves the modes with eigenvalues {told}. Actuate more joints"
+        )
+    try:
+        S = (solve_continuous_are if period is None else solve_discrete_are)(A, B, Q, R)
+    except np.linalg.LinAlgError as error:
+        raise SingularityError(
+            f"there is no stabilising regulator: {error} Give every mode that does not decay a weight in Q"
+        ) from error
+    K = np.linalg.solve(R, B.T @ S) if period is None else np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
+    return Regulator(K, S, np.linalg.eigvals(A - B @ K))
+
+
+def _weight(given: Any, n: int, name: str) -> np.ndarray:
+    weight = np.asarray(given, dtype=float)
+    weight = np.diag(weight) if weight.ndim == 1 else weight * np.eye(n) if weight.ndim == 0 else weight
+    if weight.shape != (n, n) or not np.allclose(weight, weight.T):
+        raise ArgumentError(f"{name} has shape {weight.shape}; give a symmetric ({n}, {n}), or {n} diagonal entries")
+    least = float(np.linalg.eigvalsh(weight).min())
+    if (name == "R" and not least > 0) or not least >= -1e-9 * max(1.0, float(np.abs(weight).max())):
+        raise ArgumentError(f"{name} must be positive{'' if name == 'R' else ' semi'}definite; it has {least:.3g}")
+    return weight
+
+
+def state_feedback(
+    mechanism: Any, K: Any, q: Any, v: Any = None, tau: Any = None, actuators: Any = None
+) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """A controller for ``simulate``: tau - K x, with x the deviation from a state along tangent vectors.
+
+    Args:
+        mechanism: the mechanism.
+        K: gains, (m, 2 nv).
+        q: positions to keep.
+        v: velocities to keep; zero by default.
+        tau: generalised forces there, nv; zero by default.
+        actuators: names of the velocities that the m inputs act on, in order; all by default.
+    """
+    from dalembert.simulation.names import velocity_names
+
+    nv = mechanism.nv
+    gains, home = np.asarray(K, dtype=float), np.asarray(q, dtype=float)
+    speed = np.zeros(nv) if v is None else np.asarray(v, dtype=float)
+    base = np.zeros(nv) if tau is None else np.asarray(tau, dtype=float)
+    names = list(velocity_names(mechanism))
+    places = list(range(nv)) if actuators is None else [names.index(name) for name in actuators]
+    if gains.shape != (len(places), 2 * nv):
+        raise ArgumentError(f"K has shape {gains.shape}, expected ({len(places)}, {2 * nv})")
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        x = np.concatenate([manifold.difference(mechanism.tree, home, q), v - speed])
+        total = base.copy()
+        total[places] -= gains @ x
+        return total
+
+    return control
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingRegulator:
+    """Time-varying feedback along a motion: tau = tau(t) - K(t) x, x the deviation along tangent vectors.
+
+    Args:
+        trajectory: the motion.
+        t: times of the gains.
+        K: gains, (T, nv, 2 nv); between times they are interpolated linearly.
+        S: cost to go, (T, 2 nv, 2 nv).
+    """
+
+    trajectory: Trajectory
+    t: np.ndarray
+    K: np.ndarray
+    S: np.ndarray
+
+    def gain(self, t: float) -> np.ndarray:
+        """K at a time; the last one after the end."""
+        k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2))
+        s = float(np.clip((t - self.t[k]) / (self.t[k + 1] - self.t[k]), 0, 1))
+        return (1 - s) * self.K[k] + s * self.K[k + 1]
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The controller, for ``simulate``."""
+        plan = self.trajectory
+        state = plan(float(np.clip(t, plan.t[0], plan.t[-1])))
+        x = np.concatenate([manifold.difference(plan.mechanism.tree, state.q, q), v - state.v])
+        tau = np.array([np.interp(t, plan.t, column) for column in plan.tau.T])
+        return tau - self.gain(t) @ x
+
+
+def tracking_lqr(trajectory: Trajectory, Q: Any, R: Any, final: Any = None, *, points: int = 201) -> TrackingRegulator:
+    """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
+
+    -dS/dt = A^T S + S A - S B R^-1 B^T S + Q,   K = R^-1 B^T S,  with A(t), B(t) of the linear model along the motion.
+
+    Args:
+        trajectory: the motion, with its control.
+        Q: weight of the state (2 nv), matrix or diagonal.
+        R: weight of the forces (nv), matrix or diagonal.
+        final: weight of the state at the end; Q by default.
+        points: number of times at which gains are kept.
+    """
+    from scipy.integrate import solve_ivp
+
+    n, model = trajectory.mechanism.nv, trajectory.mechanism
+    if trajectory.system.constrained is not None:
+        raise ArgumentError(f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only")
+    Q, R = _weight(Q, 2 * n, "Q"), _weight(R, n, "R")
+    end = Q if final is None else _weight(final, 2 * n, "final")
+    t = np.linspace(trajectory.t[0], trajectory.t[-1], points)
+    state = trajectory(t)
+    tau = np.stack([np.interp(t, trajectory.t, column) for column in trajectory.tau.T], axis=1)
+    last = () if trajectory.parameters is None else (trajectory.parameters,)
+    if trajectory.dynamics.wrenches:
+        raise ArgumentError("external wrenches act along this motion; tracking_lqr does not know them")
+    A, B = trajectory.dynamics.linearize(state.q, state.v, tau, *last)
+    pull = np.einsum("tij,jk,tlk->til", B, np.linalg.inv(R), B)
+
+    def between(values: np.ndarray, s: float) -> np.ndarray:
+        position = (s - t[0]) / (t[-1] - t[0]) * (points - 1)
+        k = int(np.clip(position, 0, points - 2))
+        return values[k] + (position - k) * (values[k + 1] - values[k])
+
+    def riccati(s: float, flat: np.ndarray) -> np.ndarray:
+        S = flat.reshape(2 * n, 2 * n)
+        As = between(A, s).T @ S
+        return -(As + As.T - S @ between(pull, s) @ S + Q).ravel()
+
+    found = solve_ivp(
+        riccati, (t[-1], t[0]), end.ravel(), "RK45", t[::-1], rtol=1e-7, atol=1e-9 * max(1.0, np.abs(end).max())
+    )
+    if not found.success:
+        raise SingularityError(f"Riccati's equation cannot be integrated along the motion: {found.message}")
+    S = found.y.T[::-1].reshape(points, 2 * n, 2 * n)
+    S = (S + np.swapaxes(S, 1, 2)) / 2
+    return TrackingRegulator(trajectory, t, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ S), S)

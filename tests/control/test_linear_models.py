@@ -1,0 +1,217 @@
+"""Linear models, equilibria and regulators."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad_vec
+from scipy.linalg import expm
+from scipy.signal import StateSpace, lsim
+
+from dalembert.algebra.transform import Transform
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.control import equilibrium, linearize, lqr, state_feedback, tracking_lqr
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
+from dalembert.formats import load
+from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model.force import Force
+from dalembert.simulation import manifold, simulate
+from random_mechanisms import random_mechanism
+
+
+def cart():
+    return load("cart_pole", parameters="default")
+
+
+def test_linear_model_predicts_small_motions():
+    """Of a tree with quaternions, moving, under constant forces: the deviation of a perturbed simulation."""
+    mechanism = random_mechanism(3, 3, kinds=("revolute", "spherical"), floating=True)
+    q, v, _ = mechanism.random_state(np.random.default_rng(0))
+    dynamics = Dynamics(mechanism)
+    tau = dynamics.bias(q, v)
+    model = linearize(dynamics, q, v, tau)
+    x = np.random.default_rng(1).normal(size=2 * mechanism.nv)
+    e, t = 1e-5, 1e-3  # the model holds at one state, so t is short: errors are of order e^2, and e t^2 from its change
+    tree, n = mechanism.tree, mechanism.nv
+    ends = []
+    for s in (e, -e):
+        start = manifold.displaced(tree, q, s * x[:n])
+        ends.append(simulate(dynamics, start, v + s * x[n:], [0, t], control=tau, rtol=1e-12, atol=1e-12))
+    moved = manifold.difference(tree, ends[1].q[-1], ends[0].q[-1]) / (2 * e)
+    speed = (ends[0].v[-1] - ends[1].v[-1]) / (2 * e)
+    found = (np.concatenate([moved, speed]) - x) / t
+    assert np.abs(found - model.A @ x).max() < 5e-3 * np.abs(model.A @ x).max()
+
+
+def test_scipy_object_simulates_the_falling_pole():
+    model = linearize(cart(), actuators=["rail"], outputs=["hinge"])
+    system = model.to_scipy()
+    assert isinstance(system, StateSpace)
+    assert model.inputs == ("rail",)
+    assert model.outputs == ("hinge",)
+    t = np.linspace(0, 0.5, 51)
+    _, y, _ = lsim(system, np.full(51, 1e-4), t)
+    motion = simulate(cart(), None, None, t, control=[1e-4, 0])
+    assert np.abs(y - motion.q[:, 1]).max() < 1e-4 * np.abs(motion.q[:, 1]).max()
+
+
+def test_python_control_object_or_how_to_get_it():
+    model = linearize(cart(), actuators=["rail"])
+    try:
+        from control import ss  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingExtraError, match="control"):
+            model.to_control()
+    else:
+        assert model.to_control().nstates == 4
+
+
+def test_discrete_model_is_the_integral_of_the_continuous_one():
+    model = linearize(cart(), actuators=["rail"])
+    for period in (1e-3, 0.02, 0.3):
+        A, B = model.discrete(period)
+        assert np.abs(A - expm(model.A * period)).max() < 1e-12 * np.abs(A).max()
+        exact, _ = quad_vec(lambda s: expm(model.A * s) @ model.B, 0, period)
+        assert np.abs(B - exact).max() < 1e-8 * np.abs(B).max()
+
+
+def test_loops_have_models_of_independent_coordinates():
+    """A pendulum held by a spring, as constrained dynamics: w^2 = g/l + k/(m l^2)."""
+    bob = Mechanism(
+        "pendulum", (Body("bob", Inertia.point(1.3, [0, 0, -0.7])),),
+        (Joint("hinge", "continuous", "world", "bob", axis=[0, 1, 0]),),
+        forces=(Force("spring", "joint-spring", "hinge", stiffness=5.0),),
+    )  # fmt: skip
+    model = linearize(ConstrainedDynamics(bob, forces="all"))
+    w = np.sqrt(9.81 / 0.7 + 5.0 / (1.3 * 0.49))
+    assert np.abs(np.sort(model.poles.imag) - [-w, w]).max() < 1e-9
+    with pytest.raises(ArgumentError, match="ConstrainedDynamics"):
+        linearize(bob)
+
+
+# ----------------------------------------------------------------------------------------------------------- equilibria
+
+
+def test_pole_stands_or_hangs():
+    for guess, angle, stable in ((0.4, 0.0, False), (2.6, np.pi, True)):
+        found = equilibrium(cart(), [0.0, guess], actuators=["rail"], keep=["rail"])
+        assert abs(found.q[1] - angle) < 1e-9
+        assert found.stable is stable
+        assert np.abs(found.tau).max() < 1e-9
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 1000))
+def test_actuated_trees_are_held_where_they_are(seed):
+    mechanism = random_mechanism(seed, 3, kinds=("revolute", "prismatic", "spherical", "universal"))
+    q, _, _ = mechanism.random_state(np.random.default_rng(seed))
+    joints = [joint.name for joint in mechanism.joints if joint.nv]
+    if not joints:
+        return
+    dynamics = Dynamics(mechanism)
+    found = equilibrium(dynamics, q, actuators=joints)
+    assert np.abs(found.q - q).max() < 1e-12
+    still = np.zeros(mechanism.nv)
+    assert np.abs(dynamics.forward_dynamics(q, still, found.tau)).max() < 1e-8
+
+
+def test_steady_rotation_lifts_a_pendulum():
+    """On a turntable at the rate w, cos theta = g/(w^2 l)."""
+    length, w = 0.7, 5.0
+    bodies = (Body("table", Inertia.cylinder(2.0, 0.3, 0.1)), Body("bob", Inertia.point(1.0, [0, 0, -length])))
+    joints = (
+        Joint("turn", "continuous", "world", "table"),
+        Joint("swing", "continuous", "table", "bob", axis=[0, 1, 0]),
+    )
+    mechanism = Mechanism("governor", bodies, joints)
+    found = equilibrium(mechanism, [0.0, 1.0], [w, 0.0], keep=["turn"], actuators=["turn"])
+    assert abs(np.cos(found.q[1]) - 9.81 / (w * w * length)) < 1e-9
+
+
+def test_spring_holds_a_mass_at_its_stretch():
+    rail = Mechanism(
+        "hanging", (Body("m", Inertia.point(2.0)),), (Joint("rail", "prismatic", "world", "m"),),
+        forces=(Force("spring", "spring", "world", "m", Transform.from_translation(np.array([0.0, 0.0, 3.0])),
+                      stiffness=50.0, rest=1.0),),
+    )  # fmt: skip
+    found = equilibrium(ConstrainedDynamics(rail, forces="all"), [1.0])
+    assert abs((3.0 - found.q[0] - 1.0) * 50.0 - 2.0 * 9.81) < 1e-6
+
+
+def test_no_equilibrium_is_told():
+    with pytest.raises(SingularityError, match="no equilibrium found"):
+        equilibrium(cart(), [0.0, 0.5], keep=["hinge"])
+
+
+# ----------------------------------------------------------------------------------------------------------- regulators
+
+
+def test_regulator_satisfies_riccati_and_balances_the_pole():
+    model = linearize(cart(), actuators=["rail"])
+    Q, R = np.diag([1.0, 10.0, 1.0, 1.0]), np.array([[0.1]])
+    found = lqr(model, np.diag(Q), [0.1])
+    A, B, S = model.A, model.B, found.S
+    assert np.abs(A.T @ S + S @ A - S @ B @ np.linalg.solve(R, B.T @ S) + Q).max() < 1e-8 * np.abs(S).max()
+    assert found.poles.real.max() < 0
+    control = state_feedback(cart(), found.K, [0, 0], actuators=["rail"])
+    motion = simulate(cart(), [0.2, 0.3], None, 10.0, control=control)
+    assert np.abs(motion.q[-1]).max() < 1e-3
+    # the cost of a small deviation is x^T S x
+    x = 1e-3 * np.array([1.0, -1.0, 0.5, 0.0])
+    small = simulate(cart(), x[:2], x[2:], np.linspace(0, 20, 4001), control=control)
+    states = np.hstack([small.q, small.v])
+    rates = np.einsum("ti,ij,tj->t", states, Q, states) + 0.1 * small.tau[:, 0] ** 2
+    assert abs(np.trapezoid(rates, small.t) - x @ S @ x) < 1e-3 * (x @ S @ x)
+
+
+def test_sampled_regulator_balances_with_its_period():
+    model = linearize(cart(), actuators=["rail"])
+    found = lqr(model, [1, 10, 1, 1], [0.1], period=0.05)
+    assert np.abs(found.poles).max() < 1
+    control = state_feedback(cart(), found.K, [0, 0], actuators=["rail"])
+    motion = simulate(cart(), [0.1, 0.1], None, 8.0, control=control, hold=0.05)
+    assert np.abs(motion.q[-1]).max() < 1e-2
+
+
+def test_what_cannot_be_controlled_is_named():
+    two = Mechanism(
+        "two", (Body("a", Inertia.point(1, [0, 0, 1])), Body("b", Inertia.point(1, [0, 0, 0.5]))),
+        tuple(Joint(name, "continuous", "world", body, axis=[0, 1, 0]) for name, body in (("j", "a"), ("k", "b"))),
+    )  # fmt: skip
+    model = linearize(two, actuators=["j"])
+    assert np.abs(np.sort(model.uncontrollable().real) - np.array([-1, 1]) * np.sqrt(9.81 / 0.5)).max() < 1e-6
+    with pytest.raises(SingularityError, match="no input moves"):
+        lqr(model, np.ones(4), [1.0])
+    with pytest.raises(ArgumentError, match="R must be positive"):
+        lqr(model, np.ones(4), [0.0])
+    with pytest.raises(ArgumentError, match="no actuator 'x'"):
+        linearize(two, actuators=["x"])
+
+
+def test_tracking_regulator_brings_a_disturbed_motion_back():
+    """Along a swing of a double pendulum, and for a free body, whose attitude is a quaternion."""
+    for mechanism, nudge in (
+        (load("double_pendulum", parameters="default"), 0.1),
+        (random_mechanism(1, 1, floating=True, gravity=(0, 0, 0)), 0.05),
+    ):
+        dynamics = Dynamics(mechanism)
+        q, v, _ = mechanism.random_state(np.random.default_rng(2))
+        n = mechanism.nv
+        plan = simulate(
+            dynamics, q, v, np.linspace(0, 1.5, 151), control=lambda t, q, v, n=n: 0.3 * np.sin(np.arange(n) + t)
+        )
+        follower = tracking_lqr(plan, np.repeat([100.0, 1.0], n), np.full(n, 1e-2), points=101)
+        start = manifold.displaced(mechanism.tree, q, np.full(n, nudge))
+        followed = simulate(dynamics, start, v, plan.t, control=follower, rtol=1e-6, atol=1e-6)
+        error = [np.abs(manifold.difference(mechanism.tree, a, b)).max() for a, b in zip(plan.q, followed.q)]
+        assert error[0] > 0.9 * nudge
+        assert error[-1] < 1e-3 * nudge
+
+
+def test_tracking_regulator_at_rest_is_the_stationary_one():
+    still = simulate(cart(), [0, np.pi], None, np.linspace(0, 30, 61))
+    weights = [1.0, 10.0, 1.0, 1.0], [0.1, 0.2]
+    follower = tracking_lqr(still, *weights)
+    model = linearize(cart(), [0, np.pi])
+    assert np.abs(follower.gain(0.0) - lqr(model, *weights).K).max() < 1e-3
