@@ -82,12 +82,13 @@ def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float)
         return Transform.identity(), 0.0
     z = link.axis
     target = _next_axis(tree, i)
-    if target is None:  # a tip: origin nearest to the parent's axis, x along the first moment
+    if target is None:  # a tip: origin nearest to the parent's axis, x along a slide it carries or its first moment
         origin = _foot_towards_parent(tree, i, reach)
-        first = link.moments.first
-        across = first - (first @ z) * z if first.dtype != object else np.zeros(3)
-        x = _unit_or_any(across, z)
-        return Transform(_triad(x, z), origin), 0.0
+        across = next((d for d in _slides_across(tree, i) if np.linalg.norm(d) > TINY), None)
+        if across is None:
+            first = link.moments.first
+            across = first - (first @ z) * z if first.dtype != object else np.zeros(3)
+        return Transform(_triad(_unit_or_any(across, z), z), origin), 0.0
     point, direction = target
     normal = np.cross(z, direction)
     if np.linalg.norm(normal) < TINY:  # parallel axes: x from one to the other, origin level with the next one
@@ -122,6 +123,18 @@ def _next_axis(tree: Tree, i: int) -> tuple[Array, Array] | None:
         if best is None or beyond > best[0]:
             best = (beyond, placed.translation, placed.rotation @ child.axis)
     return None if best is None else best[1:]
+
+
+def _slides_across(tree: Tree, i: int) -> list[Array]:
+    """Directions of the slides that link i carries, without their parts along its own axis."""
+    z = tree.links[i].axis
+    found = []
+    for c in tree.children[i]:
+        child = tree.links[c]
+        if child.kind == "prismatic":
+            direction = child.placement.rotation @ child.axis
+            found.append(direction - (direction @ z) * z)
+    return found
 
 
 def _foot_towards_parent(tree: Tree, i: int, reach: float) -> Array:

@@ -12,11 +12,15 @@ about a quarter of the n (n - 1)/2 steps disappears, each of which costs 20 mult
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import cross, dot
+from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_moments
 from dalembert.algorithms.step import Step, steps
+from dalembert.algorithms.tally import Count, in_numbers, positions, vector
 from dalembert.model.tree import Link, Tree, gather_matrix
 
 Pair = tuple[Array, Array]
@@ -27,7 +31,7 @@ def two_sided(tree: Tree, q: Array) -> Array:
     """Joint-space inertia matrix D(q), nv x nv."""
     step = steps(tree, q)
     mass, U, E = generalized_moments(tree, step)
-    reached = twists_reach(tree, step)
+    reached = twists_reach(tree)
     twists: list[dict[int, list[Pair]]] = []  # for each reached link the twists of all joints inside it
     blocks: dict[tuple[int, int], Array] = {}
     for i, link in enumerate(tree.links):
@@ -44,9 +48,7 @@ def two_sided(tree: Tree, q: Array) -> Array:
                 for inner, rows in twists[j].items():
                     _put(blocks, inner, i, [[power(row, w) for w in wrenches] for row in rows])
                 break
-            s, inwards, settle = step[j].s, step[j].from_joint, step[at.parent].from_link
-            moved = [(inwards(eta), inwards(f)) for eta, f in wrenches]
-            wrenches = [(settle(eta + cross(s, f)), settle(f)) for eta, f in moved]
+            wrenches = _inwards(tree, j, step, wrenches)
             j = at.parent
     return gather_matrix(tree, blocks)
 
@@ -56,28 +58,64 @@ def power(twist: Pair, wrench: Pair) -> Scalar:
     return dot(twist[0], wrench[0]) + dot(twist[1], wrench[1])
 
 
-def twists_reach(tree: Tree, step: list[Step]) -> list[bool]:
+@lru_cache(maxsize=16)
+def twists_reach(tree: Tree) -> tuple[bool, ...]:
     """Which links the twists of all inner joints are carried to: where that costs less than carrying wrenches further.
 
-    For a link i with A velocities inside it, n_p of them in its parent's joint, and B velocities at or beyond it,
-    reaching it saves B steps and costs B n_p powers more and A steps of twists, the parent's own being cheap.
+    Judged by running both ways on numbers that count (:mod:`dalembert.algorithms.tally`), so that every zero of the
+    geometry is taken into account; with symbols in the geometry, wherever there is something to be met.
     """
-    inside = [sum(tree.links[j].nv for j in chain[1:]) for chain in tree.ancestors]
     beyond = [0] * len(tree.links)
     for i, chain in enumerate(tree.ancestors):
         for j in chain:
             beyond[j] += tree.links[i].nv
+    numeric = is_numeric(tree)
+    count = Count()
+    step = steps(in_numbers(tree), positions(tree, count)) if numeric else []
+    twists: list[dict[int, list[Pair]]] = []
     reached: list[bool] = []
     for i, link in enumerate(tree.links):
-        if link.parent < 0:
+        p = link.parent
+        near = p < 0 or tree.links[p].parent < 0  # the last step inwards needs one component only: as good as a power
+        if not (p < 0 or (reached[p] and beyond[i] > 2)) or not (near or numeric):
+            reached.append(False)
+            twists.append({})
+            continue
+        before = count.operations
+        twists.append(_carried_outwards(tree, i, step, twists) if numeric else {})
+        carried = count.operations - before
+        if near:
             reached.append(True)
             continue
-        own = tree.links[link.parent].nv
-        crossing = 8 * step[i].turns + 2 * sum(not scalar.is_zero(x) for x in step[i].s)
-        saved = beyond[i] * (crossing - 6 * own)
-        spent = crossing * (inside[i] - own) + crossing // 3 * own
-        reached.append(reached[link.parent] and saved > spent)
-    return reached
+        general = vector(3, count, 0), vector(3, count, 3)
+        own = [(general[0], cross(link.axes_w[:, k], general[1])) for k in range(link.nv)]  # f of a turn is across it
+        meeting = partial(_saved_by_meeting, tree, i, step, twists, count)
+        saved = sum(meeting(wrench) for wrench in own) + (beyond[i] - link.nv) * meeting(general)
+        reached.append(2 * saved > 3 * carried)  # not all that is counted as saved is ever computed
+    return tuple(reached)
+
+
+def _saved_by_meeting(
+    tree: Tree, i: int, step: list[Step], twists: list[dict[int, list[Pair]]], count: Count, wrench: Pair
+) -> int:
+    """Operations saved for one wrench if it meets the twists at link i instead of at its parent."""
+    start = count.operations
+    _powers(twists[i], wrench)
+    here = count.operations
+    for moved in _inwards(tree, i, step, [wrench]):
+        _powers(twists[tree.links[i].parent], moved)
+    return (count.operations - here) - (here - start)
+
+
+def _powers(twists: dict[int, list[Pair]], wrench: Pair) -> list[Scalar]:
+    return [power(row, wrench) for rows in twists.values() for row in rows]
+
+
+def _inwards(tree: Tree, j: int, step: list[Step], wrenches: list[Pair]) -> list[Pair]:
+    """Wrenches from the joint frame and origin of link j to those of its parent (6.3.30a,b)."""
+    s, settle = step[j].s, step[tree.links[j].parent].from_link
+    moved = [(step[j].from_joint(eta), step[j].from_joint(f)) for eta, f in wrenches]
+    return [(settle(eta + cross(s, f)), settle(f)) for eta, f in moved]
 
 
 def _carried_outwards(tree: Tree, i: int, step: list[Step], twists: list[dict[int, list[Pair]]]) -> dict:

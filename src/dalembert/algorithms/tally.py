@@ -1,0 +1,133 @@
+"""A scalar that counts: run any algorithm on it, and it tells how many multiplications and additions were worth doing.
+
+It carries a number, so that products with 0, 1 and -1 and sums with 0, which a traced program does not contain, are not
+counted. Equal terms are counted as often as they are computed, and so is what nobody uses; to compare two ways of doing
+the same thing that is good enough, and it needs no compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
+from dalembert.model.tree import Link, Moments, Tree
+
+
+class Count:
+    """Operations so far."""
+
+    def __init__(self) -> None:
+        self.operations = 0
+
+
+class Tally:
+    """A number that notes in a count what is done with it.
+
+    Args:
+        value: the number.
+        count: where operations are noted.
+    """
+
+    __slots__ = ("count", "value")
+
+    def __init__(self, value: float, count: Count):
+        self.value, self.count = float(value), count
+
+    @property
+    def is_zero(self) -> bool:
+        return self.value == 0
+
+    def _sum(self, other: Any, sign: int) -> Tally:
+        x = other.value if isinstance(other, Tally) else float(other)
+        self.count.operations += self.value != 0 and x != 0
+        return Tally(self.value + sign * x, self.count)
+
+    def __add__(self, other: Any) -> Tally:
+        return self._sum(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Tally:
+        return self._sum(other, -1)
+
+    def __rsub__(self, other: Any) -> Tally:
+        return (-self)._sum(other, 1)
+
+    def __mul__(self, other: Any) -> Tally:
+        x = other.value if isinstance(other, Tally) else float(other)
+        self.count.operations += self.value not in (0, 1, -1) and x not in (0, 1, -1)
+        return Tally(self.value * x, self.count)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Tally:
+        return self * (1 / (other.value if isinstance(other, Tally) else float(other)))
+
+    def __rtruediv__(self, other: Any) -> Tally:
+        self.count.operations += 1
+        return Tally(float(other) / self.value, self.count)
+
+    def __neg__(self) -> Tally:
+        return Tally(-self.value, self.count)
+
+    def sin(self) -> Tally:
+        return Tally(math.sin(self.value), self.count)
+
+    def cos(self) -> Tally:
+        return Tally(math.cos(self.value), self.count)
+
+
+def vector(size: int, count: Count, start: int = 0) -> Array:
+    """Numbers in general position, none of them 0, 1 or -1.
+
+    Args:
+        size: how many.
+        count: where operations are noted.
+        start: different starts give different numbers.
+    """
+    return scalar.asarray([Tally(0.3 + 0.137 * math.sin(7 * (start + k) + 1), count) for k in range(size)])
+
+
+def positions(tree: Tree, count: Count) -> Array:
+    """Positions in general position, quaternions of length one.
+
+    Args:
+        tree: the links.
+        count: where operations are noted.
+    """
+    q = vector(tree.nq, count)
+    for link in tree.links:
+        if link.kind == "spherical":
+            eta = np.array([x.value for x in q[link.q : link.q + 4]])
+            q[link.q : link.q + 4] = [Tally(x, count) for x in eta / np.linalg.norm(eta)]
+    return q
+
+
+def in_numbers(tree: Tree) -> Tree:
+    """The tree with a general number for every mass, gain, pitch or offset that is none; its geometry must be numeric.
+
+    Args:
+        tree: the links.
+    """
+    return replace(tree, links=tuple(_link_in_numbers(link) for link in tree.links))
+
+
+def _link_in_numbers(link: Link) -> Link:
+    m = link.moments
+    moments = Moments(_number(m.mass), *(_numbers(x) for x in (m.first, m.second)))
+    return replace(
+        link, moments=moments, pitch=_number(link.pitch), gain=_number(link.gain), offset=_number(link.offset)
+    )
+
+
+def _numbers(array: Array) -> Array:
+    return array if array.dtype != object else np.array([_number(x) for x in array.flat]).reshape(array.shape)
+
+
+def _number(x: Any) -> Any:
+    return x if scalar.is_number(x) else 0 if scalar.is_zero(x) else 0.377
