@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from constraint_cases import relative, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,6 +118,20 @@ def test_energy_and_angular_momentum_about_the_attracting_point_are_kept():
     assert np.abs(np.array(spin) - spin[0]).max() < 1e-7 * np.linalg.norm(spin[0])
     bare = [np.linalg.norm(x[:3]) for x in positions]
     assert max(bare) > 1.05 * min(bare)
+
+
+def test_a_field_may_be_written_with_sympy_and_depend_on_time():
+    """A uniform field that swings in time, and one that grows with height: force, and moment of the gradient."""
+    z, t = sympy.symbols("z t", real=True)
+    _, _, body = dumbbell()
+    field = Force("f", "gravity-field", function=[3 * sympy.sin(t), 0, -2 * z])
+    mechanism = Mechanism("m", [body], [Joint("free", "free", WORLD, "body")], forces=[field], gravity=np.zeros(3))
+    found = generalised_forces(mechanism, [0.1, 0.2, 0.3, 0, 0, 0, 1], np.zeros(6), 0.5, forces="all")["f"]
+    I, m = body.inertia.tensor, body.inertia.mass
+    J = np.trace(I) / 2 * np.eye(3) - I
+    moment = [-2 * J[2, 1], 2 * J[2, 0], 0]  # 2 vect(Gam J) with Gam_zz = -2
+    assert relative(found[:3], [3 * m * np.sin(0.5), 0, -0.6 * m]) < 1e-12
+    assert relative(found[3:], moment) < 1e-12
 
 
 def test_an_attracting_point_that_moves_is_refused():

@@ -63,7 +63,7 @@ def assemble(
         q: where to start.
         t: time, s.
         keep: joints whose positions must not change.
-        tolerance: largest residual, m or rad.
+        tolerance: largest residual, m or rad, relative to the largest coordinate where that exceeds one.
         iterations: largest number of steps.
     """
     mechanism = system.mechanism
@@ -71,6 +71,7 @@ def assemble(
     if start.shape != (mechanism.nq,):
         raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
     free = _free(mechanism, keep)
+    tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
     found, residual = _descend(system, start, t, free, tolerance, iterations)
     if not np.abs(residual).max(initial=0.0) <= tolerance:
         raise SingularityError(_cannot(system, residual, keep, t))

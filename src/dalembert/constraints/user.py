@@ -23,7 +23,7 @@ def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]
     """SymPy symbols of positions, velocities and time, for constraints and forces written with SymPy.
 
     A joint of one degree lends its name to its position, and ``name_dot`` to its velocity; entry k of a joint of
-    several degrees is called ``name_k`` and ``name_dot_k``. Time is ``t``.
+    several degrees is called ``name_k`` and ``name_dot_k``. Time is ``t``; the point of a gravity field is x, y, z.
 
     Args:
         mechanism: the mechanism.
