@@ -32,7 +32,7 @@ def upright_disc(spin, radius=0.5):
 def test_a_rolling_disc_is_stable_above_its_critical_speed(factor):
     """Tilt x of a thin disc that rolls straight: A (A + m r^2) x'' + [C (C + m r^2) w^2 - A m g r] x = 0, A and C the
     moments about a diameter and the axle, so that w^2 > g / 3r is stable (Routh, Advanced Part of Rigid Dynamics,
-    1905, section 244; Neimark and Fufaev 1972). Eigenvalues to rounding; zero ones come in large groups, whose
+    1905; Neimark and Fufaev 1972). Eigenvalues to rounding; zero ones come in large groups, whose
     rounding errors appear by a root: only the pair is compared.
     """
     m, r = 1.0, 0.5
@@ -79,7 +79,7 @@ def test_a_disc_in_steady_circular_motion():
 def test_chaplygin_sleigh_against_its_closed_form():
     """With speed u along the edge and turning rate w: u' = a w^2, w' = -m a u w / (I + m a^2). Both follow the ellipse
     m u^2 + (I + m a^2) w^2 = 2 E: with k^2 = m a^2 / (I + m a^2), w = w0 / cosh, u = (w0 a / k) tanh of k w0 (t - t0)
-    (Neimark and Fufaev 1972, section III.2). Integration at 1e-11 leaves less than 1e-9.
+    (Neimark and Fufaev 1972). Integration at 1e-11 leaves less than 1e-9.
     """
     m, moment, a = 2.0, 0.5, 0.4
     system = ConstrainedDynamics(chaplygin_sleigh(m, moment, a))

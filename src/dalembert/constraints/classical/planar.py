@@ -106,7 +106,7 @@ def andrews() -> Mechanism:
 def parallel_four_bars(count: int = 2) -> Mechanism:
     """A row of parallelograms: upright rods of 1 m and 1 kg on the ground, their tops joined by equal rods.
 
-    Gonzalez, Dopico, Luaces and Cuadrado, A benchmarking system for MBS simulation software, Multibody System Dynamics
+    Gonzalez, Dopico, Lugris and Cuadrado, A benchmarking system for MBS simulation software, Multibody System Dynamics
     16 (2006), the "N four-bar" problem: one degree of freedom, and all rods on one line are singular positions.
     Angles of the upright rods ``rod0``, ``rod1``, ... are from the x axis; those of the joining rods relative to them.
 

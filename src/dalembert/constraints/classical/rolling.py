@@ -91,7 +91,7 @@ def rolling_disc(mass: float = 1.0, radius: float = 0.5, angles: bool = False) -
 def chaplygin_sleigh(mass: float = 2.0, moment: float = 0.5, offset: float = 0.4) -> Mechanism:
     """A sleigh in the plane with a knife edge along x at its origin and the centre of mass ahead of it.
 
-    Chaplygin 1911; Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972), section III.2.
+    Chaplygin 1911; Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972).
 
     Args:
         mass: kg.
