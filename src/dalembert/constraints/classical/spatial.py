@@ -12,7 +12,7 @@ from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mech
 def spatial_slider_crank() -> Mechanism:
     """A crank about x, a rod on a ball, and a slider along x joined to it by a universal joint.
 
-    Geometry and masses of Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989):
+    Dimensions after Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989):
     crank 0.08 m about the point (0, 0.1, 0.12) m, rod 0.3 m. Joints ``crank`` (angle from y), ``ball``, ``slide``.
     """
     crank = Inertia(0.12, np.array([0, 0.04, 0]), 1e-4 * np.eye(3))
