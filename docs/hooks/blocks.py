@@ -1,13 +1,14 @@
 """The code blocks of the manual: found, run one after the other in one namespace, and their output kept up to date.
 
     python docs/hooks/blocks.py [PAGE ...]        run pages and rewrite the output they show
+    python docs/hooks/blocks.py --varying         also output that is marked as varying
 
 A ``text`` block that follows a block of Python or shell is what that block prints. Comments before a block say what is
 different about it:
 
     <!-- no-run: reason -->        the block is shown only
     <!-- needs: package -->        the block runs where the package works: cupy, mujoco, pinocchio, ...
-    <!-- varies: reason -->        the output shown is not compared, and not rewritten
+    <!-- varies: reason -->        the output shown is not compared
 """
 
 from __future__ import annotations
@@ -50,8 +51,12 @@ class Outcome(NamedTuple):
     @property
     def differs(self) -> bool:
         """Whether the page shows something else than what was printed."""
-        told = self.told
-        return told is not None and "varies" not in told.marks and told.source.rstrip() != self.printed.rstrip()
+        return self.changed and "varies" not in self.told.marks
+
+    @property
+    def changed(self) -> bool:
+        """The same, though the output may vary."""
+        return self.told is not None and self.told.source.rstrip() != self.printed.rstrip()
 
 
 def pages() -> list[str]:
@@ -131,16 +136,18 @@ def run_page(page: str) -> tuple[list[Outcome], list[str]]:
     return ran, skipped
 
 
-def refresh(page: str) -> int:
+def refresh(page: str, varying: bool = False) -> int:
     """Rewrite the output a page shows; returns how many blocks changed.
 
     Args:
         page: path below docs/.
+        varying: also output that may vary.
     """
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         ran, _ = run_page(page)
     path = DOCS / page
-    text, changed = path.read_text(encoding="utf-8"), [outcome for outcome in ran if outcome.differs]
+    text = path.read_text(encoding="utf-8")
+    changed = [outcome for outcome in ran if (outcome.changed if varying else outcome.differs)]
     for outcome in reversed(changed):
         assert outcome.told is not None
         start, stop = outcome.told.span
@@ -151,5 +158,6 @@ def refresh(page: str) -> int:
 
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "120"
-    for name in sys.argv[1:] or pages():
-        print(f"{name}: {refresh(name)} blocks rewritten")
+    chosen = [name for name in sys.argv[1:] if name != "--varying"]
+    for name in chosen or pages():
+        print(f"{name}: {refresh(name, '--varying' in sys.argv)} blocks rewritten")
