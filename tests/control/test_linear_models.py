@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 from scipy.signal import StateSpace, lsim
@@ -101,8 +99,7 @@ def test_pole_stands_or_hangs():
         assert np.abs(found.tau).max() < 1e-9
 
 
-@settings(max_examples=5)
-@given(st.integers(0, 1000))
+@pytest.mark.parametrize("seed", [0, 7])
 def test_actuated_trees_are_held_where_they_are(seed):
     mechanism = random_mechanism(seed, 3, kinds=("revolute", "prismatic", "spherical", "universal"))
     q, _, _ = mechanism.random_state(np.random.default_rng(seed))

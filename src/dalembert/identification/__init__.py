@@ -1,0 +1,21 @@
+"""Parameters of real mechanisms from recorded motions.
+
+signals           velocities and accelerations from recorded positions
+regression        the linear model of torques, and what of its parameters can be seen
+excitation        how much a motion tells, and motions that tell much
+identify          weighted least squares, confidence, physical consistency
+consistency       of all possible bodies, the most plausible ones
+pseudo_inertia    which inertial parameters a real body can have
+"""
+
+from dalembert.identification.excitation import Excitation, excitation, exciting_motion, fourier_motion
+from dalembert.identification.identify import Identification, identify
+from dalembert.identification.pseudo_inertia import is_consistent, nearest_consistent, pseudo_inertia_matrix
+from dalembert.identification.regression import DRIVES, LinearTorques, Visible
+from dalembert.identification.signals import differentiate, low_pass
+
+__all__ = [
+    "DRIVES", "Excitation", "Identification", "LinearTorques", "Visible", "differentiate", "excitation",
+    "exciting_motion", "fourier_motion", "identify", "is_consistent", "low_pass", "nearest_consistent",
+    "pseudo_inertia_matrix",
+]  # fmt: skip

@@ -1,0 +1,130 @@
+"""How much a motion tells about the parameters, and motions that tell much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.identification.regression import LinearTorques
+from dalembert.model import Mechanism
+from dalembert.simulation.manifold import quaternion_places
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """A score of a motion.
+
+    Args:
+        condition: condition number of the regressor of visible parameters, its columns scaled to the same length;
+            below about 100 is good.
+        weakest: which combination is seen worst.
+        information: mean of the logarithms of the singular values of the scaled regressor, per sample (D-optimality):
+            the larger the better.
+    """
+
+    condition: float
+    weakest: str
+    information: float
+
+
+def excitation(
+    mechanism: Any, q: Any, v: Any, a: Any, *, unknown: Sequence[str] | None = None, drives: Sequence[str] = ()
+) -> Excitation:
+    """The score of a motion for identifying parameters.
+
+    Args:
+        mechanism: the mechanism, its dynamics, or a LinearTorques made before.
+        q: positions, (T, nq).
+        v: velocities, (T, nv).
+        a: accelerations, (T, nv).
+        unknown: names of the bodies whose parameters are wanted; all by default.
+        drives: names of the drive parameters that are wanted.
+    """
+    torques = mechanism if isinstance(mechanism, LinearTorques) else LinearTorques(mechanism, unknown, drives)
+    visible = torques.visible()
+    W = torques.matrix(q, v, a)[0].reshape(-1, len(visible.names))[:, list(visible.kept)]
+    reference = torques.matrix(*torques.mechanism.random_state(np.random.default_rng(0), (200,)))[0]
+    lengths = np.sqrt((reference[..., list(visible.kept)] ** 2).mean(axis=(0, 1)))  # units taken out, motion left in
+    size, vectors = np.linalg.svd(W / lengths / np.sqrt(len(W)), full_matrices=False)[1:]
+    combination = visible.combinations[int(np.argmax(np.abs(vectors[-1])))]
+    with np.errstate(divide="ignore"):
+        return Excitation(float(size[0] / size[-1]) if size[-1] else np.inf, combination, float(np.log(size).mean()))
+
+
+def fourier_motion(
+    mechanism: Mechanism, t: Any, amplitudes: Any, frequency: float, center: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A periodic motion q = center + sum of a_k sin(k w t) + b_k cos(k w t), with its derivatives.
+
+    Args:
+        mechanism: the mechanism, without quaternions.
+        t: times, (T,).
+        amplitudes: (harmonics, 2, nq): a_k and b_k.
+        frequency: of the first harmonic, Hz.
+        center: the mean position; neutral by default.
+    """
+    if quaternion_places(mechanism.tree):
+        raise ArgumentError(f"{mechanism.name!r} has quaternions, for which a Fourier series is no motion")
+    amplitudes, t = np.asarray(amplitudes, dtype=float), np.asarray(t, dtype=float)
+    if amplitudes.ndim != 3 or amplitudes.shape[1:] != (2, mechanism.nq):
+        raise ArgumentError(f"amplitudes have shape {amplitudes.shape}, expected (harmonics, 2, {mechanism.nq})")
+    w = 2 * np.pi * frequency * np.arange(1, len(amplitudes) + 1)
+    sine, cosine = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    a, b = amplitudes[:, 0], amplitudes[:, 1]
+    home = mechanism.neutral if center is None else np.asarray(center, dtype=float)
+    q = home + sine @ a + cosine @ b
+    return q, (cosine * w) @ a - (sine * w) @ b, -(sine * w * w) @ a - (cosine * w * w) @ b
+
+
+def exciting_motion(
+    mechanism: Mechanism,
+    t: Any,
+    frequency: float,
+    *,
+    harmonics: int = 5,
+    amplitude: float = 0.5,
+    speed: float = 2.0,
+    trials: int = 100,
+    seed: int = 0,
+    unknown: Sequence[str] | None = None,
+    drives: Sequence[str] = (),
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The best of many random Fourier motions by condition number, inside joint limits: q, v, a at the times.
+
+    Args:
+        mechanism: the mechanism, without quaternions.
+        t: times, (T,).
+        frequency: of the first harmonic, Hz.
+        harmonics: number of harmonics.
+        amplitude: largest displacement from the middle, rad or m.
+        speed: largest speed, rad/s or m/s.
+        trials: number of random motions.
+        seed: of the random motions.
+        unknown: names of the bodies whose parameters are wanted; all by default.
+        drives: names of the drive parameters that are wanted.
+    """
+    rng = np.random.default_rng(seed)
+    torques = LinearTorques(mechanism, unknown, drives)
+    lower = np.full(mechanism.nq, -np.inf)
+    upper = -lower
+    for joint in mechanism.joints:
+        if joint.nq == 1:
+            part = mechanism.q_slice(joint.name)
+            lower[part], upper[part] = joint.limits.lower, joint.limits.upper
+    center = np.where(np.isfinite(lower + upper), (lower + upper) / 2, np.clip(mechanism.neutral, lower, upper))
+    room = np.minimum(amplitude, np.minimum(upper - center, center - lower))
+    best, least = None, np.inf
+    for _ in range(trials):
+        shape = rng.normal(size=(harmonics, 2, mechanism.nq)) / np.arange(1, harmonics + 1)[:, None, None]
+        q, v, a = fourier_motion(mechanism, t, shape, frequency, center)
+        scale = np.minimum(room / np.abs(q - center).max(axis=0), speed / np.abs(v).max(axis=0))
+        motion = center + (q - center) * scale, v * scale, a * scale
+        condition = excitation(torques, *motion).condition
+        if condition < least:
+            best, least = motion, condition
+    assert best is not None
+    return best

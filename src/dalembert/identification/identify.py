@@ -1,0 +1,174 @@
+"""Inertial and drive parameters from a recorded motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.identification.consistency import most_plausible
+from dalembert.identification.pseudo_inertia import nearest_consistent
+from dalembert.identification.regression import LinearTorques, Visible
+from dalembert.model import Inertia, Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What a motion told about a mechanism.
+
+    Args:
+        visible: the combinations of parameters that torques can show.
+        values: of these combinations.
+        deviations: their standard deviations.
+        covariance: of the values.
+        residual: root mean square of what the torques still lack, per velocity.
+        condition: of the weighted regressor, its columns scaled to the same length.
+        parameters: every parameter by name: physically consistent, with the visible combinations as measured within
+            their accuracy, near the initial ones where nothing is visible.
+        mechanism: the mechanism with the inertias found (and damping, friction and armature, if they were asked for).
+    """
+
+    visible: Visible
+    values: np.ndarray
+    deviations: np.ndarray
+    covariance: np.ndarray
+    residual: np.ndarray
+    condition: float
+    parameters: dict[str, float]
+    mechanism: Mechanism
+
+    def interval(self, confidence: float = 0.95) -> np.ndarray:
+        """Lower and upper bound of each value, (b, 2).
+
+        Args:
+            confidence: probability with which the truth lies between, for normal noise.
+        """
+        from scipy.stats import norm
+
+        reach = norm.ppf((1 + confidence) / 2) * self.deviations
+        return np.stack([self.values - reach, self.values + reach], axis=1)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.visible.combinations))
+        lines = [f"{'combination':{width}}  {'value':>12}  {'deviation':>12}"]
+        for name, value, deviation in zip(self.visible.combinations, self.values, self.deviations):
+            lines.append(f"{name:{width}}  {value:12.5g}  {deviation:12.2g}")
+        lines.append(f"condition number {self.condition:.3g}; residuals {np.array2string(self.residual, precision=3)}")
+        return "\n".join(lines)
+
+
+def identify(
+    mechanism: Mechanism | Dynamics,
+    q: Any,
+    v: Any,
+    a: Any,
+    tau: Any,
+    *,
+    unknown: Sequence[str] | None = None,
+    drives: Sequence[str] = (),
+    noise: Any = None,
+    prior: float = 1e-3,
+) -> Identification:
+    """Parameters from positions, velocities, accelerations and generalised forces at samples of a motion.
+
+    Least squares, weighted by the noise of each joint's torque, gives the visible combinations and their covariance. Of
+    all parameters that real bodies can have (positive definite pseudo-inertia), those are then found that agree best
+    with these combinations and, where nothing is visible, lie near the initial ones.
+
+    Args:
+        mechanism: geometry, gravity, the inertias of known bodies, and a first guess of the unknown ones.
+        q: positions, (T, nq).
+        v: velocities, (T, nv).
+        a: accelerations, (T, nv).
+        tau: measured generalised forces, (T, nv).
+        unknown: names of the bodies whose parameters are wanted; all by default.
+        drives: which parameters of the drives are wanted: ``damping``, ``friction``, ``armature``, ``offset``.
+        noise: standard deviation of each torque, nv; by default it is estimated from what is left over.
+        prior: weight of the initial parameters, against deviations counted in sigmas; small and positive.
+    """
+    torques = LinearTorques(mechanism, unknown, drives)
+    model, nv = torques.mechanism, torques.mechanism.nv
+    tau = np.asarray(tau, dtype=float)
+    if tau.ndim != 2 or tau.shape[1] != nv:
+        raise ArgumentError(f"tau has shape {tau.shape}, expected (samples, {nv})")
+    for name, array, size in (("q", q, model.nq), ("v", v, nv), ("a", a, nv), ("tau", tau, nv)):
+        if np.shape(array) != (len(tau), size):
+            raise ArgumentError(f"{name} has shape {np.shape(array)}, expected ({len(tau)}, {size})")
+        if not np.isfinite(np.asarray(array, dtype=float)).all():
+            raise ArgumentError(f"{name} contains numbers that are not finite")
+    visible = torques.visible()
+    kept = list(visible.kept)
+    W, known = torques.matrix(q, v, a)
+    W, rest = W[..., kept], tau - known
+    if W.shape[0] * nv <= len(kept):
+        raise ArgumentError(f"{len(tau)} samples are too few for {len(kept)} parameters")
+    sigma = None if noise is None else np.broadcast_to(np.asarray(noise, dtype=float), (nv,))
+    if sigma is not None and not (sigma > 0).all():
+        raise ArgumentError(f"noise = {noise}; standard deviations must be positive")
+    if not prior > 0:
+        raise ArgumentError(f"prior = {prior}; it must be positive")
+    values, covariance, condition, left = _weighted(W, rest, sigma, visible)
+    bodies = [nearest_consistent(_guess(model.body(name).inertia)) for name in torques.unknown]
+    initial = np.concatenate([*bodies, np.zeros(len(visible.names) - 10 * len(bodies))])
+    theta = most_plausible(visible.matrix, values, covariance, initial, len(bodies), prior)
+    named = dict(zip(visible.names, theta.tolist()))
+    return Identification(
+        visible, values, np.sqrt(np.diag(covariance)), covariance, np.sqrt((left**2).mean(axis=0)), condition, named,
+        _updated(torques, theta),
+    )  # fmt: skip
+
+
+def _weighted(
+    W: np.ndarray, rest: np.ndarray, sigma: np.ndarray | None, visible: Visible
+) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+    """Least squares; without given noise the weights come from the residuals, in a few rounds."""
+    samples, nv, count = W.shape
+    scale = np.ones(nv) if sigma is None else sigma
+    for _ in range(1 if sigma is not None else 4):
+        rows, right = (W / scale[:, None]).reshape(-1, count), (rest / scale).ravel()
+        lengths = np.linalg.norm(rows, axis=0)
+        if not lengths.all():
+            missing = [name for name, x in zip(visible.combinations, lengths) if not x]
+            raise SingularityError(f"the motion does not show {missing[0]} at all; move more joints")
+        U, size, Vt = np.linalg.svd(rows / lengths, full_matrices=False)
+        if size[-1] < 1e-10 * size[0]:
+            weakest = visible.combinations[int(np.argmax(np.abs(Vt[-1])))]
+            raise SingularityError(
+                f"the motion cannot tell {count} parameters apart (condition number {size[0] / size[-1]:.1g}), worst "
+                f"{weakest}; use a motion with a better excitation score"
+            )
+        values = (Vt.T @ ((U.T @ right) / size)) / lengths
+        left = rest - W @ values
+        if sigma is None:
+            free = max(1, samples - count // nv)
+            scale = np.maximum(np.sqrt((left**2).sum(axis=0) / free), 1e-12 * np.abs(rest).max() + 1e-300)
+    inverse = Vt.T / size / lengths[:, None]
+    return values, inverse @ inverse.T, float(size[0] / size[-1]), left
+
+
+def _guess(inertia: Inertia) -> np.ndarray:
+    """Initial parameters; for a body without mass a small one, because there is nothing else to start from."""
+    found = Inertia.sphere(0.1, 0.05) if inertia.is_zero else inertia
+    return np.asarray(found.parameters, dtype=float)
+
+
+def _updated(torques: LinearTorques, theta: np.ndarray) -> Mechanism:
+    model = torques.mechanism
+    new = {
+        name: Inertia.from_parameters(theta[10 * k : 10 * k + 10].tolist()) for k, name in enumerate(torques.unknown)
+    }
+    bodies = tuple(body.replace(inertia=new.get(body.name, body.inertia)) for body in model.bodies)
+    joints = list(model.joints)
+    first = 10 * len(torques.unknown)
+    for k, drive in enumerate(torques.drives):
+        if drive == "offset":
+            continue
+        own = theta[first + k * model.nv : first + (k + 1) * model.nv]
+        for j, joint in enumerate(joints):
+            if joint.nv == 1:
+                joints[j] = joints[j].replace(**{drive: float(own[model.v_slice(joint.name).start])})
+    return model.replace(bodies=bodies, joints=tuple(joints))

@@ -1,0 +1,128 @@
+"""What torques tell: the linear model tau = W x of unknown inertial and drive parameters, and what of x can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms.regressor import PARAMETERS
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.simulation.names import velocity_names
+
+DRIVES = {
+    "damping": "viscous coefficient: multiplies v",
+    "friction": "Coulomb friction: multiplies the sign of v",
+    "armature": "rotor inertia: multiplies a",
+    "offset": "constant error of the torque sensor",
+}
+"""Parameters of drives that can be identified, one per velocity each."""
+
+
+class LinearTorques:
+    """tau = known + W x, x the ten parameters of every unknown body, then those of the drives.
+
+    Args:
+        mechanism: the mechanism; the inertias of known bodies are used, those of unknown ones are not.
+        unknown: names of bodies whose parameters are unknown; all by default.
+        drives: names of :data:`DRIVES`.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism | Dynamics, unknown: Sequence[str] | None = None, drives: Sequence[str] = ()
+    ):
+        self.dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+        model = self.mechanism = self.dynamics.mechanism
+        if model.symbols or self.dynamics.parameter_names:
+            raise ArgumentError(f"{model.name!r} has symbols or parameters; substitute numbers for them first")
+        if model.constraints:
+            raise ArgumentError(f"{model.name!r} has constraints; identification works on trees")
+        names = [body.name for body in model.bodies]
+        self.unknown = tuple(names if unknown is None else unknown)
+        for name in self.unknown:
+            model.body(name)
+        self.drives = tuple(drives)
+        for name in self.drives:
+            if name not in DRIVES:
+                raise ArgumentError(f"there is no drive parameter {name!r}; choose among {', '.join(DRIVES)}")
+        columns = [10 * names.index(name) + k for name in self.unknown for k in range(10)]
+        self._columns = np.array(columns, dtype=int)
+        self._others = np.setdiff1d(np.arange(10 * len(names)), self._columns)
+        self._known = np.array([x for body in model.bodies for x in body.inertia.parameters], dtype=float)[self._others]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for every entry of x."""
+        inertial = [f"{body}.{parameter}" for body in self.unknown for parameter in PARAMETERS]
+        return (*inertial, *(f"{joint}.{drive}" for drive in self.drives for joint in velocity_names(self.mechanism)))
+
+    def matrix(self, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
+        """W, (T, nv, p), and the known part of tau, (T, nv).
+
+        Args:
+            q: positions, (T, nq).
+            v: velocities, (T, nv).
+            a: accelerations, (T, nv).
+        """
+        v, a = np.asarray(v, dtype=float), np.asarray(a, dtype=float)
+        Y = self.dynamics.regressor(np.asarray(q, dtype=float), v, a)
+        parts = [Y[..., self._columns]]
+        diagonals = {"damping": v, "friction": np.sign(v), "armature": a, "offset": np.ones_like(v)}
+        parts += [diagonals[name][..., None] * np.eye(v.shape[-1]) for name in self.drives]
+        return np.concatenate(parts, axis=-1), Y[..., self._others] @ self._known
+
+    def visible(self, seed: int = 0, tolerance: float = 1e-8) -> Visible:
+        """The combinations of x that torques can show at all, from the rank of W at random states.
+
+        Columns are taken in order; one that depends on those before it is grouped with them.
+
+        Args:
+            seed: of the random states.
+            tolerance: part of a column beyond which it counts as independent of others.
+        """
+        m = self.mechanism
+        count = 20 + 4 * len(self.names) // max(1, m.nv)
+        W = self.matrix(*m.random_state(np.random.default_rng(seed), (count,)))[0].reshape(-1, len(self.names))
+        kept: list[int] = []
+        basis = np.zeros((len(W), 0))
+        lengths = np.linalg.norm(W, axis=0)
+        for k, column in enumerate(W.T):
+            left = column
+            for _ in range(2):  # twice: rounding errors of the first pass
+                left = left - basis @ (basis.T @ left)
+            length = float(np.linalg.norm(left))
+            if length > tolerance * lengths[k] and lengths[k] > 1e-12 * lengths.max():
+                kept.append(k)
+                basis = np.hstack([basis, left[:, None] / length])
+        G = np.linalg.lstsq(W[:, kept], W, rcond=None)[0]
+        G[np.abs(G) < 1e-9] = 0
+        G[:, kept] = np.eye(len(kept))
+        return Visible(self.names, tuple(kept), G)
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """Identifiable combinations beta = G x of unknown parameters (base parameters).
+
+    Args:
+        names: of the entries of x.
+        kept: which of them stand for a combination, one each.
+        matrix: G, (b, p).
+    """
+
+    names: tuple[str, ...]
+    kept: tuple[int, ...]
+    matrix: np.ndarray
+
+    @property
+    def combinations(self) -> tuple[str, ...]:
+        """Each combination as text, such as ``link2.Izz + 0.16 link3.mass``."""
+        texts = []
+        for k, row in zip(self.kept, self.matrix):
+            others = [(x, name) for j, (x, name) in enumerate(zip(row, self.names)) if x and j != k]
+            texts.append(self.names[k] + "".join(f" {'-' if x < 0 else '+'} {abs(x):.4g} {name}" for x, name in others))
+        return tuple(texts)

@@ -1,0 +1,293 @@
+"""Parameters from motions: exact without noise, within their intervals with noise, always those of real bodies."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.algorithms.base_parameters import base_parameters
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.formats import load
+from dalembert.identification import (
+    LinearTorques,
+    differentiate,
+    excitation,
+    exciting_motion,
+    fourier_motion,
+    identify,
+    is_consistent,
+    low_pass,
+    nearest_consistent,
+    pseudo_inertia_matrix,
+)
+from dalembert.identification.consistency import UNITS, most_plausible
+from dalembert.identification.pseudo_inertia import parameters_of
+from dalembert.model import Inertia
+from dalembert.model.assembly import add_payload
+from dalembert.simulation import simulate
+from random_mechanisms import random_inertia, random_mechanism
+
+seeds = st.integers(0, 10**6)
+
+
+# ------------------------------------------------------------------------------------------------------- pseudo-inertia
+
+
+@given(seeds)
+def test_real_bodies_are_consistent_and_their_moments_invertible(seed):
+    parameters = np.asarray(random_inertia(np.random.default_rng(seed)).parameters, dtype=float)
+    assert is_consistent(parameters)
+    P = pseudo_inertia_matrix(parameters)
+    assert np.abs(parameters_of(P) - parameters).max() < 1e-12 * np.abs(parameters).max()
+    points = np.random.default_rng(seed).normal(size=(30, 3))
+    masses = np.random.default_rng(seed).uniform(0.1, 1, 30)
+    dust = sum(
+        (Inertia.point(float(m), p) for m, p in zip(masses[1:], points[1:])), Inertia.point(masses[0], points[0])
+    )
+    homogeneous = np.hstack([points, np.ones((30, 1))])
+    moments = (homogeneous * masses[:, None]).T @ homogeneous  # the sum of m [r; 1][r; 1]^T
+    assert np.abs(pseudo_inertia_matrix(np.asarray(dust.parameters, dtype=float)) - moments).max() < 1e-10
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_most_plausible_bodies_are_a_minimum(seed):
+    """Exact measurements of everything are reproduced; of half, the rest stays at a stationary point."""
+    rng = np.random.default_rng(seed)
+    truth, start = (np.asarray(random_inertia(rng).parameters, dtype=float) for _ in range(2))
+    exact = most_plausible(np.eye(10), truth, 1e-12 * np.eye(10), start, 1, 1e-6)
+    assert np.abs(exact - truth).max() < 1e-5 * np.abs(truth).max()
+    G = rng.normal(size=(5, 10))
+    gamma = 0.1
+    found = most_plausible(G, G @ truth, 0.01 * np.eye(5), start, 1, gamma)
+    inverse, P0 = (np.linalg.inv(pseudo_inertia_matrix(x)) for x in (found, start))
+    slope = np.einsum("ij,kij->k", P0 - inverse, UNITS)
+    gradient = G.T @ (G @ (found - truth)) / 0.01 + gamma * slope
+    assert np.abs(gradient).max() < 1e-3 * (1 + np.abs(gamma * slope).max())
+
+
+def test_impossible_parameters_are_refused_and_mended():
+    needle = np.array([1.0, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.5])  # violates the triangle inequality
+    assert not is_consistent(needle)
+    with pytest.raises(ArgumentError, match="nowhere near"):
+        nearest_consistent(np.array([-1.0] + [0.0] * 9))
+    mended = nearest_consistent(needle)
+    assert is_consistent(mended)
+    assert np.abs(parameters_of(pseudo_inertia_matrix(needle)) - needle).max() < 1e-15
+
+
+# ----------------------------------------------------------------------------------------------------------- regression
+
+
+@settings(max_examples=8)
+@given(seeds)
+def test_torques_are_linear_in_unknown_parameters(seed):
+    mechanism = random_mechanism(seed, 3, kinds=("revolute", "prismatic", "spherical"), drives=True)
+    torques = LinearTorques(mechanism, ["b2"], ["damping", "armature"])
+    q, v, a = mechanism.random_state(np.random.default_rng(seed), (4,))
+    W, known = torques.matrix(q, v, a)
+    joints = Dynamics(mechanism, include=("damping", "armature"))
+    x = np.concatenate([np.asarray(mechanism.body("b2").inertia.parameters, dtype=float), np.zeros(2 * mechanism.nv)])
+    for joint in mechanism.joints:
+        if joint.nv == 1:
+            k = mechanism.v_slice(joint.name).start
+            x[10 + k], x[10 + mechanism.nv + k] = joint.damping, joint.armature
+    tau = joints.inverse_dynamics(q, v, a)
+    assert np.abs(W @ x + known - tau).max() < 1e-10 * max(1.0, np.abs(tau).max())
+
+
+def test_visible_combinations_are_the_base_parameters():
+    arm = load("demo_arm")
+    visible = LinearTorques(arm).visible()
+    base = base_parameters(arm)
+    assert visible.kept == base.kept
+    assert np.abs(visible.matrix - base.matrix).max() < 1e-6
+
+
+# ------------------------------------------------------------------------------------------------------ identification
+
+
+def recorded(mechanism, truth, t, seed=0, noise=0.0, drives=()):
+    q, v, a = exciting_motion(mechanism, t, 0.2, trials=10, seed=seed, amplitude=1.0, speed=4.0)
+    tau = Dynamics(truth, include=drives).inverse_dynamics(q, v, a)
+    return q, v, a, tau + noise * np.random.default_rng(seed).normal(size=tau.shape)
+
+
+def test_without_noise_torques_are_reproduced_everywhere():
+    """The whole arm unknown, from a wrong guess: base parameters exact, so torques of any other motion are too."""
+    truth = load("demo_arm")
+    wrong = truth.replace(bodies=tuple(b.replace(inertia=Inertia.box(1.0, (0.1, 0.1, 0.2))) for b in truth.bodies))
+    found = identify(wrong, *recorded(wrong, truth, np.linspace(0, 10, 400)), noise=1e-6)
+    q, v, a = truth.random_state(np.random.default_rng(5), (50,))
+    wanted, mine = Dynamics(truth).inverse_dynamics(q, v, a), Dynamics(found.mechanism).inverse_dynamics(q, v, a)
+    assert np.abs(mine - wanted).max() < 1e-4 * np.abs(wanted).max()
+    for body in found.mechanism.bodies:
+        if truth.tree.carriers[body.name][0] >= 0:
+            assert is_consistent(np.asarray(body.inertia.parameters, dtype=float), 1e-9)
+
+
+def test_intervals_contain_the_truth_as_often_as_they_say():
+    """Forty noisy records of a payload: of 400 intervals at 90 %, between 84 % and 96 % must hold the truth."""
+    arm = load("demo_arm")
+    payload = Inertia(0.9, [0.03, -0.02, 0.06], np.diag([0.004, 0.005, 0.003]))
+    truth = add_payload(arm, "flange", payload)
+    guess = add_payload(arm, "flange", Inertia.sphere(0.2, 0.03))
+    q, v, a, tau = recorded(guess, truth, np.linspace(0, 10, 300))
+    guess = Dynamics(guess)
+    rng = np.random.default_rng(0)
+    inside, levels = [], np.array([0.05, 0.05, 0.05, 0.02, 0.02, 0.02])[: arm.nv]
+    levels = np.resize(levels, arm.nv)
+    for _ in range(40):
+        found = identify(guess, q, v, a, tau + levels * rng.normal(size=tau.shape), unknown=["payload"])
+        exact = found.visible.matrix @ np.asarray(payload.parameters, dtype=float)
+        bounds = found.interval(0.9)
+        inside += ((exact > bounds[:, 0]) & (exact < bounds[:, 1])).tolist()
+    assert 0.84 < np.mean(inside) < 0.96
+    assert np.abs(found.residual / levels - 1).max() < 0.3  # the noise of each joint is found, too
+
+
+def test_weighting_pays_when_joints_differ():
+    arm = load("demo_arm")
+    truth = add_payload(arm, "flange", Inertia(0.9, [0.03, -0.02, 0.06], np.diag([0.004, 0.005, 0.003])))
+    guess = add_payload(arm, "flange", Inertia.sphere(0.2, 0.03))
+    q, v, a, tau = recorded(guess, truth, np.linspace(0, 10, 300))
+    guess = Dynamics(guess)
+    levels = np.geomspace(1.0, 1e-3, arm.nv)
+    errors = {"known": [], "equal": [], "found": []}
+    exact = np.asarray(truth.body("payload").inertia.parameters, dtype=float)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        noisy = tau + levels * rng.normal(size=tau.shape)
+        for name, noise in (("known", levels), ("equal", 1.0), ("found", None)):
+            found = identify(guess, q, v, a, noisy, unknown=["payload"], noise=noise)
+            errors[name].append(np.abs(found.values - found.visible.matrix @ exact)[0])
+    assert np.median(errors["known"]) < 0.5 * np.median(errors["equal"])
+    assert np.median(errors["found"]) < 1.5 * np.median(errors["known"])
+
+
+def test_noise_never_makes_an_impossible_body():
+    """With so much noise that plain least squares gives negative inertias."""
+    arm = load("demo_arm")
+    payload = Inertia(0.1, [0.01, 0, 0.02], np.diag([1e-4, 1e-4, 1e-4]))
+    truth, guess = add_payload(arm, "flange", payload), add_payload(arm, "flange", Inertia.sphere(0.2, 0.03))
+    q, v, a, tau = recorded(guess, truth, np.linspace(0, 10, 200))
+    rng = np.random.default_rng(3)
+    impossible = 0
+    for _ in range(5):
+        found = identify(guess, q, v, a, tau + 0.3 * rng.normal(size=tau.shape), unknown=["payload"])
+        if len(found.values) == 10:
+            impossible += not is_consistent(found.values)
+        inertia = found.mechanism.body("payload").inertia
+        assert is_consistent(np.asarray(inertia.parameters, dtype=float), 1e-9)
+        assert abs(inertia.mass - 0.1) < 0.1
+    assert impossible
+
+
+def test_drives_are_found_beside_inertias():
+    arm = load("demo_arm")
+    joints = tuple(
+        j.replace(damping=0.3 + 0.1 * k, friction=0.2 + 0.05 * k) if j.nv == 1 else j for k, j in enumerate(arm.joints)
+    )
+    truth = arm.replace(joints=joints)
+    q, v, a, tau = recorded(arm, truth, np.linspace(0, 10, 400), noise=1e-3, drives=("damping", "friction"))
+    found = identify(arm, q, v, a, tau, drives=("damping", "friction", "offset"))
+    for joint in truth.joints:
+        if joint.nv == 1:
+            assert abs(found.parameters[f"{joint.name}.damping"] - joint.damping) < 0.01
+            assert abs(found.parameters[f"{joint.name}.friction"] - joint.friction) < 0.01
+            assert abs(found.mechanism.joint(joint.name).damping - joint.damping) < 0.01
+            assert abs(found.parameters[f"{joint.name}.offset"]) < 0.01
+    assert "condition number" in str(found)
+
+
+def test_payload_from_encoders_and_noisy_torques_of_a_simulated_arm():
+    """A tracked motion, positions read by encoders, torques with noise; filtered, differentiated, identified."""
+    from dalembert.control import computed_torque
+
+    arm = load("demo_arm")
+    payload = Inertia(1.2, [0.02, -0.03, 0.08], np.diag([0.006, 0.007, 0.004]))
+    plant, guess = Dynamics(add_payload(arm, "flange", payload)), add_payload(arm, "flange", Inertia.sphere(0.3, 0.04))
+    t = np.arange(0, 8, 2e-3)
+    n = arm.nv
+    rng = np.random.default_rng(0)
+    q, v, a = exciting_motion(guess, t, 0.25, trials=5, unknown=["payload"], amplitude=1.0, speed=3.0)
+    law = computed_torque(guess)  # the controller does not know the payload
+    rows = (q, v, a)
+
+    def control(s, x, y):
+        k = min(round(s / 2e-3), len(t) - 1)
+        return law(x, y, *(row[k] for row in rows), np.full(n, 400.0), np.full(n, 40.0))
+
+    motion = simulate(plant, q[0], v[0], t, method="rk4", step=2e-3, control=control, hold=2e-3)
+    encoder = np.round(motion.q / 1e-5) * 1e-5
+    sensor = motion.tau + 0.1 * rng.normal(size=motion.tau.shape)
+    smooth, speed, acceleration = differentiate(t, encoder, 8.0)
+    middle = slice(200, -200, 5)
+    found = identify(
+        guess,
+        smooth[middle],
+        speed[middle],
+        acceleration[middle],
+        low_pass(t, sensor, 8.0)[middle],
+        unknown=["payload"],
+    )
+    inertia = found.mechanism.body("payload").inertia
+    assert abs(inertia.mass - 1.2) < 0.03
+    assert np.abs(inertia.center - payload.center).max() < 0.005
+
+
+# ---------------------------------------------------------------------------------------------------------- excitation
+
+
+def test_excitation_tells_rich_from_poor_motions():
+    arm = load("demo_arm")
+    t = np.linspace(0, 5, 200)
+    rich = exciting_motion(arm, t, 0.2, trials=20, amplitude=1.0, speed=4.0)
+    one = np.zeros((2, 2, arm.nq))
+    one[0, 0] = 0.05
+    poor = fourier_motion(arm, t, one, 0.1)
+    good, bad = excitation(arm, *rich), excitation(arm, *poor)
+    assert good.condition < 1e3 < bad.condition
+    assert good.information > bad.information
+    assert bad.weakest
+    q, v, a = rich
+    h = t[1] - t[0]
+    assert np.abs(np.gradient(q, h, axis=0)[2:-2] - v[2:-2]).max() < 0.02 * np.abs(v).max()
+    assert np.abs(np.gradient(v, h, axis=0)[2:-2] - a[2:-2]).max() < 0.02 * np.abs(a).max()
+
+
+def test_bad_records_are_refused_by_name():
+    arm = load("demo_arm")
+    q, v, a = arm.random_state(np.random.default_rng(0), (100,))
+    tau = Dynamics(arm).inverse_dynamics(q, v, a)
+    with pytest.raises(ArgumentError, match="v has shape"):
+        identify(arm, q, v[:50], a, tau)
+    with pytest.raises(ArgumentError, match="not finite"):
+        identify(arm, q, v, a, tau * np.nan)
+    with pytest.raises(ArgumentError, match="too few"):
+        identify(arm, q[:2], v[:2], a[:2], tau[:2])
+    with pytest.raises(ArgumentError, match="no body 'hand'"):
+        identify(arm, q, v, a, tau, unknown=["hand"])
+    with pytest.raises(ArgumentError, match="no drive parameter"):
+        identify(arm, q, v, a, tau, drives=["backlash"])
+    with pytest.raises(ArgumentError, match="noise"):
+        identify(arm, q, v, a, tau, noise=0.0)
+    still = np.zeros_like(v)
+    with pytest.raises(SingularityError, match=r"cannot tell|does not show"):
+        identify(arm, np.tile(q[:1], (100, 1)), still, still, np.tile(tau[:1], (100, 1)))
+
+
+def test_differentiation_follows_a_known_motion_through_noise():
+    t = np.arange(0, 5, 1e-3)
+    rng = np.random.default_rng(0)
+    q = np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1)
+    smooth, v, a = differentiate(t, q + 1e-5 * rng.normal(size=q.shape), 10.0)
+    inner = slice(300, -300)
+    assert np.abs(smooth - q)[inner].max() < 2e-5
+    assert np.abs(v - np.stack([3 * np.cos(3 * t), -2 * np.sin(2 * t)], axis=1))[inner].max() < 3e-3
+    assert np.abs(a + np.stack([9 * np.sin(3 * t), 4 * np.cos(2 * t)], axis=1))[inner].max() < 5e-2
+    with pytest.raises(ArgumentError, match="cutoff"):
+        differentiate(t, q, 600.0)
+    with pytest.raises(ArgumentError, match="evenly"):
+        differentiate(np.sort(rng.uniform(0, 5, len(t))), q, 10.0)
