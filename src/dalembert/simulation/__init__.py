@@ -9,14 +9,18 @@ steppers        methods of fixed step, each written once
 
 from dalembert.simulation.events import Event, Occurrence, joint_stop
 from dalembert.simulation.export import load_trajectory
-from dalembert.simulation.failure import SimulationError
+from dalembert.simulation.failure import SimulationError, SweepError
 from dalembert.simulation.integrators import ADAPTIVE
+from dalembert.simulation.points import Points, grid, samples
 from dalembert.simulation.rollout import Rollout, rollout
+from dalembert.simulation.rollout_task import RolloutTask
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.steppers import STEPPERS
+from dalembert.simulation.sweep import Sweep, sweep
 from dalembert.simulation.trajectory import State, Trajectory
 
 __all__ = [
-    "ADAPTIVE", "STEPPERS", "Event", "Occurrence", "Rollout", "SimulationError", "State", "Trajectory",
-    "joint_stop", "load_trajectory", "rollout", "simulate",
+    "ADAPTIVE", "STEPPERS", "Event", "Occurrence", "Points", "Rollout", "RolloutTask", "SimulationError", "State",
+    "Sweep", "SweepError", "Trajectory", "grid", "joint_stop", "load_trajectory", "rollout", "samples", "simulate",
+    "sweep",
 ]  # fmt: skip

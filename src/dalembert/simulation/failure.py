@@ -1,7 +1,8 @@
-"""What goes wrong while a motion is computed."""
+"""What goes wrong while motions are computed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 if TYPE_CHECKING:
+    from dalembert.simulation.sweep import Sweep
     from dalembert.simulation.trajectory import Trajectory
 
 
@@ -39,6 +41,23 @@ class SimulationError(DalembertError, RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.time, self.q, self.v, self.partial)
+
+
+class SweepError(DalembertError, RuntimeError):
+    """Some pieces of a sweep failed; the others are on disk.
+
+    Args:
+        message: what happened.
+        partial: the sweep with what was computed.
+        failed: numbers of the pieces that failed.
+    """
+
+    def __init__(self, message: str, partial: Sweep, failed: Sequence[int]):
+        self.message, self.partial, self.failed = message, partial, tuple(failed)
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.partial, self.failed)
 
 
 def _shown(x: np.ndarray) -> str:

@@ -76,6 +76,9 @@ class System:
         )  # fmt: skip
         return System(self.dynamics, constrained)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "made": {}}
+
     def digest(self, *what: object) -> str:
         """A name for something that this system and ``what`` determine.
 

@@ -1,0 +1,114 @@
+"""Rollouts as the task of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.simulation.names import position_names, velocity_names
+from dalembert.simulation.rollout import rollout
+from dalembert.simulation.system import Moving, as_system
+
+_live: dict[str, RolloutTask] = {}
+"""Tasks that this process has compiled, by key: a cluster sends a new copy of the same task with every piece."""
+
+
+class RolloutTask:
+    """Motions of a mechanism from points of a sweep: final states, summaries and, if wanted, records.
+
+    A point may name ``q.hinge`` or ``v.hinge`` (single initial positions and velocities; others are neutral or zero),
+    ``q0`` or ``v0`` (whole vectors), ``gains`` (for a compiled policy) and any parameter of the mechanism. Results are
+    ``q`` and ``v`` after the last step, every summary, and with ``record=True`` also ``t``, ``records_q`` and
+    ``records_v``.
+
+    Args:
+        mechanism: the mechanism, or its dynamics.
+        steps: how many.
+        step: length of a step, s.
+        parameters: values of parameters that the points do not name.
+        options: of :func:`~dalembert.simulation.rollout`: ``method``, ``control``, ``summaries``, ``every``, ...
+    """
+
+    def __init__(
+        self,
+        mechanism: Moving,
+        steps: int,
+        step: float = 1e-3,
+        *,
+        parameters: dict[str, float] | None = None,
+        **options: Any,
+    ):
+        self.options = {"record": False, "threads": 1, **options}
+        self.steps, self.step, self.parameters = steps, step, dict(parameters or {})
+        forces = tuple(self.options.get("forces") or ())
+        include = self.options.pop("include", ())
+        self.system = as_system(mechanism, include, forces, self.options.pop("elements", None))
+        told = [(name, _told(value)) for name, value in sorted(self.options.items()) if name != "threads"]
+        text = repr((self.system.digest("task"), steps, step, sorted(self.parameters.items()), told))
+        self.key = hashlib.sha256(text.encode()).hexdigest()
+        """Changes with everything that determines the results."""
+
+    def __call__(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The results for some points.
+
+        Args:
+            points: by name, (n, ...) each.
+        """
+        if len(_live) > 16:
+            _live.clear()
+        return _live.setdefault(self.key, self)._results(points)
+
+    def _results(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        model = self.system.mechanism
+        count = len(next(iter(points.values())))
+        q, v = np.tile(model.neutral, (count, 1)), np.zeros((count, model.nv))
+        places = {f"q.{name}": (q, k) for k, name in enumerate(position_names(model))}
+        places |= {f"v.{name}": (v, k) for k, name in enumerate(velocity_names(model))}
+        parameters: dict[str, Any] = dict(self.parameters)
+        options = dict(self.options)
+        for name, values in points.items():
+            if name == "q0":
+                q[:] = values
+            elif name == "v0":
+                v[:] = values
+            elif name in places:
+                array, k = places[name]
+                array[:, k] = values
+            elif name == "gains":
+                options["gains"] = values
+            elif name[:2] in ("q.", "v."):
+                raise ArgumentError(f"there is no coordinate {name!r}; there are {', '.join(places)}")
+            else:
+                parameters[name] = values
+        found = rollout(
+            self.system.constrained or self.system.dynamics,
+            q,
+            v,
+            self.steps,
+            self.step,
+            parameters=parameters or None,
+            **options,
+        )
+        results = {"q": found.final_q, "v": found.final_v, **found.summaries}
+        if options["record"]:
+            times = np.tile(found.t, (count, 1))
+            results |= {"t": times, "records_q": found.q, "records_v": found.v}
+        return results
+
+
+def _told(value: Any) -> Any:
+    """A description of an option; functions count by their code."""
+    if callable(value):
+        code = getattr(value, "__code__", None)
+        cells = [cell.cell_contents for cell in getattr(value, "__closure__", None) or ()]
+        return (value.__qualname__, code.co_code.hex(), repr(code.co_consts), repr(cells)) if code else repr(value)
+    if isinstance(value, dict):
+        return [(name, _told(item)) for name, item in sorted(value.items())]
+    if isinstance(value, (tuple, list)):
+        return [_told(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest(), value.shape
+    return repr(value)

@@ -1,0 +1,257 @@
+"""Many computations over grids or samples: on threads or a Dask cluster, on disk as they come, restartable."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.threads import default_threads
+from dalembert.errors import ArgumentError
+from dalembert.simulation.failure import SweepError
+from dalembert.simulation.points import Points
+from dalembert.simulation.progress import Progress
+from dalembert.simulation.stores import STORES, Arrays, Store
+
+Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
+"""Takes points by name, (n, ...) each; returns results by name, (n, ...) each."""
+
+ATTEMPTS = 4
+"""How often a piece is tried on a cluster whose workers die."""
+
+
+class Sweep:
+    """The results of a sweep, on disk; ``sweep["name"]`` reads one of them in the shape of the grid.
+
+    Args:
+        points: what was computed.
+        store: where the results are.
+        pieces: number of pieces.
+    """
+
+    def __init__(self, points: Points, store: Store, pieces: int):
+        self.points, self.store, self.pieces = points, store, pieces
+
+    @property
+    def done(self) -> np.ndarray:
+        """Which pieces are there."""
+        return np.array([self.store.has(k) for k in range(self.pieces)])
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pieces are there."""
+        return bool(self.done.all())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the results."""
+        found = np.flatnonzero(self.done)
+        return tuple(self.store.read(int(found[0]))) if len(found) else ()
+
+    def __iter__(self) -> Iterator[tuple[dict[str, np.ndarray], Arrays]]:
+        """Points and results, piece by piece."""
+        for k in np.flatnonzero(self.done):
+            begin = int(k) * self.store.piece
+            yield self.points.piece(begin, min(begin + self.store.piece, len(self.points))), self.store.read(int(k))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """One result, (*shape of the grid, ...); points that are not computed yet are NaN."""
+        if name not in self.names:
+            raise ArgumentError(f"there is no result {name!r}; there are {', '.join(self.names) or 'none'}")
+        whole: np.ndarray | None = None
+        for k in np.flatnonzero(self.done):
+            part = self.store.read(int(k))[name]
+            if whole is None:
+                dtype = part.dtype if self.complete else np.result_type(part.dtype, np.float64)
+                whole = np.full((len(self.points), *part.shape[1:]), 0 if self.complete else np.nan, dtype)
+            begin = int(k) * self.store.piece
+            whole[begin : begin + len(part)] = part
+        assert whole is not None
+        return whole.reshape(*self.points.shape, *whole.shape[1:])
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self.points)} points in {self.store.folder}: {self.done.sum()} of {self.pieces} pieces>"
+
+
+def sweep(
+    task: Task,
+    points: Points,
+    folder: str | Path,
+    *,
+    piece: int = 1000,
+    format: str = "npz",
+    client: Any = None,
+    threads: int | None = None,
+    key: str | None = None,
+    progress: bool | None = None,
+) -> Sweep:
+    """Compute a task at many points, in pieces, and keep the results on disk as they come.
+
+    Called again with the same arguments after an interruption, a crash or an error, it computes what is missing. With a
+    Dask client the same pieces go to its workers; those of a worker that dies go to another one. The results come back
+    to this process, which writes them.
+
+    Args:
+        task: takes a dict of points, (n, ...) each, and returns a dict of results, (n, ...) each; for motions of a
+            mechanism see :class:`~dalembert.simulation.RolloutTask`.
+        points: made by :func:`~dalembert.simulation.grid` or :func:`~dalembert.simulation.samples`.
+        folder: where the results go; created if need be.
+        piece: points of a piece, the unit of work.
+        format: ``"npz"``, ``"parquet"`` or ``"zarr"``.
+        client: a ``dask.distributed.Client``; threads of this process by default.
+        threads: how many of them; all cores by default.
+        key: a name for what the task computes; by default its attribute ``key``, or a digest of its source code. A
+            folder with results of another task or other points is refused.
+        progress: show progress on standard error; by default on a terminal, if it takes long.
+    """
+    if not isinstance(points, Points):
+        raise ArgumentError(f"points are {type(points).__name__}; make them with grid(...) or samples(...)")
+    if format not in STORES:
+        raise ArgumentError(f"there is no format {format!r}; choose one of {', '.join(STORES)}")
+    if not (isinstance(piece, int) and piece > 0):
+        raise ArgumentError(f"piece = {piece!r}; it must be a positive integer")
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    _claim(place, {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format})
+    store = STORES[format](place, len(points), piece)
+    pieces = -(-len(points) // piece)
+    missing = [k for k in range(pieces) if not store.has(k)]
+    made = Sweep(points, store, pieces)
+
+    def keep(number: int, results: Any) -> None:
+        store.write(number, _checked(results, len(_piece(points, piece, number)[1])))
+
+    with Progress(f"sweep of {len(points)} points", progress) as line:
+        try:
+            failures = _run(task, points, piece, missing, keep, client, threads, line, pieces)
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"sweep interrupted: {made.done.sum()} of {pieces} pieces are in {place}; call it again to go on",
+                stacklevel=2,
+            )
+            return made
+    if failures:
+        number, error = failures[0]
+        begin = number * piece
+        raise SweepError(
+            f"{len(failures)} of {pieces} pieces failed; the others are kept in {place}. The first, points {begin} to "
+            f"{min(begin + piece, len(points)) - 1}: {type(error).__name__}: {error}",
+            made,
+            [number for number, _ in failures],
+        ) from error
+    return made
+
+
+def _piece(points: Points, piece: int, number: int) -> tuple[dict[str, np.ndarray], range]:
+    whole = range(number * piece, min((number + 1) * piece, len(points)))
+    return points.piece(whole.start, whole.stop), whole
+
+
+def _run(
+    task: Task,
+    points: Points,
+    piece: int,
+    missing: list[int],
+    keep: Callable[[int, Any], None],
+    client: Any,
+    threads: int | None,
+    line: Progress,
+    pieces: int,
+) -> list[tuple[int, BaseException]]:
+    """Hand out pieces, a few more at a time than there are hands; keep results as they come. Returns what failed."""
+    failures: list[tuple[int, BaseException]] = []
+    queue = [(k, 1) for k in reversed(missing)]
+    pending: dict[Any, tuple[int, int]] = {}
+    pool = ThreadPoolExecutor(threads or default_threads()) if client is None else None
+    hands = (threads or default_threads()) if client is None else max(1, sum(client.nthreads().values()))
+    try:
+        while queue or pending:
+            while queue and len(pending) < 2 * hands:
+                number, attempt = queue.pop()
+                given = _piece(points, piece, number)[0]
+                future = pool.submit(task, given) if pool else client.submit(task, given, pure=False, retries=2)
+                pending[future] = number, attempt
+            for future in _finished(list(pending), pool is None):
+                number, attempt = pending.pop(future)
+                error = future.exception()
+                if error is None:
+                    try:
+                        keep(number, future.result())
+                    except ArgumentError as wrong:
+                        failures.append((number, wrong))
+                elif pool is None and type(error).__name__ in ("KilledWorker", "CancelledError") and attempt < ATTEMPTS:
+                    queue.append((number, attempt + 1))
+                else:
+                    failures.append((number, error))
+                line.update((pieces - len(queue) - len(pending)) / pieces)
+    finally:
+        for future in pending:
+            future.cancel()
+        if pool:
+            pool.shutdown(wait=True, cancel_futures=True)
+    return sorted(failures, key=lambda item: item[0])
+
+
+def _finished(futures: list[Any], on_cluster: bool) -> list[Any]:
+    """The futures that are done, at least one; wakes up now and then, so that Ctrl-C is heard."""
+    if on_cluster:
+        from distributed import TimeoutError as Late
+        from distributed import wait as wait_on_cluster
+
+        while True:
+            try:
+                return list(wait_on_cluster(futures, timeout=1.0, return_when="FIRST_COMPLETED").done)
+            except (Late, TimeoutError):
+                continue
+    done: set[Future] = set()
+    while not done:
+        done = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED).done
+    return list(done)
+
+
+def _checked(results: Any, count: int) -> Arrays:
+    if not isinstance(results, dict) or not results:
+        raise ArgumentError(f"the task returned {type(results).__name__}; it must return a dict of arrays")
+    arrays = {str(name): np.asarray(value) for name, value in results.items()}
+    for name, array in arrays.items():
+        if array.shape[:1] != (count,):
+            raise ArgumentError(f"the result {name!r} has shape {array.shape}; its first dimension must be {count}")
+    return arrays
+
+
+def _claim(folder: Path, told: dict[str, Any]) -> None:
+    """Write the manifest, or compare it with the one that is there."""
+    manifest = folder / "sweep.json"
+    if not manifest.exists():
+        manifest.write_text(json.dumps(told, indent=1))
+        return
+    try:
+        known = json.loads(manifest.read_text())
+    except ValueError as error:
+        raise ArgumentError(f"{manifest} is not readable as the manifest of a sweep: {error}") from error
+    different = [name for name, value in told.items() if known.get(name) != value]
+    if different:
+        raise ArgumentError(
+            f"{folder} holds another sweep: {', '.join(different)} differ{'s' if len(different) == 1 else ''}. Choose "
+            "another folder, or remove this one"
+        )
+
+
+def _key(task: Any) -> str:
+    own = getattr(task, "key", None)
+    if own:
+        return str(own)
+    try:
+        source = inspect.getsource(task)
+    except (OSError, TypeError) as error:
+        raise ArgumentError(
+            f"what {task!r} computes cannot be recognised again; give the sweep a key=, a name that changes with it"
+        ) from error
+    return hashlib.sha256(f"{getattr(task, '__qualname__', '')}\n{source}".encode()).hexdigest()

@@ -1,0 +1,214 @@
+"""Sweeps: grids and samples, threads and clusters, interruption and restart; nothing is lost, nothing mixed up."""
+
+import _thread
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.formats import load
+from dalembert.simulation import RolloutTask, SweepError, grid, rollout, samples, sweep
+
+calls = []
+
+
+def polynomial(points):
+    calls.append(len(points["x"]))
+    return {"value": points["x"] ** 2 + points["y"], "pair": np.stack([points["x"], points["y"]], axis=1)}
+
+
+@settings(max_examples=15)
+@given(nx=st.integers(1, 7), ny=st.integers(1, 7), piece=st.integers(1, 20))
+def test_grid_has_every_combination_once(tmp_path_factory, nx, ny, piece):
+    x, y = np.arange(nx) + 0.5, np.arange(ny) * 10.0
+    found = sweep(polynomial, grid(x=x, y=y), tmp_path_factory.mktemp("grid"), piece=piece, threads=2)
+    assert found.complete
+    assert np.array_equal(found["value"], x[:, None] ** 2 + y)
+    assert found["pair"].shape == (nx, ny, 2)
+    assert sum(len(points["x"]) for points, _ in found) == nx * ny
+
+
+def test_samples_keep_their_order(tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 57))
+    found = sweep(polynomial, samples(x=x, y=y), tmp_path, piece=10)
+    assert np.array_equal(found["value"], x**2 + y)
+    assert found.names == ("value", "pair")
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet", "zarr"])
+def test_every_format_gives_back_what_was_computed(tmp_path, kind):
+    package = {"parquet": "pyarrow", "zarr": "zarr"}.get(kind)
+    points = grid(x=np.linspace(0, 1, 7), y=np.arange(5.0))
+    try:
+        if package:
+            __import__(package)
+    except ImportError:
+        with pytest.raises((MissingExtraError, SweepError), match=package):
+            sweep(polynomial, points, tmp_path, piece=8, format=kind)
+        return
+    found = sweep(polynomial, points, tmp_path, piece=8, format=kind)
+    assert np.array_equal(found["value"], np.linspace(0, 1, 7)[:, None] ** 2 + np.arange(5.0))
+    assert np.array_equal(found["pair"][2, 3], [np.linspace(0, 1, 7)[2], 3.0])
+    calls.clear()
+    sweep(polynomial, points, tmp_path, piece=8, format=kind)
+    assert not calls
+
+
+def test_restart_computes_only_what_is_missing(tmp_path):
+    points = grid(x=np.arange(10.0), y=np.arange(10.0))
+    first = sweep(polynomial, points, tmp_path, piece=10)
+    whole = first["value"]
+    first.store.path(3).unlink()
+    first.store.path(7).write_bytes(b"half a file")  # a crash in the middle of writing, on a bad day
+    calls.clear()
+    again = sweep(polynomial, points, tmp_path, piece=10)
+    assert calls == [10, 10]
+    assert np.array_equal(again["value"], whole)
+
+
+def test_folder_of_another_sweep_is_refused(tmp_path):
+    sweep(polynomial, grid(x=np.arange(3.0), y=[0.0]), tmp_path)
+    with pytest.raises(ArgumentError, match="holds another sweep: points differs"):
+        sweep(polynomial, grid(x=np.arange(4.0), y=[0.0]), tmp_path)
+    with pytest.raises(ArgumentError, match="task differs"):
+        sweep(lambda points: {"value": points["x"]}, grid(x=np.arange(3.0), y=[0.0]), tmp_path)
+    with pytest.raises(ArgumentError, match="piece differs"):
+        sweep(polynomial, grid(x=np.arange(3.0), y=[0.0]), tmp_path, piece=2)
+
+
+def sometimes(points):
+    if (points["x"] == 23).any():
+        raise ValueError("no result at 23")
+    return {"value": points["x"]}
+
+
+def test_failed_pieces_are_told_and_the_others_kept(tmp_path):
+    points = samples(x=np.arange(50.0))
+    with pytest.raises(
+        SweepError, match=r"1 of 10 pieces failed.*points 20 to 24: ValueError: no result at 23"
+    ) as caught:
+        sweep(sometimes, points, tmp_path, piece=5)
+    assert caught.value.failed == (4,)
+    kept = caught.value.partial
+    assert kept.done.sum() == 9
+    assert np.isnan(kept["value"][20:25]).all()
+    assert np.array_equal(np.delete(kept["value"], range(20, 25)), np.delete(np.arange(50.0), range(20, 25)))
+
+
+def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path):
+    def slow(points):
+        time.sleep(0.05)
+        return {"value": 2 * points["x"]}
+
+    points = samples(x=np.arange(60.0))
+    timer = threading.Timer(0.6, _thread.interrupt_main)
+    timer.start()
+    with pytest.warns(UserWarning, match="sweep interrupted"):
+        part = sweep(slow, points, tmp_path, piece=1, threads=2, key="slow")
+    timer.join()
+    assert 0 < part.done.sum() < 60
+    before = part.done.sum()
+    whole = sweep(slow, points, tmp_path, piece=1, threads=2, key="slow")
+    assert whole.complete
+    assert before < 60
+    assert np.array_equal(whole["value"], 2 * np.arange(60.0))
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda f: sweep(polynomial, {"x": [1]}, f), "make them with grid"),
+        (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, format="csv"), "no format"),
+        (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, piece=0), "piece"),
+        (lambda f: grid(), "no points"),
+        (lambda f: grid(x=np.zeros((2, 2))), "vector of values"),
+        (lambda f: samples(x=np.zeros(3), y=np.zeros(4)), "differ in number"),
+        (lambda f: sweep(np.sin, grid(x=[1.0]), f), "give the sweep a key="),
+    ],
+)
+def test_bad_input_is_refused_by_name(tmp_path, run, message):
+    with pytest.raises(ArgumentError, match=message):
+        run(tmp_path)
+
+
+def test_wrong_results_are_refused_by_name(tmp_path):
+    with pytest.raises(SweepError, match="must return a dict"):
+        sweep(lambda points: points["x"], grid(x=[1.0, 2.0]), tmp_path / "a")
+    with pytest.raises(SweepError, match="first dimension must be 2"):
+        sweep(lambda points: {"y": np.zeros(3)}, grid(x=[1.0, 2.0]), tmp_path / "b")
+
+
+# ------------------------------------------------------------------------------------------------- motions, on clusters
+
+
+def height(t, q, v):
+    return q[1]
+
+
+def cart_task():
+    values = {"g": 9.81, "M": 1.0, "l": 0.5, "I": 0.02}
+    return RolloutTask(load("cart_pole"), 100, 1e-2, parameters=values, summaries={"highest": ("max", height)})
+
+
+CART = {"q.hinge": np.linspace(-0.5, 0.5, 8), "v.rail": np.linspace(-1, 1, 5), "m": np.array([0.1, 0.2, 0.5])}
+
+
+def test_sweep_of_motions_is_one_large_rollout(tmp_path):
+    found = sweep(cart_task(), grid(CART), tmp_path, piece=17)
+    hinge, rail, mass = np.meshgrid(*CART.values(), indexing="ij")
+    q, v = np.zeros((8, 5, 3, 2)), np.zeros((8, 5, 3, 2))
+    q[..., 1], v[..., 0] = hinge, rail
+    values = {"g": 9.81, "M": 1.0, "l": 0.5, "I": 0.02, "m": mass}
+    whole = rollout(load("cart_pole"), q, v, 100, 1e-2, parameters=values, summaries={"highest": ("max", height)})
+    assert np.array_equal(found["q"], whole.final_q)
+    assert np.array_equal(found["highest"], whole.summaries["highest"])
+    with pytest.raises(SweepError, match=r"no coordinate .q\.wheel."):
+        sweep(cart_task(), grid({"q.wheel": [1.0], "m": [0.1]}), tmp_path / "wrong")
+
+
+def slow_square(points):
+    """Slow enough that a worker can be killed in the middle of it; tells which process did the work."""
+    time.sleep(0.15)
+    return {"square": points["x"] ** 2, "process": np.full(len(points["x"]), os.getpid())}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,
+        distributed.Client(made) as client,
+    ):
+        yield client
+
+
+def test_cluster_gives_the_same_motions(cluster, tmp_path):
+    here = sweep(cart_task(), grid(CART), tmp_path / "here", piece=30)
+    there = sweep(cart_task(), grid(CART), tmp_path / "there", piece=30, client=cluster)
+    assert np.array_equal(here["q"], there["q"])
+    assert np.array_equal(here["highest"], there["highest"])
+
+
+def test_nothing_is_lost_when_a_worker_is_killed(cluster, tmp_path):
+    points = samples(x=np.arange(40.0))
+    before = cluster.run(os.getpid)
+    victim = next(iter(before.values()))
+
+    def kill():
+        time.sleep(1.0)
+        os.kill(victim, 9)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = sweep(slow_square, points, tmp_path, piece=1, client=cluster)
+    killer.join()
+    assert found.complete
+    assert np.array_equal(found["square"], np.arange(40.0) ** 2)
+    assert victim in found["process"]  # it had done some of the work, which was kept
+    assert len(set(found["process"].tolist())) >= 2
