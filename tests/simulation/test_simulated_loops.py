@@ -10,7 +10,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
-from dalembert.simulation import rollout, simulate
+from dalembert.simulation import joint_stop, rollout, simulate
 
 
 def four_bar():
@@ -74,7 +74,7 @@ def test_inconsistent_start_is_refused_by_name(linkage):
     with pytest.raises(ArgumentError, match="v0 violates"):
         simulate(system, q, v + 0.1, 1.0)
     with pytest.raises(ArgumentError, match="does not know"):
-        simulate(Dynamics(four_bar()), q, v, 1.0)
+        simulate(Dynamics(four_bar(), open_loops=True), q, v, 1.0)
     with pytest.raises(ArgumentError, match="violates"):
         rollout(system, np.stack([q, q + 0.1]), v, 10)
 
@@ -113,6 +113,38 @@ def test_spring_pendulum_oscillates_as_it_should(method):
         simulate(mechanism, [0.1], None, 1.0)
     free = simulate(mechanism, [1e-4], None, 1.0, elements=())
     assert abs(free(0.5).q[0] - 1e-4 * np.cos(np.sqrt(9.81 / 0.7) * 0.5)) < 1e-8
+
+
+def test_impact_at_a_stop_keeps_the_loop_closed_and_loses_energy(linkage):
+    system, q, v = linkage
+    stops = joint_stop(system, "a", upper=2.0, restitution=0.6)
+    motion = simulate(system, q, v, 1.0, events=stops)
+    assert motion.events
+    k = int(np.flatnonzero(np.diff(motion.t) == 0)[0])
+    _, G, rate, _ = system.evaluate("constraints", motion.q[k + 1], motion.v[k + 1], 0.0)
+    assert np.abs(G @ motion.v[k + 1] - rate).max() < 1e-9
+    assert abs(motion.v[k + 1, 0] + 0.6 * motion.v[k, 0]) < 1e-9
+    assert motion.energy[k + 1] < motion.energy[k]
+
+
+def test_reactions_balance_the_weight_and_the_momentum(linkage):
+    """Forces of ground on crank and rocker, turned to world axes, are weight plus rate of linear momentum."""
+    system, q, v = linkage
+    motion = simulate(system, q, v, np.linspace(0, 0.5, 51))
+    found = motion.reactions()
+    assert set(found) == {"a", "b", "d", "pin"}
+    total = np.zeros((len(motion), 3))
+    for joint, body in (("a", "crank"), ("d", "rocker")):
+        rotation = motion.quantity("pose", frame=body)[0]
+        total += np.einsum("tij,tj->ti", rotation, found[joint][:, :3])
+    wanted = np.zeros((len(motion), 3)) - motion.mechanism.mass * motion.mechanism.gravity
+    for body in motion.mechanism.bodies:
+        center = tuple(body.inertia.center)
+        wanted += body.inertia.mass * motion.quantity("acceleration", frame=body.name, point=center)[:, :3]
+    assert np.abs(total - wanted).max() < 1e-9 * np.abs(wanted).max()
+    pendulum_motion = simulate(pendulum(0.7, 1.3), [0.0], [2.0], 0.1)
+    pull = pendulum_motion.reactions()["hinge"][0]
+    assert abs(pull[2] - 1.3 * (9.81 + 0.7 * 4.0)) < 1e-9  # weight and centripetal force at the lowest point
 
 
 def test_given_motion_depends_on_time():

@@ -10,7 +10,7 @@ from dalembert.algebra.vectors import dual
 from dalembert.algorithms.energy import momentum
 from dalembert.dynamics import Dynamics
 from dalembert.model.operations import with_gravity
-from dalembert.simulation import STEPPERS, manifold, simulate
+from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, simulate
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
 from dalembert.simulation.system import System
@@ -78,6 +78,24 @@ def test_variational_step_is_symplectic():
     W = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
     assert np.abs(J.T @ W @ J - W).max() < 1e-9
     assert abs(np.linalg.det(J) - 1) < 1e-9
+
+
+@pytest.mark.parametrize("method", STEPPERS)
+def test_long_motions_take_the_same_steps_by_the_compiled_loop(method):
+    """Under constant forces the loop over steps is compiled; an event that never happens prevents it."""
+    mechanism = double_pendulum()
+    given = {"q0": [0.4, 0.3], "v0": None, "control": [0.1, -0.2], "method": method, "step": 1e-3}
+    never = Event(lambda t, q, v: 1.0)
+    for t in (3.1, np.linspace(0, 3.1, 156)):
+        long, slow = (simulate(mechanism, t=t, events=events, **given) for events in (None, never))
+        assert np.abs(long.t - slow.t).max() < 1e-12
+        assert np.abs(long.q - slow.q).max() < 1e-10
+        assert long.t[-1] == 3.1
+    assert len(long) == 156
+    wild = {**given, "step": 10.0, "method": "rk4", "control": [1e150, 0.0]}
+    with pytest.raises(SimulationError, match="the step is too long") as caught:
+        simulate(mechanism, t=1e5, **wild)
+    assert np.isfinite(caught.value.partial.q).all()
 
 
 vectors = st.lists(st.floats(-3, 3), min_size=3, max_size=3).map(np.array)

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.dynamics import Dynamics
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.numeric import solve
 from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
 from dalembert.simulation.inputs import Fault, asked, checked
 
 POINTS = 8
@@ -179,15 +181,15 @@ def joint_stop(
     """Hard stops of a joint of one degree: at a limit the velocity along it is reversed by an impulse.
 
     Args:
-        mechanism: the mechanism, or its dynamics.
+        mechanism: the mechanism, or its dynamics; numeric, constraints are kept by the impact.
         joint: name of the joint.
         lower: position of the lower stop; that of the joint's limits by default.
         upper: position of the upper stop; that of the joint's limits by default.
         restitution: speed after the impact over speed before, above 0 and up to 1. Resting on the stop is not
             modelled: when impacts accumulate, the simulation ends with an error that says so.
     """
-    dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism, open_loops=True)
-    model = dynamics.mechanism
+    model: Mechanism = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
+    system = ConstrainedDynamics(model, forces=(), include=getattr(mechanism, "include", ()))
     at, along = model.q_slice(joint), model.v_slice(joint)
     if at.stop - at.start != 1:
         raise ArgumentError(f"joint {joint!r} has more than one degree of freedom; a stop needs a joint with one")
@@ -198,7 +200,9 @@ def joint_stop(
     upper = limits.upper if upper is None else upper
 
     def impact(t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        column = np.linalg.solve(dynamics.mass_matrix(q), np.eye(len(v))[along.start])
+        """M dv = impulse along the joint + G^T impulses of the constraints, G dv = 0."""
+        unit, G = np.eye(len(v))[along.start], system.evaluate("positions", q, t)[1]
+        column = solve(system.evaluate("mass_matrix", q), G, unit, np.zeros(len(G))).a
         return q, v - (1 + restitution) * column * v[along.start] / column[along.start]
 
     return tuple(

@@ -89,6 +89,18 @@ class Recorder:
             self._keep(when, x if when == t else self.system.projected(when, made.state(when)))
             self._next += 1
 
+    def extend(self, times: np.ndarray, states: np.ndarray) -> None:
+        """Keep many samples under constant inputs at once.
+
+        Args:
+            times: (k,).
+            states: (k, nq + nv).
+        """
+        self.t += times.tolist()
+        self.x += list(states)
+        self.tau += [self.tau[0]] * len(times)
+        self.wrenches += [self.wrenches[0]] * len(times)
+
     def note(self, event: Event, t: float, x: np.ndarray) -> None:
         """Remember an event."""
         q, v = self.split(x)

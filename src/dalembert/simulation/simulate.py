@@ -17,6 +17,7 @@ from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import Fixed, integrator
 from dalembert.simulation.manifold import quaternion_places
+from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.state import as_parameters, as_position, as_times, as_velocity
@@ -98,9 +99,16 @@ def simulate(
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status = "finished"
+    watch = Watch(as_events(events))
+    plan = None
+    if isinstance(engine, Fixed) and inputs.constant and hold is None and not watch.events:
+        plan = rhythm(times, chosen, engine.length)
     try:
         with Progress(f"simulating {model.name}", progress) as line:
-            status = _drive(engine, recorder, Watch(as_events(events)), x, times, hold, line)
+            if plan is not None and isinstance(engine, Fixed):
+                march(engine, recorder, method, x, plan, line)
+            else:
+                status = _drive(engine, recorder, watch, x, times, hold, line)
     except Fault as fault:
         partial = recorder.trajectory("failed", method, equations.evaluations, time.perf_counter() - began)
         raise SimulationError(fault.message, fault.time, fault.q, fault.v, partial) from (fault.__cause__ or fault)

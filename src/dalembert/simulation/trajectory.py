@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.compiler.kernel import Kernel
+from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
@@ -190,6 +191,24 @@ class Trajectory:
         damping = 0 if resistance.damping is None else np.asarray(resistance.damping, dtype=float) * self.v
         friction = 0 if resistance.friction is None else np.asarray(resistance.friction, float) * np.sign(self.v)
         return ((damping + friction) * self.v).sum(axis=1) if terms else np.zeros(len(self))
+
+    def reactions(self) -> dict[str, np.ndarray]:
+        """What every joint and every constraint between frames transmits, ``[force; moment]``, (T, 6) each, by name.
+
+        Joints: of the parent on the child, drive included, in the child's axes about its origin. Constraints: on frame
+        b (rolling: on frame a) in the axes of the other frame, about the origin of the frame acted upon. Where
+        constraints are redundant, those left out transmit nothing.
+        """
+        if self.dynamics.wrenches:
+            raise UnsupportedError("external wrenches act along this motion; reactions do not know them")
+        system = self.system.constrained
+        if system is None:
+            values = () if self.parameters is None else tuple(self.parameters.tolist())
+            system = ConstrainedDynamics(self.mechanism, forces=(), include=self.dynamics.include, parameters=values)
+        a, multipliers = system.evaluate("multipliers", self.q, self.v, self.tau, self.t)
+        joints, loops = system.evaluate("reactions", self.q, self.v, a, multipliers, self.t)
+        found = {joint.name: joints[:, k] for k, joint in enumerate(self.mechanism.joints)}
+        return found | {item.name: loops[:, k] for k, item in enumerate(self.mechanism.constraints)}
 
     # ---------------------------------------------------------------------------------------------------------- output
 
