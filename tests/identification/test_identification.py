@@ -286,7 +286,7 @@ def test_differentiation_follows_a_known_motion_through_noise():
     inner = slice(300, -300)
     assert np.abs(smooth - q)[inner].max() < 2e-5
     assert np.abs(v - np.stack([3 * np.cos(3 * t), -2 * np.sin(2 * t)], axis=1))[inner].max() < 3e-3
-    assert np.abs(a + np.stack([9 * np.sin(3 * t), 4 * np.cos(2 * t)], axis=1))[inner].max() < 0.1  # noise times the square of the cut-off
+    assert np.abs(a + np.stack([9 * np.sin(3 * t), 4 * np.cos(2 * t)], axis=1))[inner].max() < 0.1  # noise x cut-off^2
     with pytest.raises(ArgumentError, match="cutoff"):
         differentiate(t, q, 600.0)
     with pytest.raises(ArgumentError, match="evenly"):
