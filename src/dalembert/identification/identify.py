@@ -79,6 +79,9 @@ def identify(
     all parameters that real bodies can have (positive definite pseudo-inertia), those are then found that agree best
     with these combinations and, where nothing is visible, lie near the initial ones.
 
+    Deviations hold for noise that is independent from sample to sample: thin out filtered records to about twice the
+    cut-off frequency.
+
     Args:
         mechanism: geometry, gravity, the inertias of known bodies, and a first guess of the unknown ones.
         q: positions, (T, nq).
