@@ -19,6 +19,10 @@ UNITS = pseudo_inertia_matrix(np.eye(10))
 """Derivative of the pseudo-inertia with respect to each of the ten parameters."""
 
 
+NEAR = 0.9
+"""The largest part of the way to the boundary that one step may go."""
+
+
 def most_plausible(
     G: np.ndarray, values: np.ndarray, covariance: np.ndarray, initial: np.ndarray, bodies: int, gamma: float
 ) -> np.ndarray:
@@ -38,20 +42,34 @@ def most_plausible(
     right = np.linalg.solve(root, values / size)
     start = [np.linalg.inv(pseudo_inertia_matrix(initial[10 * k : 10 * k + 10])) for k in range(bodies)]
 
+    # Far from the measurements steps would creep along the boundary; a path from large weights keeps inside.
+    weight = max(gamma, float(((J @ initial - right) ** 2).sum()) / 10)
+    x = initial
+    while True:
+        x = _minimum(J, right, x, start, weight)
+        if weight == gamma:
+            return x
+        weight = max(gamma, weight / 5)
+
+
+def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, start: list[np.ndarray], weight: float) -> np.ndarray:
+    """Newton's method with steps that stay inside and are halved until they gain."""
+
     def cost(x: np.ndarray) -> float:
         total = float(((J @ x - right) ** 2).sum()) / 2
-        for k in range(bodies):
+        for k, inverse in enumerate(start):
             P = pseudo_inertia_matrix(x[10 * k : 10 * k + 10])
             values = np.linalg.eigvalsh(P)
             if not values[0] > 1e-15 * values[-1]:
                 return np.inf
-            total += gamma * float(np.trace(start[k] @ P) - np.log(values).sum())
+            total += weight * float(np.trace(inverse @ P) - np.log(values).sum())
         return total
 
-    x, now = initial, cost(initial)
-    for _ in range(500):
-        step = _newton(J, J @ x - right, x, start, gamma)
-        for halvings in range(60):
+    now = cost(x)
+    for _ in range(100):
+        step = _newton(J, J @ x - right, x, start, weight)
+        step *= min(1.0, NEAR / max(_approach(x, step, len(start)), 1e-300))
+        for halvings in range(50):
             trial = x + step / 2**halvings
             new = cost(trial)
             if new < now:
@@ -59,9 +77,20 @@ def most_plausible(
         else:
             return x
         gained, x, now = now - new, trial, new
-        if gained < 1e-12 * (1 + abs(now)):
+        if gained < 1e-9 * weight:
             return x
     return x
+
+
+def _approach(x: np.ndarray, step: np.ndarray, bodies: int) -> float:
+    """How much of the way to the boundary of the positive definite matrices a step goes: 1 reaches it."""
+    farthest = 0.0
+    for k in range(bodies):
+        part = slice(10 * k, 10 * k + 10)
+        inverse = np.linalg.inv(np.linalg.cholesky(pseudo_inertia_matrix(x[part])))
+        change = inverse @ pseudo_inertia_matrix(step[part]) @ inverse.T
+        farthest = max(farthest, -float(np.linalg.eigvalsh(change)[0]))
+    return farthest
 
 
 def _newton(J: np.ndarray, r: np.ndarray, x: np.ndarray, start: list[np.ndarray], gamma: float) -> np.ndarray:

@@ -45,11 +45,10 @@ def excitation(
         drives: names of the drive parameters that are wanted.
     """
     torques = mechanism if isinstance(mechanism, LinearTorques) else LinearTorques(mechanism, unknown, drives)
-    visible = torques.visible()
+    visible = torques.visible
     W = torques.matrix(q, v, a)[0].reshape(-1, len(visible.names))[:, list(visible.kept)]
-    reference = torques.matrix(*torques.mechanism.random_state(np.random.default_rng(0), (200,)))[0]
-    lengths = np.sqrt((reference[..., list(visible.kept)] ** 2).mean(axis=(0, 1)))  # units taken out, motion left in
-    size, vectors = np.linalg.svd(W / lengths / np.sqrt(len(W)), full_matrices=False)[1:]
+    scaled = W / torques.lengths[list(visible.kept)]  # units are taken out, the motion is left in
+    size, vectors = np.linalg.svd(scaled / np.sqrt(len(W)), full_matrices=False)[1:]
     combination = visible.combinations[int(np.argmax(np.abs(vectors[-1])))]
     with np.errstate(divide="ignore"):
         return Excitation(float(size[0] / size[-1]) if size[-1] else np.inf, combination, float(np.log(size).mean()))

@@ -103,7 +103,7 @@ def identify(
             raise ArgumentError(f"{name} has shape {np.shape(array)}, expected ({len(tau)}, {size})")
         if not np.isfinite(np.asarray(array, dtype=float)).all():
             raise ArgumentError(f"{name} contains numbers that are not finite")
-    visible = torques.visible()
+    visible = torques.visible
     kept = list(visible.kept)
     W, known = torques.matrix(q, v, a)
     W, rest = W[..., kept], tau - known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ DRIVES = {
     "offset": "constant error of the torque sensor",
 }
 """Parameters of drives that can be identified, one per velocity each."""
+
+INDEPENDENT = 1e-8
+"""Part of a column of W beyond which it counts as independent of others."""
 
 
 class LinearTorques:
@@ -75,18 +79,21 @@ class LinearTorques:
         parts += [diagonals[name][..., None] * np.eye(v.shape[-1]) for name in self.drives]
         return np.concatenate(parts, axis=-1), Y[..., self._others] @ self._known
 
-    def visible(self, seed: int = 0, tolerance: float = 1e-8) -> Visible:
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Root mean square of the columns of W over random states: what a typical motion shows of each parameter."""
+        found = self.matrix(*self.mechanism.random_state(np.random.default_rng(0), (200,)))[0]
+        return np.sqrt((found**2).mean(axis=(0, 1)))
+
+    @cached_property
+    def visible(self) -> Visible:
         """The combinations of x that torques can show at all, from the rank of W at random states.
 
         Columns are taken in order; one that depends on those before it is grouped with them.
-
-        Args:
-            seed: of the random states.
-            tolerance: part of a column beyond which it counts as independent of others.
         """
         m = self.mechanism
         count = 20 + 4 * len(self.names) // max(1, m.nv)
-        W = self.matrix(*m.random_state(np.random.default_rng(seed), (count,)))[0].reshape(-1, len(self.names))
+        W = self.matrix(*m.random_state(np.random.default_rng(0), (count,)))[0].reshape(-1, len(self.names))
         kept: list[int] = []
         basis = np.zeros((len(W), 0))
         lengths = np.linalg.norm(W, axis=0)
@@ -95,7 +102,7 @@ class LinearTorques:
             for _ in range(2):  # twice: rounding errors of the first pass
                 left = left - basis @ (basis.T @ left)
             length = float(np.linalg.norm(left))
-            if length > tolerance * lengths[k] and lengths[k] > 1e-12 * lengths.max():
+            if length > INDEPENDENT * lengths[k] and lengths[k] > 1e-12 * lengths.max():
                 kept.append(k)
                 basis = np.hstack([basis, left[:, None] / length])
         G = np.linalg.lstsq(W[:, kept], W, rcond=None)[0]
