@@ -48,7 +48,7 @@ def excitation(
     visible = torques.visible
     W = torques.matrix(q, v, a)[0].reshape(-1, len(visible.names))[:, list(visible.kept)]
     scaled = W / torques.lengths[list(visible.kept)]  # units are taken out, the motion is left in
-    size, vectors = np.linalg.svd(scaled / np.sqrt(len(W)), full_matrices=False)[1:]
+    size, vectors = np.linalg.svd(np.linalg.qr(scaled / np.sqrt(len(W)), mode="r"))[1:]
     combination = visible.combinations[int(np.argmax(np.abs(vectors[-1])))]
     with np.errstate(divide="ignore"):
         return Excitation(float(size[0] / size[-1]) if size[-1] else np.inf, combination, float(np.log(size).mean()))

@@ -137,14 +137,15 @@ def _weighted(
         if not lengths.all():
             missing = [name for name, x in zip(visible.combinations, lengths) if not x]
             raise SingularityError(f"the motion does not show {missing[0]} at all; move more joints")
-        U, size, Vt = np.linalg.svd(rows / lengths, full_matrices=False)
+        triangle = np.linalg.qr(np.hstack([rows / lengths, right[:, None]]), mode="r")  # small, whatever the record
+        U, size, Vt = np.linalg.svd(triangle[:count, :count])
         if size[-1] < 1e-10 * size[0]:
             weakest = visible.combinations[int(np.argmax(np.abs(Vt[-1])))]
             raise SingularityError(
                 f"the motion cannot tell {count} parameters apart (condition number {size[0] / size[-1]:.1g}), worst "
                 f"{weakest}; use a motion with a better excitation score"
             )
-        values = (Vt.T @ ((U.T @ right) / size)) / lengths
+        values = (Vt.T @ ((U.T @ triangle[:count, count]) / size)) / lengths
         left = rest - W @ values
         if sigma is None:
             free = max(1, samples - count // nv)
