@@ -137,7 +137,8 @@ def _weighted(
         if not lengths.all():
             missing = [name for name, x in zip(visible.combinations, lengths) if not x]
             raise SingularityError(f"the motion does not show {missing[0]} at all; move more joints")
-        triangle = np.linalg.qr(np.hstack([rows / lengths, right[:, None]]), mode="r")  # small, whatever the record
+        table = np.hstack([rows / lengths, right[:, None]])
+        triangle = np.asarray(np.linalg.qr(table, mode="r"))  # small, whatever the record
         U, size, Vt = np.linalg.svd(triangle[:count, :count])
         if size[-1] < 1e-10 * size[0]:
             weakest = visible.combinations[int(np.argmax(np.abs(Vt[-1])))]
