@@ -107,6 +107,16 @@ def test_no_star_imports_and_no_evaluation_of_strings():
     assert wrong == []
 
 
+def test_private_names_stay_in_their_module():
+    wrong = []
+    for path in files():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            own = isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("dalembert"))
+            if own and any(alias.name.startswith("_") for alias in node.names):
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert wrong == []
+
+
 # ------------------------------------------------------------------------------------------------ what an import loads
 
 

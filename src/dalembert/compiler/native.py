@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -34,16 +34,35 @@ def load_program(
         key: a name for the program that changes whenever it would, as long as dalembert's source stays the same; the
             program's own digest by default.
     """
-    if key is None:
-        made = program()
-        identity = "program", made.digest, _version(Path(__file__).parent)
-    else:
-        identity = "key", key, _version(Path(__file__).parent.parent)
     lanes = target.lanes(dtype)
-    entry = digest(*identity, target, lanes, OPTIMIZATION)
+    return load_text(identity(program, key), lanes, target, lambda: module_text(program(), dtype, target))
+
+
+def identity(program: Callable[[], Program], key: str | None = None) -> tuple[str | tuple[str, ...], ...]:
+    """What the machine code of a program depends on, besides the processor.
+
+    Args:
+        program: gives the program; called only if there is no key.
+        key: a name for the program, as for :func:`load_program`.
+    """
+    if key is None:
+        return "program", program().digest, _version(Path(__file__).parent)
+    return "key", key, _version(Path(__file__).parent.parent)
+
+
+def load_text(parts: Sequence[object], lanes: Lanes, target: Target, text: Callable[[], str]) -> Loaded:
+    """Machine code of a text in LLVM's language that may use the runtime.
+
+    Args:
+        parts: what determines the text; under it the code is kept.
+        lanes: the register type.
+        target: the processor.
+        text: gives the text; called only if the cache cannot answer.
+    """
+    entry = digest(*parts, target, lanes, OPTIMIZATION)
     with _lock:
         _load_runtime(lanes, target)
-        return _load(entry, target, lambda: module_text(program(), dtype, target))
+        return _load(entry, target, text)
 
 
 def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:

@@ -6,19 +6,17 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
-from .cache import digest
 from .llvm import arithmetic, runtime
-from .llvm.engine import OPTIMIZATION, Loaded
+from .llvm.engine import Loaded
 from .llvm.plan import CHUNK, Chunk, make_plan
 from .llvm.stepper import stepper_functions
 from .llvm.target import Target
-from .native import _load, _load_runtime, _lock, _version
+from .native import identity, load_text
 from .program import Port, Program
 from .ufunc import LOOP
 
@@ -87,14 +85,9 @@ class Recurrence:
         """The machine code; made on first use."""
         with self._guard:
             if self._code is None:
-                folder = Path(__file__).parent
-                identity = (self.key, _version(folder.parent)) if self.key else (self.program.digest, _version(folder))
-                lanes = self.target.lanes(self.dtype)
-                shape = (len(self.state), len(self.held), len(self.driven))
-                entry = digest("recurrence", *identity, shape, self.target, lanes, OPTIMIZATION)
-                with _lock:
-                    _load_runtime(lanes, self.target)
-                    self._code = _load(entry, self.target, lambda: self.ir)
+                shape = len(self.state), len(self.held), len(self.driven)
+                parts = "recurrence", *identity(lambda: self.program, self.key), shape
+                self._code = load_text(parts, self.target.lanes(self.dtype), self.target, lambda: self.ir)
             return self._code
 
     @property

@@ -130,8 +130,8 @@ def loop_functions(program: Program, plan: Plan, lanes: Lanes, target: Target) -
         target: the processor.
     """
     ports = [*program.inputs, *program.outputs]
-    tables = [_table("contiguous", [k * lanes.itemsize for k in range(max(p.size for p in ports) or 1)])]
-    tables.append(_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar))
+    tables = [constant_table("contiguous", [k * lanes.itemsize for k in range(max(p.size for p in ports) or 1)])]
+    tables.append(constant_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar))
     prepare, load, execute, store = Block("a"), Block("b"), Block("c"), Block("d")
     prepare.do("%single = icmp eq i64 %n, 1")
     core = slot = 0
@@ -142,12 +142,12 @@ def loop_functions(program: Program, plan: Plan, lanes: Lanes, target: Target) -
         core += len(port.shape)
         if port.size == 0:
             continue
-        tables.append(_table(f"shape{k}", list(port.shape)))
+        tables.append(constant_table(f"shape{k}", list(port.shape)))
         if is_input:
             prepare.do(f"%in{k} = getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
             slot += port.size
         else:
-            tables.append(_table(f"slots{k}", [s * lanes.bytes for s in plan.results[k - len(program.inputs)]]))
+            tables.append(constant_table(f"slots{k}", [s * lanes.bytes for s in plan.results[k - len(program.inputs)]]))
         argument.prepare(prepare, memory)
         memory += 8 * port.size
         argument.move(load if is_input else store)
@@ -160,14 +160,14 @@ def loop_functions(program: Program, plan: Plan, lanes: Lanes, target: Target) -
 
     for k, step in enumerate(plan.steps):
         if isinstance(step, Calls):
-            tables.append(_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
+            tables.append(constant_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
             function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
             execute.do(f"call void @rt.{function}(ptr %scratch, ptr @calls{k}, i64 {len(step.slots)})")
         else:
             execute.do(f"call void @chunk{k}(ptr %scratch, ptr @numbers)")
 
-    declare_flags, stack_flags, save_flags, restore_flags = _flags(target)
-    declare_scratch, stack_scratch, get_scratch, free_scratch = _scratch(memory)
+    declare_flags, stack_flags, save_flags, restore_flags = flag_guard(target)
+    declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(memory)
     stack = stack_flags + stack_scratch
     return f"""
 @operations = constant i64 {sum(1 for _ in program.operations())}
@@ -211,12 +211,13 @@ end:
 """
 
 
-def _table(name: str, numbers: list, scalar: str = "i64") -> str:
+def constant_table(name: str, numbers: list, scalar: str = "i64") -> str:
+    """A constant array of numbers."""
     values = ", ".join(f"{scalar} {n}" for n in numbers)
     return f"@{name} = internal constant [{len(numbers)} x {scalar}] [{values}]\n"
 
 
-def _flags(target: Target) -> tuple[str, str, str, str]:
+def flag_guard(target: Target) -> tuple[str, str, str, str]:
     """Declarations, what is needed on the stack, and how to save and restore the floating-point flags."""
     if target.triple.startswith("x86_64"):
         return (
@@ -235,7 +236,7 @@ def _flags(target: Target) -> tuple[str, str, str, str]:
     return "", "", "", ""
 
 
-def _scratch(size: int) -> tuple[str, str, str, str]:
+def scratch_memory(size: int) -> tuple[str, str, str, str]:
     """Declarations, what is needed on the stack, and how to get and give back ``size`` bytes, aligned to 64."""
     if size <= STACK:
         return "", f"  %scratch = alloca [{size} x i8], align 64\n", "", ""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Port
-from .loop import _flags, _scratch, _table
+from .loop import constant_table, flag_guard, scratch_memory
 from .plan import Calls, Plan
 from .target import Lanes, Target
 from .text import Block
@@ -40,8 +40,8 @@ def stepper_functions(
     inputs = [*state, *held, *driven]
     largest = max(port.size for port in inputs) or 1
     tables = [
-        _table("contiguous", [k * lanes.itemsize for k in range(largest)]),
-        _table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar),
+        constant_table("contiguous", [k * lanes.itemsize for k in range(largest)]),
+        constant_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar),
     ]
     start, load, drive, record, finish = (Block(x) for x in "abcde")
     places, slot = [], 0
@@ -49,7 +49,7 @@ def stepper_functions(
         places.append(slot)
         slot += port.size
     for k, port in enumerate(state):
-        tables.append(_table(f"slots{k}", [(places[k] + j) * lanes.bytes for j in range(port.size)]))
+        tables.append(constant_table(f"slots{k}", [(places[k] + j) * lanes.bytes for j in range(port.size)]))
     for k in range(len(inputs) + 2 * len(state)):
         _argument(start, k)
     for number, value in plan.fill.items():
@@ -67,8 +67,8 @@ def stepper_functions(
     execute = _step(plan, tables, lanes)
     advance = _advance(state, places, plan, lanes)
 
-    declare_flags, stack_flags, save_flags, restore_flags = _flags(target)
-    declare_scratch, stack_scratch, get_scratch, free_scratch = _scratch(-(-plan.size * lanes.bytes // 64) * 64)
+    declare_flags, stack_flags, save_flags, restore_flags = flag_guard(target)
+    declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(-(-plan.size * lanes.bytes // 64) * 64)
     dimensions = "".join(
         f"  %{name}.p = getelementptr i64, ptr %dimensions, i64 {k}\n  %{name} = load i64, ptr %{name}.p\n"
         for k, name in enumerate(("n", "count", "every", "hold"))
@@ -208,7 +208,7 @@ def _step(plan: Plan, tables: list[str], lanes: Lanes) -> Block:
     execute = Block("x")
     for k, step in enumerate(plan.steps):
         if isinstance(step, Calls):
-            tables.append(_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
+            tables.append(constant_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
             function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
             execute.do(f"call void @rt.{function}(ptr %scratch, ptr @calls{k}, i64 {len(step.slots)})")
         else:
