@@ -90,6 +90,12 @@ def test_axis_and_angle_are_recovered_to_full_precision(u, angle):
         assert np.max(np.abs(axis - u)) <= 64 * EPS / min(angle, math.pi - angle, 1)
 
 
+@given(axes, st.floats(5e-324, 1e-300))
+def test_the_axis_of_a_turn_by_a_denormal_angle_is_a_unit_vector(u, angle):
+    axis, _ = axis_angle_from_rotation(rodrigues(u, angle))
+    assert close(np.linalg.norm(axis), 1)
+
+
 def test_the_identity_turns_by_nothing_about_x():
     axis, angle = axis_angle_from_rotation(np.eye(3))
     assert angle == 0

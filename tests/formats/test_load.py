@@ -37,6 +37,30 @@ def test_text_and_mechanisms_pass():
         load(arm, base="free")
 
 
+def test_text_of_several_lines_is_toml_and_anything_that_knows_its_path_is_a_path(tmp_path):
+    text = (PACKAGED / "rp_arm.toml").read_text()
+    assert load(text, parameters={"m1": 7.0}).body("link1").inertia.mass == 7
+    (tmp_path / "a.toml").write_text(text)
+
+    class Entry:
+        def __fspath__(self):
+            return str(tmp_path / "a.toml")
+
+    assert load(Entry()) == load(text)
+
+
+@pytest.mark.parametrize("name", ["no such thing", "x" * 10_000, 'name = "x"', "", "a\0b"])
+def test_the_error_for_an_unknown_name_is_short(name):
+    with pytest.raises(ArgumentError, match=r"there is no robot.*robots\(\) lists all") as caught:
+        load(name)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_part_of_a_name_in_any_case_is_enough_for_a_suggestion():
+    with pytest.raises(ArgumentError, match="did you mean 'cart_pole'"):
+        load("Pole")
+
+
 def test_options_go_to_the_reader():
     assert load("demo_arm", base="free").nv == 12
     assert load("rp_arm", parameters={"m1": 7.0}).body("link1").inertia.mass == 7
@@ -53,8 +77,14 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
         load("nowhere.urdf")
     with pytest.raises(FormatError, match=r"suffix '\.step' is not known; known are \.urdf"):
         load(tmp_path / "x.step")
+    with pytest.raises(FormatError, match=r"model\.sdf: the suffix '\.sdf' is not known"):
+        load("model.sdf")
+    with pytest.raises(FormatError, match="this is a folder"):
+        load(str(tmp_path))
     with pytest.raises(ArgumentError, match="got int"):
         load(3)
+    with pytest.raises(ArgumentError, match=r"got bytes; decode it first"):
+        load(b"<robot name='r'/>")
     (tmp_path / "x.xml").write_text("<sdf/>")
     with pytest.raises(FormatError, match=r"x\.xml:1: .*SDF"):
         load(tmp_path / "x.xml")

@@ -124,6 +124,12 @@ def test_without_a_parameters_table_values_must_be_given_for_all():
     assert read_toml(text, parameters={"k": 2, "c": 3}).joint("j").damping == 6
     with pytest.raises(FormatError, match="'c', which has no value"):
         read_toml(text, parameters={"k": 2})
+    with pytest.raises(ArgumentError, match="has no parameter 'cc'; did you mean 'c'"):
+        read_toml(text, parameters={"k": 2, "c": 3, "cc": 4})
+    with pytest.raises(ArgumentError, match="has no parameter 'k'"):
+        read_toml(toml(), parameters={"k": 2})
+    limited = toml(joint='limits = { lower = "-k", upper = "k" }\n')
+    assert read_toml(limited, parameters={"k": 2}).joint("j").limits.upper == 2
 
 
 def test_strictness_is_the_files_unless_asked_for():

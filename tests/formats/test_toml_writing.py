@@ -79,3 +79,8 @@ def test_the_file_is_plain_toml(tmp_path):
     text = write_toml(one(), path)
     assert path.read_text(encoding="utf-8") == text
     assert tomllib.loads(text)["body"] == [{"name": "b", "mass": "m"}]
+
+
+def test_a_mechanism_without_bodies_comes_back_equal():
+    empty = Mechanism("nothing", (), (), gravity=(0, 0, -1.62))
+    assert read_toml(write_toml(empty)) == empty

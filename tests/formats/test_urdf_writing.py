@@ -92,3 +92,10 @@ def test_what_urdf_cannot_hold_is_a_warning():
         write_urdf(arm(gravity=np.zeros(3)))
     with pytest.warns(ModelWarning, match="armature of joint 'j'"):
         write_urdf(arm(Joint("j", "revolute", "world", "b", armature=0.1)))
+
+
+def test_what_was_written_is_read_without_a_warning(recwarn):
+    for base in ("fixed", "free"):
+        read = read_urdf(write_urdf(load("demo_arm")), base=base)
+        assert "without an inertial" not in str(read) and "no <inertial>" not in str(read)
+    assert not recwarn.list

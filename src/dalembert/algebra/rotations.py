@@ -90,10 +90,12 @@ def axis_angle_from_rotation(rotation: Array) -> tuple[Array, float]:
         rotation: a 3x3 array of floats.
     """
     *vector, scalar = quaternion_from_rotation(rotation).tolist()
-    half_sine = math.hypot(*vector)
-    if half_sine == 0:
+    largest = max(map(abs, vector))
+    if largest == 0:
         return asarray([1, 0, 0]), 0.0
-    return asarray([x / half_sine for x in vector]), 2 * math.atan2(half_sine, scalar)
+    direction = [x / largest for x in vector]  # denormal numbers have few digits, and their squares none
+    length = math.hypot(*direction)
+    return asarray([x / length for x in direction]), 2 * math.atan2(length * largest, scalar)
 
 
 def rotation_angle(rotation: Array, axis: Vector) -> Scalar:

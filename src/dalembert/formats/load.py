@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dalembert.errors import ArgumentError, FormatError
 from dalembert.formats import catalogue
-from dalembert.formats.suggest import hint
+from dalembert.formats.suggest import hint, near
 from dalembert.model.mechanism import Mechanism
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml")
 
 
-def load(source: str | Path | Mechanism, **options: Any) -> Mechanism:
+def load(source: str | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:
     """A mechanism from a file, a text, or the name of a robot.
 
     A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element tells URDF from
-    MJCF. Text that starts with ``<`` is read in the same way. Any other string is looked up among the robots that come
-    with dalembert, then in the packages ``example-robot-data`` and ``robot_descriptions`` if they are installed; see
-    :func:`robots`. A mechanism is returned as it is.
+    MJCF. Text that starts with ``<`` is read in the same way, other text of several lines as TOML. Any other string is
+    looked up among the robots that come with dalembert, then in the packages ``example-robot-data`` and
+    ``robot_descriptions`` if they are installed; see :func:`robots`. A mechanism is returned as it is.
 
     Args:
         source: path, text, name or mechanism.
@@ -35,13 +37,20 @@ def load(source: str | Path | Mechanism, **options: Any) -> Mechanism:
                 f"{source!r} is a mechanism already; the options {sorted(options)} have no effect on it"
             )
         return source
-    if not isinstance(source, (str, Path)):
+    if isinstance(source, os.PathLike):
+        return _read_path(Path(os.fsdecode(source)), options)
+    if not isinstance(source, str):
+        mend = "; decode it first: source.decode()" if isinstance(source, (bytes, bytearray)) else ""
         raise ArgumentError(
-            f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}"
+            f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}{mend}"
         )
-    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+    if source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _read_xml(source, options)
-    if isinstance(source, Path) or source.lower().endswith(SUFFIXES):
+    if "\n" in source:
+        from dalembert.formats.toml import read_toml
+
+        return _call(read_toml, source, options)
+    if source.lower().endswith(SUFFIXES):
         return _read_path(Path(source), options)
     return _read_path(_find(source), options)
 
@@ -60,9 +69,14 @@ def _find(name: str) -> Path:
             return known[name]
     if name in catalogue.robot_descriptions():
         return catalogue.robot_descriptions_path(name)
+    if re.search(r"\.[A-Za-z]\w*$", name) or os.path.exists(name):
+        return Path(name)  # a path, but not one that can be read; who reads it says so
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    meant = near(name[:60], robots())
+    said = f"did you mean {' or '.join(map(repr, meant))}?" if meant else f"try {', '.join(catalogue.packaged())}."
     raise ArgumentError(
-        f"there is no robot {name!r} here, and no file ending in {', '.join(SUFFIXES)} of that name"
-        f"{hint(name, robots())}"
+        f"there is no robot {shown!r} here, and the name of a file ends in {', '.join(SUFFIXES)}; {said} "
+        "dalembert.robots() lists all names"
     )
 
 
@@ -78,6 +92,8 @@ def _read_path(path: Path, options: dict[str, Any]) -> Mechanism:
             return _call(read_toml, path, options)
         case ".xml" | ".mjcf":
             return _read_xml(path, options)
+    if path.is_dir():
+        raise FormatError("this is a folder; name a file in it", path)
     raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}", path)
 
 

@@ -7,19 +7,37 @@ from collections.abc import Iterable
 
 from dalembert.errors import FormatError
 
+MANY = 16
+"""A message lists no more names than this."""
+
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'mass'?`` or the list of what is known.
+    """``; did you mean 'mass'?`` or, if nothing is near, what is known (the first few of many).
 
     Args:
         name: what was written.
         known: what could have been meant.
     """
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=3)
-    if near:
-        return f"; did you mean {' or '.join(map(repr, near))}?"
-    return f"; known are {', '.join(known)}" if known else ""
+    close = near(name, known)
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}?"
+    more = f", ... ({len(known)} in all)" if len(known) > MANY else ""
+    return f"; known are {', '.join(known[:MANY])}{more}" if known else ""
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names that were probably meant: those with this one in them, then the closest; case is ignored.
+
+    Args:
+        name: what was written.
+        known: what could have been meant.
+    """
+    words = sorted(known, key=len)
+    wanted, plain = name.lower(), [word.lower() for word in words]
+    close = [word for word in plain if len(wanted) > 2 and wanted in word]
+    close = list(dict.fromkeys([*close, *difflib.get_close_matches(wanted, plain, n=3)]))
+    return [words[plain.index(word)] for word in close[:3]]
 
 
 def check_keys(table: Iterable[str], known: Iterable[str], where: str) -> None:

@@ -10,7 +10,7 @@
     l = 0.5
     m = 2.0
 
-    [[body]]
+    [[body]]                                # body = [] at the top says that there is none
     name = "bob"                            # required
     mass = "m"
     center = [0, 0, "-l"]                   # centre of mass in body axes
@@ -95,9 +95,14 @@ def read_toml(
     declared = _declared(data, file)
     values = _values(declared, parameters)
     try:
-        return _mechanism(data, Document(file, text, declared, values, exact=False), strict)
+        document = Document(file, text, declared, values, exact=False)
+        mechanism = _mechanism(data, document, strict)
     except SymbolFound:
         return _mechanism(data, Document(file, text, declared, values, exact=True), strict)
+    for name in (values or {}) if declared is None else ():  # without a table, the expressions say what there is
+        if name not in document.used:
+            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, document.used)}")
+    return mechanism
 
 
 def default_parameters(source: str | Path) -> dict[str, float]:
@@ -163,7 +168,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         "constraints": tuple(_made(t, _constraint) for t in top.tables("constraint", "constraint")),
         "forces": tuple(_made(t, _force) for t in top.tables("force", "force")),
     }
-    if not parts["bodies"]:
+    if not parts["bodies"] and "body" not in data:
         raise top.error("there is no [[body]] and no [dh] table")
     if document.declared:
         used = document.values or document.declared

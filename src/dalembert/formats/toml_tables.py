@@ -62,6 +62,7 @@ class Document:
         values: the numbers that symbols stand for; None if they stay symbols.
         exact: read expressions exactly, with SymPy.
         notes: what was assumed.
+        used: names found in expressions so far.
     """
 
     file: str | Path
@@ -70,6 +71,7 @@ class Document:
     values: Mapping[str, float] | None
     exact: bool
     notes: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
 
     def line(self, header: str, index: int) -> int | None:
         """Line of the ``index``-th (from 0) header ``[[header]]`` or ``[header]``; None if it is written otherwise."""
@@ -83,6 +85,7 @@ class Document:
         """A number, or what an expression stands for."""
         if isinstance(value, str):
             used = names(value)
+            self.used |= used
             if self.declared is not None:
                 for name in sorted(used - set(self.declared)):
                     raise FormatError(f"{name!r} is not among the [parameters]{hint(name, self.declared)}")
@@ -214,6 +217,7 @@ class Table:
     def _reals(self, key: str, values: list[Any], infinite: bool = False) -> tuple[float, ...]:
         known = self.document.values or self.document.declared or {}
         try:
+            self.document.used.update(*(names(x) for x in values if isinstance(x, str)))
             return tuple(evaluate(x, known) if isinstance(x, str) else float(plain_number(x, infinite)) for x in values)
         except FormatError as error:
             raise self.error(f"{key}: {error.message}") from None

@@ -45,6 +45,8 @@ def write_toml(
         top.append(("notes", "[\n" + "".join(f"    {_text(note)},\n" for note in mechanism.notes) + "]"))
     if not mechanism.strict:
         top.append(("strict", "false"))
+    if not mechanism.bodies:
+        top.append(("body", "[]"))
     blocks = [_lines(top)]
     if parameters is not None:
         blocks.append("[parameters]\n" + _lines(_parameters(mechanism, parameters)))

@@ -19,6 +19,7 @@ from dalembert.formats import urdf_elements as parts
 from dalembert.formats.urdf_elements import Findings
 from dalembert.formats.xml import TEXT, Element, read_xml
 from dalembert.model.body import WORLD, Body
+from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Mimic
 from dalembert.model.mechanism import Mechanism
 
@@ -183,7 +184,9 @@ def _bodies(robot: Element, links: dict[str, Element], rename: dict[str, str], f
     for name, link in links.items():
         findings.skip_others(link, {"inertial", "visual"})
         if rename[name] != WORLD:
-            yield Body(rename[name], parts.inertia(link, findings), parts.shapes(link, named, findings))
+            empty = name == WORLD and not any(link.all("inertial"))  # a name for the ground, not a forgotten mass
+            matter = Inertia() if empty else parts.inertia(link, findings)
+            yield Body(rename[name], matter, parts.shapes(link, named, findings))
 
 
 def _joints(
