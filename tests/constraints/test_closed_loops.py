@@ -15,6 +15,7 @@ import sympy as sp
 from constraint_cases import relative
 from scipy.integrate import solve_ivp
 
+from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.assembly import assembly_modes
 from dalembert.constraints.classical import (
@@ -27,7 +28,6 @@ from dalembert.constraints.classical import (
     slider_crank,
     spatial_slider_crank,
 )
-from dalembert.constraints.state import position_rate
 
 G = 9.81
 

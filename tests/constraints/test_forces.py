@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, pose
+from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ConstrainedDynamics, ForceSet, State, coordinate_symbols, generalised_forces
-from dalembert.constraints.state import position_rate
 from dalembert.errors import ModelError, UnsupportedError
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism, Mimic
 from random_mechanisms import random_mechanism, random_transform

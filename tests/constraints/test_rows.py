@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, pose
+from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import trace
 from dalembert.constraints import ConstraintSet, State, constraint_rows, coordinate_symbols
-from dalembert.constraints.state import position_rate
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.constraint import WITH_LENGTH

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.algebra import scalar
+from dalembert.algebra.quaternions import quaternion_rate
 from dalembert.algebra.scalar import Array, Coordinates, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
@@ -36,6 +37,24 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
             )
         arrays.append(array)
     return arrays
+
+
+def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
+    """qdot = Gamma(q) v; for quaternions (B-18).
+
+    Args:
+        tree: the links.
+        q: positions.
+        v: velocities.
+    """
+    rate: list[Any] = [0] * tree.nq
+    for link in tree.links:
+        if link.kind == "spherical":
+            eta, w = ([x[at + k] for k in range(n)] for x, at, n in ((q, link.q, 4), (v, link.v, 3)))
+            rate[link.q : link.q + 4] = quaternion_rate(eta, w).tolist()
+        else:
+            rate[link.q] = v[link.v]
+    return scalar.asarray(rate)
 
 
 def link_poses(tree: Tree, q: Coordinates) -> list[Transform]:

@@ -22,11 +22,11 @@ import numpy as np
 
 from dalembert.algebra.scalar import product
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
-from dalembert.constraints.state import position_rate
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:

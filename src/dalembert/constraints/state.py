@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from dalembert.algebra import scalar
-from dalembert.algebra.quaternions import quaternion_rate
-from dalembert.algebra.scalar import Array, Coordinates, Scalar
+from dalembert.algebra.scalar import Array, Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
@@ -79,21 +78,3 @@ class State:
             return self.q[at.start], k, 1
         gain = found.mimic.multiplier
         return gain * self.q[at.start] + found.mimic.offset, k, gain
-
-
-def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
-    """qdot = Gamma(q) v.
-
-    Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-    """
-    rate: list[Any] = [0] * tree.nq
-    for link in tree.links:
-        if link.kind == "spherical":
-            eta, w = ([x[at + k] for k in range(n)] for x, at, n in ((q, link.q, 4), (v, link.v, 3)))
-            rate[link.q : link.q + 4] = quaternion_rate(eta, w).tolist()
-        else:
-            rate[link.q] = v[link.v]
-    return scalar.asarray(rate)

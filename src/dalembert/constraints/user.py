@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_sympy
+from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import evaluate, inline
 from dalembert.compiler.graph import Expr, Graph
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import program_of
-from dalembert.constraints.state import position_rate
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.formula import Formula

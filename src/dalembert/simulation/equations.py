@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import cross
+from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.kernel import Kernel
@@ -99,7 +100,7 @@ class TracedEquations:
         return self._constrained("forward_dynamics", q=q, v=v, tau=tau + self._pull(q), t=t)[0]
 
     def rate(self, q: Array, v: Array) -> Array:
-        return manifold.rate(self._tree, q, v)
+        return position_rate(self._tree, q, v)
 
     def displaced(self, q: Array, d: Array) -> Array:
         return manifold.displaced(self._tree, q, d)

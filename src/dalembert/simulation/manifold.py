@@ -1,4 +1,4 @@
-"""Positions as points of a manifold: how fast they change, how they are displaced, how quaternions keep unit length.
+"""Positions as points of a manifold: how they are displaced, how quaternions keep unit length.
 
 A tangent vector has nv entries, like a velocity. Along the quaternion of a spherical or free joint it is a rotation
 vector in child axes, q' = q (*) exp(d); along every other coordinate it is added.
@@ -19,28 +19,10 @@ from dalembert.algebra.quaternions import (
     quaternion_exp,
     quaternion_log,
     quaternion_normalise,
-    quaternion_rate,
     quaternion_star,
 )
 from dalembert.algebra.scalar import Array
 from dalembert.model import Tree
-
-
-def rate(tree: Tree, q: Array, v: Array) -> Array:
-    """qdot = Gamma(q) v; for quaternions (B-18).
-
-    Args:
-        tree: layout of q and v.
-        q: positions.
-        v: velocities.
-    """
-    found: list[Any] = [0] * tree.nq
-    for link in tree.links:
-        if link.kind == "spherical":
-            found[link.q : link.q + 4] = quaternion_rate(q[link.q : link.q + 4], v[link.v : link.v + 3]).tolist()
-        else:
-            found[link.q] = v[link.v]
-    return scalar.asarray(found)
 
 
 def displaced(tree: Tree, q: Array, d: Array) -> Array:
