@@ -32,7 +32,9 @@ _HOMES = {
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations", "verify": "dalembert.formulations",
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
     "rigid_body": "dalembert.formulations",
-    "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "Trajectory": "dalembert.simulation",
+    "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
+    "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
+    "samples": "dalembert.simulation", "SimulationError": "dalembert.simulation",
     "ConstrainedDynamics": "dalembert.constraints",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
@@ -48,10 +50,12 @@ if TYPE_CHECKING:
         algorithms,
         compiler,
         constraints,
+        control,
         conventions,
         errors,
         formats,
         formulations,
+        identification,
         model,
         simulation,
     )
@@ -66,15 +70,16 @@ if TYPE_CHECKING:
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot
-    from dalembert.simulation import Trajectory, rollout, simulate
+    from dalembert.simulation import Event, SimulationError, Trajectory, grid, rollout, samples, simulate, sweep
 
 __all__ = [
-    "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Force", "Frame", "Inertia", "Joint",
-    "Kernel", "Limits", "Mechanism", "Mimic", "Shape", "Trajectory", "Transform", "add_payload", "algebra",
-    "algorithms", "attach", "compiler", "constraints", "conventions", "derive", "errors", "formats", "formulations",
-    "from_dh", "from_lagrangian", "from_sympy", "load", "lock", "merge_fixed", "model", "parameters", "read_mjcf",
-    "read_toml", "read_urdf", "reroot", "rigid_body", "robots", "rollout", "simulate", "simulation", "substitute",
-    "subtree", "symbolise", "verify", "with_base", "with_gravity", "write_toml", "write_urdf",
+    "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
+    "Joint", "Kernel", "Limits", "Mechanism", "Mimic", "Shape", "SimulationError", "Trajectory", "Transform",
+    "add_payload", "algebra", "algorithms", "attach", "compiler", "constraints", "control", "conventions", "derive",
+    "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "load",
+    "lock", "merge_fixed", "model", "parameters", "read_mjcf", "read_toml", "read_urdf", "reroot", "rigid_body",
+    "robots", "rollout", "samples", "simulate", "simulation", "substitute", "subtree", "sweep", "symbolise", "verify",
+    "with_base", "with_gravity", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

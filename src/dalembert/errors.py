@@ -8,13 +8,16 @@
     ├── SingularityError (ArithmeticError)   the answer does not exist here: gimbal lock, rank loss, ...
     ├── UnsupportedError (NotImplementedError)  the request is meaningful but this route cannot serve it
     ├── CompilerError (RuntimeError)     code generation or compilation failed
+    ├── SimulationError (RuntimeError)   a motion cannot be continued; knows time, state and what was computed
+    ├── SweepError (RuntimeError)        pieces of a sweep failed; the others are kept
     └── MissingExtraError (ImportError)  an optional dependency is needed; says which and how to get it
 
 and one warning,
 
     ModelWarning (UserWarning)           a file was read, but something in it is doubtful or was assumed
 
-A message says what is wrong, where, why it matters and how to mend it.
+A message says what is wrong, where, why it matters and how to mend it. SimulationError and SweepError live in
+:mod:`dalembert.simulation`, with what they keep.
 """
 
 from __future__ import annotations
