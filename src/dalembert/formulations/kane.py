@@ -21,11 +21,13 @@ from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import Lazy, assembled, external_forces, input_map, quantity, total_passive
 from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kane_steps import acceleration_step, final_step, motion_steps
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.speeds import Speeds, choose_speeds
-from dalembert.formulations.system import System, gravity_forces, mass_matrix, projected
+from dalembert.formulations.sums import projected
+from dalembert.formulations.system import System, gravity_forces, mass_matrix
 
 
 def kane(
@@ -59,21 +61,32 @@ def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[s
     steps = [*motion_steps(system), acceleration_step(system, body_velocities(system)), final_step(system, M, c, g)]
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
     return assembled(
-        system, "kane", M, c, g, steps, ["PARSA", "KANE"], wrenches=wrenches, actuated=actuated, extras=makers
-    )
+        system, "kane", M, c, g, steps, ["PARSA", "KANE"],
+        bias=_bias(system, c, g), wrenches=wrenches, actuated=actuated, extras=makers,
+    )  # fmt: skip
 
 
-def inertia_forces(system: System, turning: Any = None) -> np.ndarray:
+def _bias(system: System, c: np.ndarray, g: np.ndarray, turning: Any = None) -> np.ndarray:
+    """c + g; uniform gravity is taken from the accelerations, so that both are projected at once."""
+    if isinstance(system.gravity, InverseSquare):
+        return c + g
+    return inertia_forces(system, turning, system.gravity)
+
+
+def inertia_forces(system: System, turning: Any = None, falling: Any = None) -> np.ndarray:
     """Sum of T_i^T [ M_i d/dt(J_i v) + W_i M_i J_i v ] without udot, (46); the bracket is (33).
 
     Args:
         system: the system; its Jacobians are the partial velocities.
         turning: angular and linear velocity of each body, where they are not just the Jacobian times the velocities.
+        falling: acceleration of free fall, inertial axes, that the bodies feel in addition; none by default.
     """
     velocities = body_velocities(system) if turning is None else turning
     w, linear = velocities
     accelerations = system.rate(np.array([*w, *linear], dtype=object).reshape(-1, 3))
     wd, linear_d = accelerations[: len(w)], accelerations[len(w) :]
+    if falling is not None:
+        linear_d = linear_d - np.asarray(falling, dtype=object)
     c = projected([(body.Jv, body.mass * a) for body, a in zip(system.bodies, linear_d)], system.n)
     moments = []
     for body, w_i, wd_i in zip(system.bodies, w, wd):
@@ -133,7 +146,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         mass_matrix=make("mass_matrix", "M", M),
         coriolis=make("coriolis", "c", c),
         gravity=make("gravity", "g", g),
-        bias=make("bias", "h", c + g),
+        bias=make("bias", "h", _bias(reduced, c, g, velocities)),
         kinematics=make("kinematics", r"\dot{q}", qdot),
         input_map=make("input_map", "B", product(B.T, inputs)),
         passive=None if p is None else make("passive", "p", p),

@@ -10,7 +10,7 @@ where v are velocities with ``qdot = Gamma(q) v``; for joints of one degree of f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from dalembert.compiler.derivatives import forward
 from dalembert.compiler.graph import Expr
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.scope import Scope
+from dalembert.formulations.sums import dot_of, gram, is_nothing, projected
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,67 +139,6 @@ class System:
         return forward(values, variables, rates)
 
 
-def gram(terms: Sequence[tuple[Scalar, Array]], n: int) -> np.ndarray:
-    """Sum over k of ``m_k J_k^T J_k`` as an n x n symmetric array.
-
-    Columns that several bodies share - a cart carries all its pendulums - are recognised (equal expressions are the
-    same object) and their masses added first, so that chains cost n^2 operations instead of n^3.
-
-    Args:
-        terms: mass and Jacobian (rows x n) of each body.
-        n: number of columns.
-    """
-    matrix = np.zeros((n, n), dtype=object)
-    columns = [[tuple(J[:, j].tolist()) for j in range(n)] for _, J in terms]
-    empty = [[all(_is_nothing(x) for x in column) for column in row] for row in columns]
-    for j in range(n):
-        for i in range(j + 1):
-            groups: dict[tuple, Scalar] = {}
-            for k in reversed(range(len(terms))):
-                if not (empty[k][i] or empty[k][j]):
-                    key = (columns[k][i], columns[k][j])
-                    mass = terms[k][0]
-                    groups[key] = mass if key not in groups else groups[key] + mass
-            total: Scalar = 0
-            for (left, right), mass in groups.items():
-                total = total + _dot(left, [mass * x for x in right])
-            matrix[i, j] = matrix[j, i] = total
-    return matrix
-
-
-def projected(terms: Sequence[tuple[Array, Array]], n: int) -> np.ndarray:
-    """Sum over k of ``J_k^T f_k``; what is projected on a shared column is added first.
-
-    Args:
-        terms: Jacobian (rows x n) and vector of each body.
-        n: number of columns.
-    """
-    result = np.zeros(n, dtype=object)
-    for i in range(n):
-        groups: dict[tuple, Array] = {}
-        for J, f in reversed(terms):
-            key = tuple(J[:, i].tolist())
-            if not all(_is_nothing(x) for x in key):
-                groups[key] = f if key not in groups else groups[key] + f
-        total: Scalar = 0
-        for column, force in groups.items():
-            total = total + _dot(column, force)
-        result[i] = total
-    return result
-
-
-def _dot(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for x, y in zip(a, b):
-        if not (_is_nothing(x) or _is_nothing(y)):
-            total = total + x * y
-    return total
-
-
-def _is_nothing(x: Scalar) -> bool:
-    return x.is_zero if isinstance(x, Expr) else x == 0
-
-
 def mass_matrix(system: System) -> np.ndarray:
     """M = sum of m Jv^T Jv + Jw^T I Jw (PARSA (35), KHATIB, NGUYEN (95)).
 
@@ -213,8 +153,8 @@ def mass_matrix(system: System) -> np.ndarray:
         momentum = product(body.inertia, body.Jw)
         for j in range(n):
             for i in range(j + 1):
-                term = _dot(body.Jw[:, i], momentum[:, j])
-                if not _is_nothing(term):
+                term = dot_of(body.Jw[:, i], momentum[:, j])
+                if not is_nothing(term):
                     M[i, j] = M[i, j] + term
                     M[j, i] = M[i, j]
     return with_rotors(system, M)
