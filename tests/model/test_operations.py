@@ -147,6 +147,7 @@ def test_merge_fixed_moves_shapes_constraints_and_forces():
 def test_attach_puts_the_ground_of_the_other_on_a_frame(carrier, other, seed, with_joint):
     rng = np.random.default_rng(seed)
     joint = Joint("mount", "revolute", "tool", "flange", placement=random_transform(rng)) if with_joint else None
+    carrier = carrier.replace(strict=False)  # a floating base on a joint has one motion too many
     whole = attach(carrier, other, to="tool", joint=joint, prefix="o/")
     assert whole.nv == carrier.nv + other.nv + with_joint
     q, _, _ = whole.random_state(rng)

@@ -18,6 +18,7 @@ from dalembert.algebra.rotations import is_rotation
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
 from dalembert.model.joint import SIZES, Joint
+from dalembert.model.singularity import singular_motions
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -44,9 +45,9 @@ def check_physics(mechanism: Mechanism) -> None:
 
 
 def doubts(mechanism: Mechanism) -> list[str]:
-    """Sentences about impossible inertias and, unless the mechanism has no mass at all, about massless ends."""
+    """Sentences about impossible inertias and, unless the mechanism has no mass at all, motions that move no mass."""
     kinematic = all(body.inertia.is_zero for body in mechanism.bodies)
-    return [*_inertias(mechanism), *([] if kinematic else _massless_ends(mechanism))]
+    return [*_inertias(mechanism), *([] if kinematic else singular_motions(mechanism))]
 
 
 def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
@@ -253,23 +254,4 @@ def _inertias(mechanism: Mechanism) -> list[str]:
             )
         if mass == 0 and np.abs(moments).max() > 0:
             problems.append(f"{where}: has rotational inertia but no mass")
-    return problems
-
-
-def _massless_ends(mechanism: Mechanism) -> list[str]:
-    """Moving links with nothing that has mass beyond them make the inertia matrix singular."""
-    problems = []
-    tree = mechanism.tree
-    heavy = [not link.moments.is_zero for link in tree.links]
-    for i in reversed(range(len(tree.links))):
-        parent = tree.links[i].parent
-        if parent >= 0 and heavy[i]:
-            heavy[parent] = True
-    for link, has_mass in zip(tree.links, heavy):
-        joint = mechanism.joint(link.joint)
-        if not has_mass and scalar.is_zero(joint.armature) and joint.child == link.name:
-            problems.append(
-                f"joint {link.joint!r} moves nothing that has mass (body {link.name!r} and all beyond it): "
-                "the inertia matrix is singular and forward dynamics has no answer"
-            )
     return problems

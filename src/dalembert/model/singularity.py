@@ -1,0 +1,199 @@
+"""Motions that move no mass: they make the inertia matrix singular at every position.
+
+The kinetic energy of a body is half the square of ``[sqrt(m) v_c; sqrt(I) w]``, a linear function of the velocities.
+These rows of all bodies, and the square roots of rotor inertias, form a matrix A with M = A^T A. Its null space at a
+random position is that of M at almost every position, and in A it shows with twice the digits. Symbols get random
+values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array, Scalar
+
+if TYPE_CHECKING:
+    from dalembert.model.mechanism import Mechanism
+
+NOTHING = 1e-9
+"""Singular values of A, its columns scaled to one, below this are zero: inertias may differ by a factor of 1e18."""
+
+WHY = "the inertia matrix is singular and forward dynamics has no answer"
+
+
+def singular_motions(mechanism: Mechanism) -> list[str]:
+    """A sentence for every independent motion that moves no mass, whatever the position.
+
+    Args:
+        mechanism: the mechanism; scalars of the compiler are not looked at.
+    """
+    problems, idle = _massless_ends(mechanism)
+    if all(_solid(mechanism, link.name) for link in mechanism.tree.links if link.name in mechanism.tree.carriers):
+        return problems  # the first joint that moves in any motion moves matter in all directions
+    kept = [k for k in range(mechanism.nv) if k not in idle]
+    number = _numbers(mechanism)
+    if number is None or not kept:
+        return problems
+    try:
+        A, elsewhere = (_energy_root(mechanism, seed, number)[:, kept] for seed in range(2))
+    except (TypeError, ValueError, ArithmeticError):  # an expression without a real value somewhere: nothing is claimed
+        return problems
+    if not (np.isfinite(A).all() and np.isfinite(elsewhere).all()):
+        return problems
+    for direction in _null_space(A):
+        whole = np.zeros(mechanism.nv)
+        whole[kept] = direction
+        constant = np.linalg.norm(elsewhere @ direction) < 1e-6 * np.linalg.norm(elsewhere * direction)
+        problems.append(_sentence(mechanism, whole, bool(constant) or not np.any(elsewhere * direction)))
+    return problems
+
+
+def _massless_ends(mechanism: Mechanism) -> tuple[list[str], set[int]]:
+    """Joints with nothing that has mass beyond them or any joint that follows them; and their velocities."""
+    tree = mechanism.tree
+    heavy = [not link.moments.is_zero for link in tree.links]
+    for i in reversed(range(len(tree.links))):
+        parent = tree.links[i].parent
+        if parent >= 0 and heavy[i]:
+            heavy[parent] = True
+    moving = {link.v for link, has_mass in zip(tree.links, heavy) if has_mass}
+    problems, idle = [], set()
+    for joint in mechanism.joints:
+        if joint.nv and scalar.is_zero(joint.armature):
+            part = mechanism.v_slice(joint.name)
+            if not moving & set(range(part.start, part.stop)):
+                idle |= set(range(part.start, part.stop))
+                problems.append(
+                    f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it): {WHY}"
+                )
+    return problems, idle
+
+
+def _solid(mechanism: Mechanism, body: str) -> bool:
+    """True if the body itself resists acceleration in every direction."""
+    inertia = mechanism.body(body).inertia
+    diagonal = [inertia.mass, *np.diagonal(inertia.tensor)]
+    if not all(scalar.is_number(x) for x in (inertia.mass, *inertia.tensor.flat)):
+        return not any(scalar.is_zero(x) for x in diagonal)
+    moments = np.linalg.eigvalsh(inertia.tensor.astype(float))
+    return bool(inertia.mass > 0 and moments[0] > 1e-12 * moments[2])
+
+
+# ------------------------------------------------------------------------------------------------------- the matrix A
+
+
+def _numbers(mechanism: Mechanism) -> Callable[[Scalar], float] | None:
+    """A float for every scalar of the mechanism, or None if some are neither numbers nor expressions."""
+    try:
+        symbols = mechanism.symbols
+    except (AttributeError, TypeError):
+        return None
+    values = dict(zip(symbols, np.random.default_rng(7).uniform(0.5, 1.5, len(symbols)).tolist()))
+
+    def number(x: Scalar) -> float:
+        if scalar.is_number(x):
+            return float(x)
+        if scalar.is_sympy(x):
+            return float(x.subs(values))
+        raise TypeError(f"no value for {x!r}")
+
+    return number
+
+
+def _energy_root(mechanism: Mechanism, seed: int, number: Callable[[Scalar], float]) -> Array:
+    """A with M = A^T A at a random position."""
+
+    def floats(array: Any) -> Array:
+        array = np.asarray(array)
+        if array.dtype != object:
+            return array.astype(float)
+        return np.array([number(x) for x in array.flat]).reshape(array.shape)
+
+    tree, rng = mechanism.tree, np.random.default_rng(seed)
+    q = rng.normal(size=mechanism.nq)
+    for link in tree.links:
+        if link.kind == "spherical":
+            q[link.q : link.q + 4] /= np.linalg.norm(q[link.q : link.q + 4])
+    # For every link: rotation and position in the world, and the velocities' columns of w and of the origin's velocity.
+    frames: list[tuple[Array, Array, Array, Array]] = []
+    for link in tree.links:
+        ground = (np.eye(3), np.zeros(3), np.zeros((3, mechanism.nv)), np.zeros((3, mechanism.nv)))
+        R, p, W, V = frames[link.parent] if link.parent >= 0 else ground
+        step = R @ floats(link.translation(q))
+        R, V, W = R @ floats(link.rotation(q)), V - np.cross(step, W, axis=0), W.copy()
+        columns, gain = slice(link.v, link.v + link.nv), number(link.gain)
+        W[:, columns] += gain * (R @ floats(link.Zw))
+        V[:, columns] += gain * (R @ floats(link.Zv))
+        frames.append((R, p + step, W, V))
+    rows = list(_rows(mechanism, frames, floats, number))
+    return np.vstack(rows) if rows else np.zeros((1, mechanism.nv))
+
+
+def _rows(
+    mechanism: Mechanism,
+    frames: list[tuple[Array, Array, Array, Array]],
+    floats: Callable[[Any], Array],
+    number: Callable[[Scalar], float],
+) -> Iterator[Array]:
+    for body in mechanism.bodies:
+        carrier, at = mechanism.tree.carriers[body.name]
+        if carrier < 0 or body.inertia.is_zero:
+            continue
+        R, _, W, V = frames[carrier]
+        turn = R @ floats(at.rotation)
+        arm = R @ floats(at.translation) + turn @ floats(body.inertia.center)
+        yield math.sqrt(abs(number(body.inertia.mass))) * (V - np.cross(arm, W, axis=0))
+        tensor = floats(body.inertia.tensor)
+        moments, axes = np.linalg.eigh((tensor + tensor.T) / 2)
+        moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0  # rounding, whose root would look like matter
+        yield np.sqrt(np.abs(moments))[:, None] * (axes.T @ turn.T @ W)
+    for joint in mechanism.joints:
+        if not scalar.is_zero(joint.armature):
+            own = mechanism.v_slice(joint.name)
+            yield math.sqrt(abs(number(joint.armature))) * np.eye(mechanism.nv)[own]
+
+
+def _null_space(A: Array) -> Array:
+    """Directions that A maps to zero, in rows, each with as few joints as possible and its largest entry one."""
+    lengths = np.linalg.norm(A, axis=0)
+    scale = 1 / np.where(lengths > 0, lengths, 1)
+    triangle = np.linalg.qr(np.vstack([A * scale, np.zeros((A.shape[1], A.shape[1]))]), mode="r")
+    _, values, right = np.linalg.svd(triangle)
+    N = right[values < NOTHING * max(values.max(), 1)] * scale
+    used: list[int] = []
+    for row in range(len(N)):  # Gauss-Jordan, so that independent motions stay apart
+        pivot = int(np.argmax(np.abs(N[row])))
+        used.append(pivot)
+        N[row] /= N[row, pivot]
+        for k in range(len(N)):
+            if k != row:
+                N[k] -= N[k, pivot] * N[row]
+    N[np.abs(N) < 1e-7] = 0
+    return N[np.argsort(used, kind="stable")] if len(N) else N
+
+
+# ----------------------------------------------------------------------------------------------------------- in words
+
+
+def _sentence(mechanism: Mechanism, direction: Array, constant: bool) -> str:
+    direction = direction / np.abs(direction).max()
+    direction *= np.sign(direction[np.flatnonzero(direction)[0]])
+    parts = []
+    for joint in mechanism.joints:
+        own = direction[mechanism.v_slice(joint.name)] if joint.nv else np.zeros(1)
+        if np.any(own):
+            shown = ", ".join(f"{x:.4g}" for x in own)
+            parts.append(f"{joint.name!r} at {shown if len(own) == 1 else f'({shown})'}")
+    if not constant:
+        names = ", ".join(part.partition(" at ")[0] for part in parts)
+        what = f"a velocity of {names}, in a direction that changes with the position,"
+    elif len(parts) == 1 and np.count_nonzero(direction) == 1 and " at 1" in parts[0]:
+        what = f"joint {parts[0].removesuffix(' at 1')} alone"
+    else:
+        what = f"the velocity {', '.join(parts)}"
+    return f"{what} moves no mass and turns no inertia: {WHY}. Give the bodies there inertia, or the joint armature"
