@@ -48,13 +48,77 @@ def test_loop_stays_closed_and_keeps_its_energy_for_ten_seconds(linkage, method)
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-5 * np.ptp(motion.kinetic_energy)
 
 
-def test_projection_and_stabilisation_agree_while_neither_drifts_freely(linkage):
+@pytest.mark.parametrize("drift", ["baumgarte", "ggl"])
+def test_every_way_to_hold_the_loop_gives_the_same_motion(linkage, drift):
+    """Projection holds it to rounding; the others let it drift as far as the integrator's errors do."""
+    system, q, v = linkage
+    times, tight = np.linspace(0, 2, 21), {"rtol": 1e-10, "atol": 1e-10}
+    projected = simulate(system, q, v, times, **tight)
+    damped = simulate(four_bar(), q, v, times, drift=drift, stabilisation=10.0, **tight)
+    assert np.abs(projected.q - damped.q).max() < 1e-6
+    assert 0 < np.abs(system.residual(damped.q)["pin"]).max() < 1e-7
+
+
+def test_stabilised_loops_stay_closed_for_ten_seconds(linkage):
+    system, q, v = linkage
+    motion = simulate(
+        four_bar(), q, v, np.linspace(0, 10, 101), drift="ggl", stabilisation=20.0, rtol=1e-12, atol=1e-12
+    )
+    assert np.abs(system.residual(motion.q)["pin"]).max() < 1e-9
+    assert np.abs(motion.energy - motion.energy[0]).max() < 1e-5 * np.ptp(motion.kinetic_energy)
+
+
+def test_positions_and_velocities_go_back_each_for_themselves(linkage):
+    """By the multipliers of Gear, Gupta and Leimkuhler dphi/dt = -w phi whatever the velocities; by those of the
+    accelerations d(G v)/dt = -w G v whatever the positions. Checked on the flow itself, off the constraints."""
+    from dalembert.simulation.equations import KernelEquations
+    from dalembert.simulation.system import as_system
+
+    system, q, v = linkage
+    w = 7.0
+    moving = as_system(system, drift="ggl", stabilisation=w)
+    equations = KernelEquations(moving, lambda t, q, v: np.zeros(3))
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        q1, v1, e = q + 1e-2 * rng.normal(size=3), v + rng.normal(size=3), 1e-6
+        flow = equations.flow(0.0, np.concatenate([q1, v1]))
+
+        def violations(s):
+            phi, G, _, _ = system.evaluate("constraints", q1 + s * flow[:3], v1 + s * flow[3:], 0.0)  # noqa: B023
+            return phi[kept], G[kept] @ (v1 + s * flow[3:])  # noqa: B023
+
+        kept = list(system.pivots.rows)
+        (phi, rate), ahead, behind = violations(0.0), violations(e), violations(-e)
+        assert np.abs((ahead[0] - behind[0]) / (2 * e) + w * phi).max() < 1e-6
+        # along the flow G changes with qdot, not with v; off the constraints these differ
+        turned = (
+            system.evaluate("constraints", q1 + e * v1, v1, 0.0)[1]
+            - system.evaluate("constraints", q1 - e * v1, v1, 0.0)[1]
+        )
+        change = system.evaluate("positions", q1, 0.0)[1][kept] @ flow[3:] + (turned[kept] / (2 * e)) @ v1
+        assert np.abs(change + w * rate).max() < 1e-6 * (1 + np.abs(w * rate).max())
+
+
+@pytest.mark.parametrize("method", ["rk4", "lie-rk4", "semi-implicit-euler"])
+def test_batches_are_stabilised_as_single_motions_are(linkage, method):
     _, q, v = linkage
-    projected = simulate(linkage[0], q, v, np.linspace(0, 2, 21))
-    damped = ConstrainedDynamics(four_bar(), reference=q, stabilisation=10.0)
-    baumgarte = simulate(damped, q, v, np.linspace(0, 2, 21), rtol=1e-10, atol=1e-10)
-    assert np.abs(projected.q - baumgarte.q).max() < 1e-6
-    assert 0 < np.abs(damped.residual(baumgarte.q)["pin"]).max() < 1e-7
+    held = {"drift": "ggl", "stabilisation": 30.0, "method": method}
+    many = rollout(four_bar(), q, v * np.array([[1.0], [0.5]]), 200, 1e-3, every=20, **held)
+    one = simulate(four_bar(), q, v / 2, many.t, step=1e-3, **held)
+    assert np.abs(many.q[1] - one.q).max() < 1e-10
+
+
+def test_ways_to_hold_loops_are_chosen_by_name(linkage):
+    system, q, v = linkage
+    for options, message in (
+        ({"drift": "glue"}, "choose one of projection, baumgarte, ggl"),
+        ({"drift": "ggl"}, "needs a positive frequency"),
+        ({"drift": "baumgarte", "stabilisation": np.inf}, "needs a positive frequency"),
+        ({"drift": "projection", "stabilisation": 5.0}, "projection needs no"),
+        ({"stabilisation": 5.0}, "made with stabilisation = 0"),  # it would have to be said at its making
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            simulate(system, q, v, 0.1, **options)
 
 
 def test_batches_of_loops_stay_closed(linkage):
@@ -83,6 +147,8 @@ def test_variational_refuses_loops(linkage):
     system, q, v = linkage
     with pytest.raises(UnsupportedError, match="does not know constraints"):
         simulate(system, q, v, 1.0, method="variational")
+    with pytest.raises(UnsupportedError, match="does not know constraints"):
+        rollout(system, q, v, 10, method="variational")
 
 
 def test_wrench_and_control_act_on_loops(linkage):

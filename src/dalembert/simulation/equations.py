@@ -8,6 +8,7 @@ function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,8 +35,11 @@ class Equations(Protocol):
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
         """Accelerations under control, wrenches, gravity and whatever the system includes; any quaternions."""
 
-    def rate(self, q: Array, v: Array) -> Array:
-        """qdot = Gamma(q) v."""
+    def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
+        """The tangent vector along which the position moves: v, unless positions go back to constraints by it."""
+
+    def rate(self, t: Scalar, q: Array, v: Array) -> Array:
+        """qdot = Gamma(q) tangent."""
 
     def displaced(self, q: Array, d: Array) -> Array:
         """The position reached from q along the tangent vector d."""
@@ -97,10 +101,42 @@ class TracedEquations:
         tau = self.control(t, q, v)
         if self.system.constrained is None:
             return self._quantity("forward_dynamics", q=q, v=v, tau=tau)
-        return self._constrained("forward_dynamics", q=q, v=v, tau=tau + self._pull(q), t=t)[0]
+        a = self._constrained("forward_dynamics", q=q, v=v, tau=tau + self._pull(q), t=t)[0]
+        if not (self.system.relaxation and self.system.has_loops):
+            return a
+        rows = list(self.system.constrained.pivots.rows)
+        _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+        return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v))
 
-    def rate(self, q: Array, v: Array) -> Array:
-        return position_rate(self._tree, q, v)
+    def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
+        """v + M^-1 G^T mu, with multipliers mu such that violations phi of positions decay, d phi/dt = -w phi (C. W.
+        Gear, B. Leimkuhler, G. K. Gupta, J. Comput. Appl. Math. 12-13, 1985; there phi = 0, w being infinite).
+        """
+        if not (self.system.relaxation and self._positional):
+            return v
+        q, rows = self.normalised(q), self._positional
+        phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+        back = rate[rows] - product(G[rows], v) - self.system.relaxation * phi[rows]
+        return v + self._pushed(q, G[rows], back)
+
+    @cached_property
+    def _positional(self) -> list[int]:
+        """Of the independent rows, those on positions."""
+        constrained = self.system.constrained
+        if constrained is None or not self.system.has_loops:
+            return []
+        holonomic = set(np.flatnonzero(constrained.constraints.holonomic).tolist())
+        return [row for row in constrained.pivots.rows if row in holonomic]
+
+    def _pushed(self, q: Array, G: Array, b: Array) -> Array:
+        """u = M^-1 G^T mu with G u = b: of all such vectors the one of least kinetic energy."""
+        factors = factor(self._quantity("mass_matrix", q=q), self._tree.velocity_parents)
+        MG = scalar.stack([factors.solve(row) for row in G])  # rows of G M^-1
+        mu = factor(product(MG, G.T), tuple(range(-1, len(b) - 1))).solve(b)
+        return product(MG.T, mu)
+
+    def rate(self, t: Scalar, q: Array, v: Array) -> Array:
+        return position_rate(self._tree, q, self.tangent(t, q, v))
 
     def displaced(self, q: Array, d: Array) -> Array:
         return manifold.displaced(self._tree, q, d)
@@ -147,9 +183,7 @@ class TracedEquations:
         constrained = self.system.constrained
         if constrained is None or not self.system.projects:
             return q, v
-        holonomic = set(np.flatnonzero(constrained.constraints.holonomic).tolist())
-        rows = list(constrained.pivots.rows)
-        on_positions = [row for row in rows if row in holonomic]
+        rows, on_positions = list(constrained.pivots.rows), self._positional
         if on_positions:
             phi, G = self._constrained("positions", q=q, t=t)
             q = self.displaced(q, _least(G[on_positions], -phi[on_positions]))
@@ -224,8 +258,15 @@ class KernelEquations:
         nq = self._tree.nq
         return self._call("flow", t, x[:nq], x[nq:])
 
-    def rate(self, q: Array, v: Array) -> Array:
-        return self._kernel("rate")(q, v)
+    def _of_state(self, name: str, t: Scalar, q: Array, v: Array) -> Array:
+        time: tuple[Any, ...] = () if self.system.constrained is None else (np.float64(t),)
+        return self._kernel(name)(q, v, *time, *self._last)
+
+    def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
+        return self._of_state("tangent", t, q, v) if self.system.relaxation else v
+
+    def rate(self, t: Scalar, q: Array, v: Array) -> Array:
+        return self._of_state("rate", t, q, v)
 
     def displaced(self, q: Array, d: Array) -> Array:
         return self._kernel("displaced")(q, d)
@@ -251,7 +292,7 @@ def part_kernel(system: System, name: str) -> Kernel:
 
     Args:
         system: what moves.
-        name: ``acceleration``, ``flow``, ``slope``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
+        name: ``acceleration``, ``flow``, ``slope``, ``tangent``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
     """
     inputs, function, space = _PARTS[name]
     m = system.mechanism
@@ -263,16 +304,18 @@ def _traced(system: System, given: dict[str, Array]) -> TracedEquations:
 
 
 def _flow(system: System, given: dict[str, Array]) -> Array:
-    equations, q, v = _traced(system, given), given["q"], given["v"]
-    return scalar.asarray([*equations.rate(q, v), *equations.acceleration(given.get("t", 0), q, v)])
+    equations, t, q, v = _traced(system, given), given.get("t", 0), given["q"], given["v"]
+    return scalar.asarray([*equations.rate(t, q, v), *equations.acceleration(t, q, v)])
 
 
+_STATE = ("q", "v", "t", "parameters")
 _MOTION = ("q", "v", "tau", "wrenches", "t", "parameters")
 _PARTS: dict[str, tuple[tuple[str, ...], Traceable, str]] = {
     "acceleration": (_MOTION, lambda s, g: _traced(s, g).acceleration(g.get("t", 0), g["q"], g["v"]), "v"),
     "flow": (_MOTION, _flow, "x"),
     "slope": (_MOTION, lambda s, g: _traced(s, g).slope(g.get("t", 0), g["q"], g["v"]), "v"),
-    "rate": (("q", "v"), lambda s, g: _traced(s, g).rate(g["q"], g["v"]), "q"),
+    "tangent": (_STATE, lambda s, g: _traced(s, g).tangent(g.get("t", 0), g["q"], g["v"]), "v"),
+    "rate": (_STATE, lambda s, g: _traced(s, g).rate(g.get("t", 0), g["q"], g["v"]), "q"),
     "displaced": (("q", "v"), lambda s, g: _traced(s, g).displaced(g["q"], g["v"]), "q"),
     "momentum": (("q", "v", "parameters"), lambda s, g: _traced(s, g).momentum(g["q"], g["v"]), "v"),
     "velocity": (("q", "v", "parameters"), lambda s, g: _traced(s, g).velocity(g["q"], g["v"]), "v"),

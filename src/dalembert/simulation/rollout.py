@@ -72,7 +72,7 @@ class Rollout:
 
 
 def rollout(
-    mechanism: Moving,
+    mechanism: Moving | System,
     q0: Any,
     v0: Any,
     steps: int,
@@ -89,6 +89,7 @@ def rollout(
     summaries: Mapping[str, tuple[str, Callable[..., Any]]] | None = None,
     include: Sequence[str] = (),
     elements: Sequence[str] | str | None = None,
+    drift: str | None = None,
     stabilisation: float = 0.0,
     parameters: Any = None,
     threads: int | None = None,
@@ -120,13 +121,14 @@ def rollout(
             function over traced scalars, after each step; kinds are ``max``, ``min``, ``last`` and ``integral``.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
-        stabilisation: frequency, rad/s, with which violations of constraints decay (Baumgarte); by default states are
-            projected back after every step instead.
+        drift: how states are held on constraints: ``"projection"`` (default), ``"baumgarte"`` or ``"ggl"``; see
+            :func:`~dalembert.simulation.simulate`.
+        stabilisation: frequency, rad/s, of the latter two; alone it means Baumgarte's method.
         parameters: values of the mechanism's parameters, by name (each may be an array) or (..., k).
         threads: how many to use at most; by default all cores for large batches.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
-    system = as_system(mechanism, include, tuple(forces or ()), elements, None, stabilisation)
+    system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     steps, every = _positive("steps", steps), _positive("every", every)
     if not (step > 0 and math.isfinite(step)):

@@ -45,7 +45,8 @@ class RolloutTask:
         self.steps, self.step, self.parameters = steps, step, dict(parameters or {})
         forces = tuple(self.options.get("forces") or ())
         include = self.options.pop("include", ())
-        self.system = as_system(mechanism, include, forces, self.options.pop("elements", None))
+        held = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
+        self.system = as_system(mechanism, include, forces, self.options.pop("elements", None), None, *held)
         told = [(name, _told(value)) for name, value in sorted(self.options.items()) if name != "threads"]
         text = repr((self.system.digest("task"), steps, step, sorted(self.parameters.items()), told))
         self.key = hashlib.sha256(text.encode()).hexdigest()
@@ -84,7 +85,7 @@ class RolloutTask:
             else:
                 parameters[name] = values
         found = rollout(
-            self.system.constrained or self.system.dynamics,
+            self.system,
             q,
             v,
             self.steps,

@@ -45,6 +45,7 @@ def simulate(
     hold: float | None = None,
     include: Sequence[str] = (),
     elements: Sequence[str] | str | None = None,
+    drift: str | None = None,
     stabilisation: float = 0.0,
     parameters: Any = None,
     dense: bool = True,
@@ -76,14 +77,15 @@ def simulate(
             it is asked whenever the integrator needs it, also in steps that are later rejected.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
-        stabilisation: frequency, rad/s, with which violations of constraints decay (Baumgarte). By default, 0, states
-            are projected back onto the constraints after every step instead.
+        drift: how states are held on constraints: ``"projection"`` (default) brings them back after every step;
+            ``"baumgarte"`` and ``"ggl"`` (Gear, Gupta and Leimkuhler) let violations decay with a frequency.
+        stabilisation: that frequency, rad/s; alone it means Baumgarte's method.
         parameters: values of the mechanism's symbols, by name.
         dense: keep what interpolation between samples needs; the result can then be asked for any time.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     times, chosen = as_times(t)
-    system = as_system(mechanism, include, tuple(forces or ()), elements, None, stabilisation)
+    system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
     values = as_parameters(dynamics, parameters)

@@ -15,6 +15,14 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
+from dalembert.simulation.state import as_position
+
+DRIFTS = {
+    "projection": "after every step the state is brought back, to rounding",
+    "baumgarte": "violations of positions act on accelerations like a damped spring",
+    "ggl": "positions and velocities go back separately, the former by multipliers of their own",
+}
+"""Ways to hold states on the constraints, by name."""
 
 Moving = Mechanism | Dynamics | ConstrainedDynamics
 """What can be simulated."""
@@ -32,10 +40,12 @@ class System:
     Args:
         dynamics: of its tree; knows parameters and frames on which wrenches act.
         constrained: its dynamics with constraints and force elements, if it has any.
+        relaxation: frequency, rad/s, with which positions and velocities go back to the constraints, each for
+            themselves (Gear, Gupta and Leimkuhler); 0 for another way.
     """
 
-    def __init__(self, dynamics: Dynamics, constrained: ConstrainedDynamics | None = None):
-        self.dynamics, self.constrained = dynamics, constrained
+    def __init__(self, dynamics: Dynamics, constrained: ConstrainedDynamics | None = None, relaxation: float = 0.0):
+        self.dynamics, self.constrained, self.relaxation = dynamics, constrained, relaxation
         self.mechanism: Mechanism = dynamics.mechanism
         self.made: dict[Any, Any] = {}
         self._turns = bool(quaternion_places(self.tree))
@@ -53,7 +63,8 @@ class System:
     @property
     def projects(self) -> bool:
         """Whether states are brought back to the constraints after every step."""
-        return self.constrained is not None and self.has_loops and self.constrained.stabilisation == 0
+        own = self.constrained
+        return own is not None and self.has_loops and own.stabilisation == 0 and not self.relaxation
 
     def with_parameters(self, values: np.ndarray | None) -> System:
         """The same system with numbers for its symbols wherever NumPy works.
@@ -74,7 +85,7 @@ class System:
             independent=old.independent, reference=old.reference, regularisation=old.regularisation,
             stabilisation=old.stabilisation, parameters=values.tolist(), optimise=old.optimise,
         )  # fmt: skip
-        return System(self.dynamics, constrained)
+        return System(self.dynamics, constrained, self.relaxation)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "made": {}}
@@ -85,7 +96,7 @@ class System:
         Args:
             what: anything with a faithful ``repr``.
         """
-        keys = [self.dynamics.kernel("forward_dynamics").key]
+        keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
         if self.constrained is not None:
             keys.append(self.constrained.kernel("forward_dynamics").key)
         return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
@@ -171,11 +182,12 @@ _known: WeakKeyDictionary[Any, System] = WeakKeyDictionary()
 
 
 def as_system(
-    moving: Moving,
+    moving: Moving | System,
     include: Sequence[str] = (),
     wrenches: Sequence[str] = (),
     elements: Sequence[str] | str | None = None,
     reference: Any = None,
+    drift: str | None = None,
     stabilisation: float = 0.0,
 ) -> System:
     """The system of a mechanism, or of dynamics made before, if they fit what is asked for.
@@ -185,9 +197,13 @@ def as_system(
         include: joint terms to include.
         wrenches: frames on which wrenches act.
         elements: which force elements act, or ``"all"``.
-        reference: positions near which constraints are examined.
-        stabilisation: frequency of Baumgarte's stabilisation, rad/s; 0 for projection.
+        reference: positions, as a user gives them, near which constraints are examined.
+        drift: one of :data:`DRIFTS`, or None: projection, or with a frequency Baumgarte.
+        stabilisation: the frequency, rad/s, that the others than projection need.
     """
+    if isinstance(moving, System):
+        return moving
+    baumgarte, relaxation = _frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _fits("include", tuple(include), moving.include)
         if moving.device != "cpu":
@@ -208,23 +224,25 @@ def as_system(
         _fits("include", tuple(include), moving.include)
         if elements is not None and moving.mechanism.forces:
             raise ArgumentError("say which force elements act where the ConstrainedDynamics is made")
-        if wrenches:
-            system = System(
-                Dynamics(moving.mechanism, include=moving.include, wrenches=wrenches, open_loops=True), moving
+        if (drift is not None or baumgarte) and baumgarte != moving.stabilisation:
+            raise ArgumentError(
+                f"the given ConstrainedDynamics was made with stabilisation = {moving.stabilisation}; say there how "
+                "Baumgarte's method shall act, and make it without for the other methods"
             )
-        else:
-            system = _known.setdefault(
-                moving, System(Dynamics(moving.mechanism, include=moving.include, open_loops=True), moving)
-            )
+        dynamics = Dynamics(moving.mechanism, include=moving.include, wrenches=wrenches, open_loops=True)
+        system = System(dynamics, moving, relaxation)
+        if not (wrenches or relaxation):
+            system = _known.setdefault(moving, system)
     elif isinstance(moving, Mechanism):
         dynamics = Dynamics(moving, include=include, wrenches=wrenches, open_loops=True)
         constrained = None
         if moving.constraints or moving.forces:
+            near = as_position(moving, reference, batch=True).reshape(-1, moving.nq)
             constrained = ConstrainedDynamics(
-                moving, forces=_elements(moving, elements), include=include, reference=reference,
-                stabilisation=stabilisation,
+                moving, forces=_elements(moving, elements), include=include, reference=near[0] if len(near) else None,
+                stabilisation=baumgarte,
             )  # fmt: skip
-        system = System(dynamics, constrained)
+        system = System(dynamics, constrained, relaxation)
     else:
         raise ArgumentError(
             f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)), Dynamics or ConstrainedDynamics"
@@ -232,6 +250,21 @@ def as_system(
     if system.mechanism.nv == 0:
         raise ArgumentError(f"{system.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     return system
+
+
+def _frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]:
+    """Of Baumgarte's method and of relaxation."""
+    if drift is None:
+        drift = "baumgarte" if stabilisation else "projection"
+    if drift not in DRIFTS:
+        raise ArgumentError(f"drift = {drift!r}; choose one of {', '.join(DRIFTS)}")
+    if drift == "projection":
+        if stabilisation:
+            raise ArgumentError("projection needs no stabilisation frequency; leave out stabilisation or drift")
+        return 0.0, 0.0
+    if not (stabilisation > 0 and np.isfinite(stabilisation)):
+        raise ArgumentError(f"drift = {drift!r} needs a positive frequency, rad/s; stabilisation = {stabilisation}")
+    return (float(stabilisation), 0.0) if drift == "baumgarte" else (0.0, float(stabilisation))
 
 
 def _fits(name: str, asked: tuple[str, ...], made: tuple[str, ...]) -> None:

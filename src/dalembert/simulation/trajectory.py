@@ -140,7 +140,7 @@ class Trajectory:
     @cached_property
     def qdot(self) -> np.ndarray:
         """Time derivatives of the positions, (T, nq)."""
-        return part_kernel(self.system, "rate")(self.q, self.v)
+        return self._kernel_of_state(part_kernel(self.system, "rate"))
 
     def quantity(self, name: str, **options: Any) -> Any:
         """Any quantity of the dynamics along the motion.

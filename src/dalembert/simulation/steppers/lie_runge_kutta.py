@@ -23,13 +23,15 @@ def lie_runge_kutta_4(system: Equations, t: Scalar, q: Array, v: Array, h: Scala
         h: length of the step, s.
     """
     half = h / 2
-    u1, v1 = v, system.acceleration(t, q, v)
-    ua, va = half * u1, v + half * v1
-    u2, v2 = system.on_rotations(_rate, ua, va), system.acceleration(t + half, system.displaced(q, ua), va)
-    ub, vb = half * u2, v + half * v2
-    u3, v3 = system.on_rotations(_rate, ub, vb), system.acceleration(t + half, system.displaced(q, ub), vb)
-    uc, vc = h * u3, v + h * v3
-    u4, v4 = system.on_rotations(_rate, uc, vc), system.acceleration(t + h, system.displaced(q, uc), vc)
+
+    def slopes(s: Scalar, u: Array, w: Array) -> tuple[Array, Array]:
+        here = system.displaced(q, u)
+        return system.on_rotations(_rate, u, system.tangent(s, here, w)), system.acceleration(s, here, w)
+
+    u1, v1 = system.tangent(t, q, v), system.acceleration(t, q, v)
+    u2, v2 = slopes(t + half, half * u1, v + half * v1)
+    u3, v3 = slopes(t + half, half * u2, v + half * v2)
+    u4, v4 = slopes(t + h, h * u3, v + h * v3)
     sixth = h / 6
     step = sixth * (u1 + 2 * (u2 + u3) + u4)
     return system.displaced(q, step), v + sixth * (v1 + 2 * (v2 + v3) + v4)

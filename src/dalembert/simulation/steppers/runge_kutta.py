@@ -18,13 +18,13 @@ def runge_kutta_4(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -
         h: length of the step, s.
     """
     half = h / 2
-    q1, v1 = system.rate(q, v), system.acceleration(t, q, v)
+    q1, v1 = system.rate(t, q, v), system.acceleration(t, q, v)
     qa, va = q + half * q1, v + half * v1
-    q2, v2 = system.rate(qa, va), system.acceleration(t + half, qa, va)
+    q2, v2 = system.rate(t + half, qa, va), system.acceleration(t + half, qa, va)
     qb, vb = q + half * q2, v + half * v2
-    q3, v3 = system.rate(qb, vb), system.acceleration(t + half, qb, vb)
+    q3, v3 = system.rate(t + half, qb, vb), system.acceleration(t + half, qb, vb)
     qc, vc = q + h * q3, v + h * v3
-    q4, v4 = system.rate(qc, vc), system.acceleration(t + h, qc, vc)
+    q4, v4 = system.rate(t + h, qc, vc), system.acceleration(t + h, qc, vc)
     sixth = h / 6
     q = q + sixth * (q1 + 2 * (q2 + q3) + q4)
     return system.normalised(q), v + sixth * (v1 + 2 * (v2 + v3) + v4)
