@@ -35,13 +35,13 @@ _HOMES = {
     "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "SimulationError": "dalembert.simulation",
-    "ConstrainedDynamics": "dalembert.constraints",
+    "ConstrainedDynamics": "dalembert.constraints", "compare": "dalembert.comparison",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
-    "algebra", "algorithms", "compiler", "constraints", "control", "conventions", "errors", "formats", "formulations",
-    "identification", "model", "report", "simulation",
+    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
+    "formulations", "identification", "model", "report", "simulation",
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         simulation,
     )
     from dalembert.algebra import Transform
+    from dalembert.comparison import compare
     from dalembert.compiler.kernel import Kernel
     from dalembert.constraints import ConstrainedDynamics
     from dalembert.dynamics import Dynamics
@@ -75,9 +76,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
     "Joint", "Kernel", "Limits", "Mechanism", "Mimic", "Shape", "SimulationError", "Trajectory", "Transform",
-    "add_payload", "algebra", "algorithms", "attach", "compiler", "constraints", "control", "conventions", "derive",
-    "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "load",
-    "lock", "merge_fixed", "model", "parameters", "read_mjcf", "read_toml", "read_urdf", "reroot", "rigid_body",
+    "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
+    "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
+    "load", "lock", "merge_fixed", "model", "parameters", "read_mjcf", "read_toml", "read_urdf", "reroot", "rigid_body",
     "robots", "rollout", "samples", "simulate", "simulation", "substitute", "subtree", "sweep", "symbolise", "verify",
     "with_base", "with_gravity", "write_toml", "write_urdf",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from dalembert.errors import UnsupportedError
 if TYPE_CHECKING:
     import numpy as np
 
-    from dalembert.cli.peers import Pinocchio
+    from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
 
@@ -40,7 +40,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    dynamics: Dynamics, peer: Pinocchio | None, seed: int = 0, states: int = 5, quantities: Sequence[str] = ()
+    dynamics: Dynamics, peer: PinocchioPeer | None, seed: int = 0, states: int = 5, quantities: Sequence[str] = ()
 ) -> list[Comparison]:
     """Compiled kernels and Pinocchio at random states.
 

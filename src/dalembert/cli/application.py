@@ -21,11 +21,23 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import dalembert
-from dalembert.cli import bench, completion, cost, demo, derive, doctor, export, robots, show, verify
+from dalembert.cli import bench, compare, completion, cost, demo, derive, doctor, export, robots, show, verify
 from dalembert.cli.terminal import Terminal, printable
 from dalembert.errors import DalembertError, ModelWarning
 
-COMMANDS: tuple[ModuleType, ...] = (show, derive, verify, cost, export, bench, robots, doctor, demo, completion)
+COMMANDS: tuple[ModuleType, ...] = (
+    show,
+    derive,
+    verify,
+    compare,
+    cost,
+    export,
+    bench,
+    robots,
+    doctor,
+    demo,
+    completion,
+)
 """Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
 
 MOST_WARNINGS = 5
@@ -37,6 +49,7 @@ first steps:
   dalembert show my_robot.urdf                    bodies, joints, masses, what was assumed
   dalembert derive double_pendulum                equations of motion, as mathematics
   dalembert verify my_robot.urdf                  every derivation and algorithm against every other
+  dalembert compare my_robot.urdf --with mujoco   does MuJoCo see the same robot? if not, what differs first?
   dalembert cost my_robot.urdf                    multiplications and additions of each quantity
   dalembert export my_robot.urdf inverse_dynamics --language c --to .
 

@@ -24,7 +24,7 @@ from dalembert.cli.timing import MAIN, Timing, time_peer, time_quantity
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.cli.peers import Pinocchio
+    from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
 
 SUMMARY = "time the compiled quantities, beside Pinocchio"
@@ -106,7 +106,7 @@ def _check_memory(dynamics: Dynamics, quantity: str, frame: dict[str, str], batc
         )
 
 
-def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocchio | None) -> float:
+def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: PinocchioPeer | None) -> float:
     """Worst relative difference over a few states: to Newton-Euler and Pinocchio, or to the program run by NumPy.
 
     Args:

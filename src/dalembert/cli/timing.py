@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from dalembert.cli.peers import Pinocchio
+    from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
 
 MAIN = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
@@ -95,7 +95,7 @@ def time_quantity(
     return result
 
 
-def time_peer(result: Timing, peer: Pinocchio, states: dict[str, np.ndarray], threads: int, seconds: float) -> None:
+def time_peer(result: Timing, peer: PinocchioPeer, states: dict[str, np.ndarray], threads: int, seconds: float) -> None:
     """Add Pinocchio's times: its functions for batches where it has them, else its Python call in a loop.
 
     Args:

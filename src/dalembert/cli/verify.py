@@ -23,7 +23,7 @@ from dalembert.cli.options import add_common, add_model, integer, real
 from dalembert.cli.terminal import Cell, Terminal
 
 if TYPE_CHECKING:
-    from dalembert.cli.peers import Pinocchio
+    from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
     from dalembert.formulations.agreement import Row
 
@@ -86,7 +86,7 @@ def _line(row: Row) -> Sequence[str | Cell]:
 
 def verified(
     dynamics: Dynamics,
-    peer: Pinocchio | None,
+    peer: PinocchioPeer | None,
     states: int,
     tolerance: float,
     seed: int = 0,

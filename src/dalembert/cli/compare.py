@@ -1,0 +1,113 @@
+"""Compare a mechanism with the same robot in another library, and explain the first difference in words.
+
+Joints, axes, placements, masses, centres of mass, inertia tensors, gravity, armature and damping come first, then poses
+and forces at random states. Orders of joints and quaternions are mapped. The exit code is 1 if results differ.
+
+examples:
+  dalembert compare panda.urdf --with pinocchio            the same file, read by Pinocchio
+  dalembert compare panda.urdf panda.xml --with mujoco     a URDF file and its MJCF translation
+  dalembert compare old.urdf new.urdf                      two files, both read by dalembert
+  dalembert compare talos.urdf --base free --with drake
+  dalembert compare panda.urdf --with mujoco --include armature --include damping
+  dalembert compare a.urdf b.urdf --joint elbow=joint2 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dalembert.cli.model import open_model, source_of
+from dalembert.cli.options import add_common, add_model, integer, real
+from dalembert.cli.terminal import Cell, Terminal
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.model import Mechanism
+
+SUMMARY = "explain where another library or file sees another robot"
+
+TERMS = ("armature", "damping", "friction")
+LIBRARIES = ("dalembert", "pinocchio", "mujoco", "drake")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="the other file; by default the one of MODEL")
+    parser.add_argument("--with", dest="library", choices=LIBRARIES, default="dalembert", help="who reads OTHER")
+    parser.add_argument(
+        "--include", choices=TERMS, action="append", default=[], help="a term of the joints that enters our forces"
+    )
+    parser.add_argument(
+        "--joint",
+        metavar="HERE=THERE",
+        action="append",
+        default=[],
+        dest="joints",
+        type=_pair,
+        help="names of a joint that is called differently; may be repeated",
+    )
+    parser.add_argument("--states", type=integer(1, 1000), default=5, help="how many random states (default 5)")
+    parser.add_argument("--seed", type=integer(0, 2**32 - 1), default=0, help="of the random states (default 0)")
+    parser.add_argument(
+        "--tolerance", type=real(0.0, 1.0), default=1e-8, help="largest relative difference (default 1e-8)"
+    )
+    add_common(parser)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    from dalembert.comparison import compare
+
+    mechanism = open_model(options, numeric=True)
+    path = source_of(options.other or options.model)
+    if path is None or (options.other is None and options.library == "dalembert"):
+        raise ArgumentError(
+            "there is nothing to compare with; give a second file, or --with pinocchio, mujoco or drake"
+        )
+    terminal.progress(f"comparing with {options.library} ...")
+    with _readable(mechanism, path, options.library) as file:
+        found = compare(
+            mechanism, file, library=options.library, joints=dict(options.joints), include=options.include,
+            states=options.states, seed=options.seed, tolerance=options.tolerance,
+        )  # fmt: skip
+    if options.json:
+        terminal.json(found.to_dict())
+        return 0 if found.agrees else 1
+    terminal.say(found.headline, "good" if found.agrees else "bad")
+    for line in found.explanation():
+        terminal.say(line, "title" if line and not line.startswith(" ") else "")
+    if found.measured:
+        terminal.title(f"Worst relative difference at {found.states} random states:")
+        rows = [
+            (row.quantity, Cell(f"{row.error:.1e}", "good" if row.ok else "bad"), "" if row.ok else f"at {row.where}")
+            for row in found.measured
+        ]
+        terminal.table(("", "", ""), rows, left=1)
+    for line in found.notes():
+        terminal.say(line, "dim")
+    return 0 if found.agrees else 1
+
+
+@contextmanager
+def _readable(mechanism: Mechanism, path: Path, library: str) -> Iterator[Path]:
+    """The file; the mechanism itself as URDF where it came from a format that only dalembert reads."""
+    if path.suffix.lower() != ".toml" or library == "dalembert":
+        yield path
+        return
+    from dalembert.formats import write_urdf
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{path.stem}.urdf"
+        write_urdf(mechanism, file)
+        yield file
+
+
+def _pair(text: str) -> tuple[str, str]:
+    here, equals, there = text.partition("=")
+    if not equals or not here or not there:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HERE=THERE, such as elbow=joint2")
+    return here, there

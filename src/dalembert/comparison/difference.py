@@ -1,0 +1,152 @@
+"""What a comparison found: differences in words, errors at random states, remarks."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+TOPICS = (
+    "joints", "topology", "joint type", "joint axis", "placement", "zero position", "mass", "centre of mass",
+    "inertia tensor", "gravity", "armature", "damping", "friction", "other forces", "unexplained",
+)  # fmt: skip
+"""What can differ, causes before effects: the order in which differences are told."""
+
+WIDTH = 118
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One cause of different results.
+
+    Args:
+        topic: one of :data:`TOPICS`.
+        where: the joint or body, as the mechanism here calls it; empty for the whole.
+        text: what differs, in words and numbers.
+        mend: what to do about it; empty if that is plain.
+    """
+
+    topic: str
+    where: str
+    text: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.text}" + (f". {self.mend}" if self.mend else "")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A quantity on both sides at random states.
+
+    Args:
+        quantity: what was computed.
+        error: worst difference relative to its largest entry.
+        where: the body or coordinate where it is worst.
+        tolerance: what is allowed.
+    """
+
+    quantity: str
+    error: float
+    where: str
+    tolerance: float
+
+    @property
+    def ok(self) -> bool:
+        """True if the error is within the tolerance; NaN is not."""
+        return self.error <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of :func:`dalembert.compare`; printed it explains itself.
+
+    Args:
+        subject: name of the mechanism.
+        library: what it was compared with.
+        differences: all that were found, causes before effects.
+        measured: quantities at random states; none if the joints do not correspond.
+        remarks: conventions that differ, which were mapped, and what took no part.
+        states: how many random states.
+    """
+
+    subject: str
+    library: str
+    differences: tuple[Difference, ...]
+    measured: tuple[Measured, ...]
+    remarks: tuple[str, ...] = ()
+    states: int = 0
+
+    @property
+    def agrees(self) -> bool:
+        """True if poses, forces and inertia matrices agree at all states that were tried."""
+        return bool(self.measured) and all(row.ok for row in self.measured)
+
+    @property
+    def first(self) -> Difference | None:
+        """The first difference in causal order; None if there is none."""
+        return self.differences[0] if self.differences else None
+
+    def _by_topic(self) -> dict[str, list[Difference]]:
+        groups: dict[str, list[Difference]] = {}
+        for item in self.differences:
+            groups.setdefault(item.topic, []).append(item)
+        return groups
+
+    def __bool__(self) -> bool:
+        return self.agrees
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        verdict = "they agree" if self.agrees else "they differ"
+        if self.agrees and self.differences:
+            verdict = "results agree, although the data differ"
+        return f"{self.subject} here and in {self.library}: {verdict}"
+
+    def explanation(self) -> list[str]:
+        """Lines about the differences, one paragraph per topic."""
+        lines: list[str] = []
+        for number, (topic, items) in enumerate(self._by_topic().items()):
+            lines += ["", f"{'Then' if number else 'First difference'}, {topic}:", *_indented(f"{items[0].text}.")]
+            lines += _indented(f"{items[0].mend}.") if items[0].mend else []
+            lines += _indented(f"The same topic: {', '.join(item.where for item in items[1:])}.") if items[1:] else []
+        return lines
+
+    def notes(self) -> list[str]:
+        """Lines about conventions that were mapped and what took no part."""
+        if not self.remarks:
+            return []
+        return ["", "Remarks:", *(line for remark in self.remarks for line in _indented(f"{remark}.", "- "))]
+
+    def __str__(self) -> str:
+        lines = [self.headline, *self.explanation()]
+        if self.measured:
+            lines += ["", f"Worst relative difference at {self.states} random states:"]
+            rows = [
+                (row.quantity, f"{row.error:.1e}", "" if row.ok else f"> {row.tolerance:.0e} at {row.where}")
+                for row in self.measured
+            ]
+            widths = [max(len(row[k]) for row in rows) for k in range(2)]
+            lines += [f"  {name:<{widths[0]}}  {error:>{widths[1]}}  {tail}".rstrip() for name, error, tail in rows]
+        return "\n".join([*lines, *self.notes()])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in the types of JSON."""
+        return {
+            "model": self.subject,
+            "library": self.library,
+            "agrees": self.agrees,
+            "differences": [vars(item) for item in self.differences],
+            "measured": [vars(row) | {"ok": row.ok} for row in self.measured],
+            "remarks": list(self.remarks),
+            "states": self.states,
+        }
+
+
+def _indented(text: str, mark: str = "") -> list[str]:
+    return wrap(text, WIDTH, initial_indent="  " + mark, subsequent_indent="  " + " " * len(mark))

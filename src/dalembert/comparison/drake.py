@@ -1,0 +1,92 @@
+"""A finalised ``MultibodyPlant`` of Drake. Its forces contain joint damping and the reflected inertia of actuators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import Array
+from dalembert.comparison.peer import Drive, Peer, View, at_origin, mean
+from dalembert.conventions import Drake
+from dalembert.model import Mechanism
+
+
+class DrakePeer(Peer):
+    """A mechanism as Drake computes it, in our coordinates.
+
+    Args:
+        mechanism: the mechanism here.
+        plant: the finalised plant.
+        joints: our joint name -> Drake's, where they differ.
+    """
+
+    name = "Drake"
+    includes = ("armature", "damping")
+
+    def __init__(self, mechanism: Mechanism, plant: Any, joints: Mapping[str, str] | None = None):
+        super().__init__(mechanism, Drake(mechanism, plant, joints))
+        self.plant, self.context = plant, plant.CreateDefaultContext()
+        moving = [plant.get_joint(index) for index in plant.GetJointIndices()]
+        self.joints = {joint.velocity_start(): joint for joint in moving if joint.num_velocities()}
+
+    @property
+    def gravity(self) -> Array:
+        return np.array(self.plant.gravity_field().gravity_vector())
+
+    def drives(self) -> Mapping[str, Drive]:
+        plant, rotors = self.plant, dict[str, float]()
+        for index in plant.GetJointActuatorIndices():
+            actuator = plant.get_joint_actuator(index)
+            name = actuator.joint().name()
+            rotors[name] = rotors.get(name, 0) + actuator.calc_reflected_inertia(self.context)
+        found = {}
+        for block in self.convention.blocks:
+            joint = self.joints[block.their_v.start]
+            found[block.joint] = Drive(rotors.get(joint.name(), 0.0), mean(joint.default_damping_vector()))
+        return found
+
+    def views(self, q: Array) -> Mapping[str, View]:
+        from pydrake.multibody.tree import JacobianWrtVariable
+
+        plant, world, theirs = self.plant, self.plant.world_frame(), self.convention.q(q)
+        plant.SetPositions(self.context, theirs)
+        found = {}
+        for block in self.convention.blocks:
+            body = self.joints[block.their_v.start].child_body()
+            welded = [item.index() for item in plant.GetBodiesWeldedTo(body)]
+            matter = plant.CalcSpatialInertia(self.context, world, welded)  # about the origin of the world
+            mass = matter.get_mass()
+            center = np.array(matter.get_com()) if mass else np.zeros(3)
+            about_origin = mass * matter.get_unit_inertia().CopyToFullMatrix3() if mass else np.zeros((3, 3))
+            tensor = about_origin - mass * (center @ center * np.eye(3) - np.outer(center, center))
+            J = plant.CalcJacobianSpatialVelocity(
+                self.context, JacobianWrtVariable.kV, body.body_frame(), np.zeros(3), world, world
+            )
+            point = plant.EvalBodyPoseInWorld(self.context, body).translation()
+            J = self.convention.from_jacobian(theirs, at_origin(J[:3], J[3:], point))
+            found[block.joint] = View(mass, center, tensor, J)
+        return found
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
+        from pydrake.multibody.tree import MultibodyForces
+
+        c, theirs = self.convention, self.convention.q(q)
+        self.plant.SetPositions(self.context, theirs)
+        self.plant.SetVelocities(self.context, c.v(q, v))
+        forces = MultibodyForces(self.plant)
+        self.plant.CalcForceElementsContribution(self.context, forces)  # gravity, damping, springs
+        return c.from_tau(theirs, self.plant.CalcInverseDynamics(self.context, c.a(q, v, a), forces))
+
+    def mass_matrix(self, q: Array) -> Array:
+        theirs = self.convention.q(q)
+        self.plant.SetPositions(self.context, theirs)
+        return self.convention.from_mass_matrix(theirs, self.plant.CalcMassMatrix(self.context))
+
+    def remarks(self) -> list[str]:
+        return ["constraints of the plant take no part"] if self.plant.num_constraints() else []
+
+    def extras(self) -> list[tuple[str, str]]:
+        elements = self.plant.num_force_elements() - 1  # gravity is the first
+        return [("the whole plant", f"{elements} force elements besides gravity")] if elements else []

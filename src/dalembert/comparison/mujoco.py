@@ -1,0 +1,116 @@
+"""A ``mujoco.MjModel``. Its forces contain armature, damping, springs and gravity compensation.
+
+Contacts, limits, equalities and friction loss act through MuJoCo's solver; it is switched off here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import Array
+from dalembert.comparison.peer import Drive, Peer, View, at_origin, gathered, mean
+from dalembert.conventions import MuJoCo
+from dalembert.model import Mechanism
+
+
+class MuJoCoPeer(Peer):
+    """A mechanism as MuJoCo computes it, in our coordinates.
+
+    Args:
+        mechanism: the mechanism here.
+        model: the ``mujoco.MjModel`` of it; it is not changed.
+        joints: our joint name -> MuJoCo's, where they differ.
+    """
+
+    name = "MuJoCo"
+    includes = ("armature", "damping")
+
+    def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
+        import mujoco
+
+        super().__init__(mechanism, MuJoCo(mechanism, model, joints))
+        self.library, self.given = mujoco, model
+        self.model = copy.deepcopy(model)
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        self.data = mujoco.MjData(self.model)
+
+    @property
+    def gravity(self) -> Array:
+        off = self.model.opt.disableflags & self.library.mjtDisableBit.mjDSBL_GRAVITY
+        return np.zeros(3) if off else np.array(self.model.opt.gravity)
+
+    def drives(self) -> Mapping[str, Drive]:
+        m = self.model
+        return {
+            b.joint: Drive(
+                mean(m.dof_armature[b.their_v]), mean(m.dof_damping[b.their_v]), mean(m.dof_frictionloss[b.their_v])
+            )
+            for b in self.convention.blocks
+        }
+
+    def views(self, q: Array) -> Mapping[str, View]:
+        m, d, mujoco = self.model, self.data, self.library
+        theirs = self.convention.q(q)
+        d.qpos, d.qvel = theirs, 0
+        mujoco.mj_forward(m, d)
+        found = {}
+        for block in self.convention.blocks:
+            body = int(m.dof_bodyid[block.their_v.start])
+            welded = [k for k in range(m.nbody) if m.body_weldid[k] == body]
+            axes = [d.ximat[k].reshape(3, 3) for k in welded]
+            parts = [
+                (float(m.body_mass[k]), d.xipos[k].copy(), R @ np.diag(m.body_inertia[k]) @ R.T)
+                for k, R in zip(welded, axes)
+            ]
+            linear, angular = np.zeros((3, m.nv)), np.zeros((3, m.nv))
+            mujoco.mj_jac(m, d, linear, angular, np.zeros(3), body)
+            J = self.convention.from_jacobian(theirs, at_origin(angular, linear, np.zeros(3)))
+            found[block.joint] = View(*gathered(parts), J)
+        return found
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
+        c, d = self.convention, self.data
+        theirs = c.q(q)
+        d.qpos, d.qvel, d.qacc = theirs, c.v(q, v), c.a(q, v, a)
+        self.library.mj_inverse(self.model, d)
+        return c.from_tau(theirs, d.qfrc_inverse)
+
+    def mass_matrix(self, q: Array) -> Array:
+        d, n = self.data, self.model.nv
+        theirs = self.convention.q(q)
+        d.qpos, d.qvel = theirs, 0
+        self.library.mj_forward(self.model, d)
+        M = np.zeros((n, n))
+        for row, unit in zip(M, np.eye(n)):
+            self.library.mj_mulM(self.model, d, row, unit)
+        return self.convention.from_mass_matrix(theirs, M)
+
+    def remarks(self) -> list[str]:
+        m = self.given
+        solver = {
+            "joint limits": np.any(m.jnt_limited),
+            "equality constraints": m.neq,
+            "contacts": m.ngeom > 1,
+            "friction loss": np.any(m.dof_frictionloss),
+        }
+        there = [name for name, present in solver.items() if present]
+        return [f"{', '.join(there)} act through MuJoCo's solver and take no part"] if there else []
+
+    def extras(self) -> list[tuple[str, str]]:
+        m = self.model
+        found = []
+        for k in range(m.njnt):
+            if np.any(m.jnt_stiffness[k]):
+                name = m.joint(k).name or f"joint{k}"
+                found.append((f"joint {name!r}", f"a spring of stiffness {np.ravel(m.jnt_stiffness[k])[0]:g}"))
+        for k in range(m.nbody):
+            if m.body_gravcomp[k]:
+                found.append((f"body {m.body(k).name!r}", f"gravity compensation of {m.body_gravcomp[k]:g}"))
+        if m.opt.density or m.opt.viscosity:
+            what = f"a fluid of density {m.opt.density:g} and viscosity {m.opt.viscosity:g}"
+            found.append(("the whole model", what))
+        return found

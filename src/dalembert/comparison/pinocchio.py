@@ -1,0 +1,82 @@
+"""A ``pinocchio.Model``. Its forces contain ``armature``; ``rotorInertia``, ``damping`` and ``friction`` are data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import Array
+from dalembert.comparison.peer import Drive, Peer, View, mean
+from dalembert.conventions import Pinocchio
+from dalembert.errors import UnsupportedError
+from dalembert.model import Mechanism
+
+
+class PinocchioPeer(Peer):
+    """A mechanism as Pinocchio computes it, in our coordinates.
+
+    Args:
+        mechanism: the mechanism here.
+        model: the ``pinocchio.Model`` of it.
+        joints: our joint name -> Pinocchio's, where they differ.
+    """
+
+    name = "Pinocchio"
+    includes = ("armature",)
+
+    def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
+        import pinocchio
+
+        super().__init__(mechanism, Pinocchio(mechanism, model, joints))
+        self.library, self.model, self.data = pinocchio, model, model.createData()
+
+    @property
+    def gravity(self) -> Array:
+        return np.array(self.model.gravity.linear)
+
+    def drives(self) -> Mapping[str, Drive]:
+        m = self.model
+        friction = m.friction if hasattr(m, "friction") else m.upperDryFrictionLimit
+        return {
+            b.joint: Drive(mean(m.armature[b.their_v]), mean(m.damping[b.their_v]), mean(friction[b.their_v]))
+            for b in self.convention.blocks
+        }
+
+    def views(self, q: Array) -> Mapping[str, View]:
+        pin, theirs = self.library, self.convention.q(q)
+        pin.computeJointJacobians(self.model, self.data, theirs)
+        numbers = {int(i): k for k, i in enumerate(self.model.idx_vs) if self.model.nvs[k]}
+        found = {}
+        for block in self.convention.blocks:
+            k = numbers[block.their_v.start]
+            at, matter = self.data.oMi[k], self.model.inertias[k]
+            J = pin.getJointJacobian(self.model, self.data, k, pin.ReferenceFrame.WORLD)  # [linear; angular]
+            J = self.convention.from_jacobian(theirs, np.vstack([J[3:], J[:3]]))
+            center = at.translation + at.rotation @ matter.lever if matter.mass else np.zeros(3)
+            tensor = at.rotation @ matter.inertia @ at.rotation.T
+            found[block.joint] = View(float(matter.mass), center, tensor, J)
+        return found
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
+        c, theirs = self.convention, self.convention.q(q)
+        return c.from_tau(theirs, self.library.rnea(self.model, self.data, theirs, c.v(q, v), c.a(q, v, a)))
+
+    def mass_matrix(self, q: Array) -> Array:
+        theirs = self.convention.q(q)
+        upper = np.triu(self.library.crba(self.model, self.data, theirs))  # older releases fill one triangle only
+        return self.convention.from_mass_matrix(theirs, upper + np.triu(upper, 1).T)
+
+    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
+        """Accelerations at our q and v under our forces tau."""
+        if self.is_coupled:
+            raise UnsupportedError("mimic joints move on their own there, so its accelerations are others")
+        c, their_q, their_v = self.convention, self.convention.q(q), self.convention.v(q, v)
+        theirs = self.library.aba(self.model, self.data, their_q, their_v, c.tau(q, tau))
+        return c.from_a(their_q, their_v, theirs)
+
+    def remarks(self) -> list[str]:
+        if np.any(self.model.rotorInertia):
+            return ["rotorInertia is set in Pinocchio, but rnea, crba and aba use armature only"]
+        return []

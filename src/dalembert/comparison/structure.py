@@ -1,0 +1,259 @@
+"""What explains different results: joints, axes, placements, masses, gravity, drives - in the order of cause.
+
+Both sides are looked at in the neutral position, in world axes. A joint that stands elsewhere carries everything behind
+it along; of the bodies behind it only what does not depend on the place is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms.kinematics import poses
+from dalembert.comparison.difference import TOPICS, Difference
+from dalembert.comparison.joints import Column, columns, zero_shift
+from dalembert.comparison.peer import Drive, Peer, View
+from dalembert.model import Joint, Mechanism
+
+UNITS = {"armature": "kg m^2 (kg for a slide)", "damping": "N m s/rad (N s/m)", "friction": "N m (N)"}
+
+
+class Structure:
+    """Two models in the neutral position.
+
+    Args:
+        mechanism: the mechanism here.
+        here: it, as it is seen.
+        there: the other model.
+        include: terms of the joints that enter our forces.
+        tolerance: allowed relative difference.
+    """
+
+    def __init__(self, mechanism: Mechanism, here: Peer, there: Peer, include: Collection[str], tolerance: float):
+        self.mechanism, self.here, self.there = mechanism, here, there
+        self.include, self.tolerance = tuple(include), tolerance
+        q = np.asarray(mechanism.neutral, dtype=float)
+        self.ours, self.theirs = here.views(q), there.views(q)
+        self.joints = [joint for joint in mechanism.joints if joint.name in self.ours and joint.name in self.theirs]
+        self.rotations = {name: np.asarray(at.rotation, dtype=float) for name, at in poses(mechanism, q).items()}
+        points = [view.center for view in (*self.ours.values(), *self.theirs.values())]
+        points += [c.point for name in self.ours for c in self._columns(self.ours[name], mechanism.joint(name))]
+        self.length = max([1e-3, *(float(np.linalg.norm(point)) for point in points)])
+
+    def differences(self) -> list[Difference]:
+        """All differences, causes before effects."""
+        found: list[Difference] = []
+        displaced: set[str] = set()
+        for joint in self.joints:
+            if self._carrier(joint) in displaced:
+                displaced.add(joint.name)
+                found += self._inside(joint)
+                continue
+            geometry = list(self._geometry(joint)) or list(self._zero(joint))
+            if geometry:
+                displaced.add(joint.name)
+            found += geometry
+            found += self._inside(joint) if geometry else self._matter(joint)
+        found += self._gravity()
+        found += self._drives()
+        for where, what in self.there.extras():
+            mend = "Springs and the like are force elements here; leave them out there, or simulate with both"
+            found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", mend))
+        return sorted(found, key=lambda item: TOPICS.index(item.topic))
+
+    # ---------------------------------------------------------------------------------------------------------- joints
+
+    def _carrier(self, joint: Joint) -> str | None:
+        """The next moving joint towards the ground."""
+        by_child = {other.child: other for other in self.mechanism.joints}
+        above = by_child.get(joint.parent)
+        while above is not None and above.kind == "fixed":
+            above = by_child.get(above.parent)
+        return above.name if above else None
+
+    def _columns(self, view: View, joint: Joint) -> list[Column]:
+        return columns(view.jacobian[:, self.mechanism.v_slice(joint.name)])
+
+    def _geometry(self, joint: Joint) -> Iterator[Difference]:
+        ours, theirs = self.ours[joint.name], self.theirs[joint.name]
+        chains = [self._chain(view, joint) for view in (ours, theirs)]
+        if chains[0] != chains[1]:
+            here, there = (", ".join(chain) or "nothing" for chain in chains)
+            text = f"joint {joint.name!r} hangs on {here} here, on {there} in {self.there.name}"
+            yield Difference("topology", joint.name, text)
+            return
+        for a, b in zip(self._columns(ours, joint), self._columns(theirs, joint)):
+            item = self._one_column(joint, a, b)
+            if item is not None:
+                yield item
+                return
+
+    def _one_column(self, joint: Joint, a: Column, b: Column) -> Difference | None:
+        name, other = joint.name, self.there.name
+        if a.kind != b.kind:
+            text = f"joint {name!r} {a.kind} its axis here, but {b.kind} it in {other}"
+            return Difference("joint type", name, text)
+        angle = math.atan2(float(np.linalg.norm(np.cross(a.axis, b.axis))), float(a.axis @ b.axis))
+        if angle > math.sqrt(3) * self.tolerance:
+            how = "the opposite way" if math.pi - angle < 1e-6 else f"{math.degrees(angle):.3g} degrees away"
+            text = (
+                f"joint {name!r} {a.kind} {_vector(a.axis)} here and {_vector(b.axis)} in {other}, {how} (world axes)"
+            )
+            mend = "Positions, velocities and forces of this joint have the other sign there" if how[0] == "t" else ""
+            return Difference("joint axis", name, text, mend)
+        if abs(a.pitch - b.pitch) > self.tolerance * self.length:
+            text = f"the screw {name!r} advances {a.pitch:g} m/rad here and {b.pitch:g} m/rad in {other}"
+            return Difference("joint type", name, text, "Some files give the pitch per turn")
+        gap = float(np.linalg.norm(a.point - b.point))
+        if gap > self.tolerance * self.length:
+            text = (
+                f"the axis of joint {name!r} passes {gap:.3g} m away from where it is here: through {_vector(a.point)} "
+                f"here, through {_vector(b.point)} in {other} (in the world at the neutral position)"
+            )
+            return Difference("placement", name, text)
+        return None
+
+    def _chain(self, view: View, joint: Joint) -> list[str]:
+        """Other joints that move the body."""
+        own = self.mechanism.v_slice(joint.name)
+        moving = np.linalg.norm(view.jacobian, axis=0) > 1e-9
+        names = []
+        for other in self.mechanism.joints:
+            at = self.mechanism.v_slice(other.name)
+            if other.nv and at != own and moving[at].any():
+                names.append(repr(other.name))
+        return names
+
+    def _zero(self, joint: Joint) -> Iterator[Difference]:
+        """Whether the body behind a joint stands turned, or pushed, along the joint's own freedom."""
+        if joint.mimic is None and self.mechanism.joint(joint.name).nv != 1:
+            return
+        children = [j for j in self.joints if self._carrier(j) == joint.name]
+        (axis,) = self._columns(self.ours[joint.name], joint)
+        pairs = [(self.ours[joint.name].center, self.theirs[joint.name].center, True)]
+        if not (self.ours[joint.name].mass and self.theirs[joint.name].mass):
+            pairs = []
+        for child in children:
+            both = zip(self._columns(self.ours[child.name], child), self._columns(self.theirs[child.name], child))
+            for a, b in both:
+                if a.kind != b.kind:
+                    return
+                pairs += [(a.axis, b.axis, False)] + ([(a.point, b.point, True)] if a.turns and b.turns else [])
+        shift = zero_shift(axis, pairs, self.tolerance, self.length)
+        if shift:
+            unit = "rad" if axis.turns else "m"
+            text = (
+                f"joint {joint.name!r} has its zero elsewhere: position 0 in {self.there.name} is position {shift:.6g} "
+                f"{unit} here"
+            )
+            yield Difference("zero position", joint.name, text, "Add the offset to positions of this joint")
+
+    # ---------------------------------------------------------------------------------------------------------- bodies
+
+    def _body(self, joint: Joint) -> str:
+        return f"body {joint.child!r} (behind joint {joint.name!r}, with all that is welded to it)"
+
+    def _mass(self, joint: Joint) -> Iterator[Difference]:
+        a, b = self.ours[joint.name].mass, self.theirs[joint.name].mass
+        if abs(a - b) > self.tolerance * max(a, b):
+            text = f"{self._body(joint)} has {a:.6g} kg here and {b:.6g} kg in {self.there.name}"
+            mend = "A link without inertial data is massless here; some readers make it 1 kg or drop it" * (
+                not a or not b
+            )
+            yield Difference("mass", joint.child, text, mend)
+
+    def _inside(self, joint: Joint) -> Iterator[Difference]:
+        """What does not depend on where a body stands."""
+        yield from self._mass(joint)
+        moments = [np.linalg.eigvalsh(view[joint.name].tensor) for view in (self.ours, self.theirs)]
+        if np.abs(moments[0] - moments[1]).max() > self.tolerance * max(1e-300, *(m.max() for m in moments)):
+            text = (
+                f"the principal moments of {self._body(joint)} are {_vector(moments[0])} here and "
+                f"{_vector(moments[1])} kg m^2 in {self.there.name}"
+            )
+            yield Difference("inertia tensor", joint.child, text)
+
+    def _matter(self, joint: Joint) -> Iterator[Difference]:
+        ours, theirs = self.ours[joint.name], self.theirs[joint.name]
+        yield from self._mass(joint)
+        if ours.mass and theirs.mass and np.linalg.norm(ours.center - theirs.center) > self.tolerance * self.length:
+            R = self.rotations[joint.child]
+            text = (
+                f"the centre of mass of {self._body(joint)} is at {_vector(ours.center)} here and at "
+                f"{_vector(theirs.center)} in {self.there.name} (in the world at the neutral position): it is off by "
+                f"{_vector(R.T @ (theirs.center - ours.center))} m in the axes of the body"
+            )
+            yield Difference("centre of mass", joint.child, text)
+        size = max(float(np.abs(ours.tensor).max()), float(np.abs(theirs.tensor).max()), 1e-300)
+        if np.abs(ours.tensor - theirs.tensor).max() > self.tolerance * size:
+            text, mend = self._tensors(joint, ours, theirs)
+            yield Difference("inertia tensor", joint.child, text, mend)
+
+    def _tensors(self, joint: Joint, ours: View, theirs: View) -> tuple[str, str]:
+        R = self.rotations[joint.child]
+        a, b = R.T @ ours.tensor @ R, R.T @ theirs.tensor @ R
+        i, j = np.unravel_index(int(np.abs(a - b).argmax()), a.shape)
+        entry = "I" + "xyz"[min(i, j)] + "xyz"[max(i, j)]
+        text = (
+            f"the inertia tensor of {self._body(joint)} about its centre of mass differs most in {entry}: "
+            f"{a[i, j]:.6g} here, {b[i, j]:.6g} kg m^2 in {self.there.name} (axes of the body here)"
+        )
+        if np.allclose(a - np.diag(np.diag(a)), np.diag(np.diag(b)) - b, rtol=1e-6, atol=1e-9 * np.abs(a).max()):
+            return (
+                text,
+                "The off-diagonal entries have opposite signs: products of inertia were taken for tensor entries",
+            )
+        r = ours.center - np.asarray(
+            poses(self.mechanism, self.mechanism.neutral)[joint.child].translation, dtype=float
+        )
+        parallel = ours.mass * (r @ r * np.eye(3) - np.outer(r, r))
+        if np.allclose(ours.tensor + parallel, theirs.tensor, rtol=1e-6):
+            return (
+                text,
+                f"The tensor in {self.there.name} is the one about the origin of the body, not its centre of mass",
+            )
+        return text, ""
+
+    # ---------------------------------------------------------------------------------------------- gravity and drives
+
+    def _gravity(self) -> Iterator[Difference]:
+        a, b = self.here.gravity, self.there.gravity
+        if np.abs(a - b).max() > self.tolerance * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300):
+            text = f"gravity is {_vector(a)} m/s^2 here and {_vector(b)} m/s^2 in {self.there.name}"
+            yield Difference(
+                "gravity", "", text, f"da.with_gravity(mechanism, {[float(x) for x in b]}) gives it theirs"
+            )
+
+    def _drives(self) -> Iterator[Difference]:
+        for name in ("armature", "damping", "friction"):
+            for joint in self.joints:
+                a, b = _drive(self.here.drives(), joint, name), _drive(self.there.drives(), joint, name)
+                ours = a if name in self.include else 0.0
+                theirs = b if name in self.there.includes else 0.0
+                if abs(ours - theirs) > self.tolerance * max(ours, theirs):
+                    yield self._driven(name, joint, (a, b), (ours, theirs))
+
+    def _driven(self, name: str, joint: Joint, data: tuple[float, float], entering: tuple[float, float]) -> Difference:
+        other, (a, b) = self.there.name, data
+        if not entering[0] and name not in self.include and abs(a - b) <= self.tolerance * max(a, b):
+            size = f"{b:g} {UNITS[name]}"
+            text = f"{other} adds the {name} of joint {joint.name!r}, {size}; here it enters only if asked for"
+            return Difference(name, joint.name, text, f"Ask with include=[{name!r}], here and in da.Dynamics")
+        if not entering[1] and name not in self.there.includes:
+            text = f"the {name} of joint {joint.name!r}, {a:g} {UNITS[name]}, enters here, but never in {other}"
+            return Difference(name, joint.name, text, f"Leave {name!r} out of include")
+        text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {UNITS[name]} in {other}"
+        if name not in self.include:
+            text += ", where it always enters; here it enters only if asked for"
+        return Difference(name, joint.name, text)
+
+
+def _drive(drives: Mapping[str, Drive], joint: Joint, name: str) -> float:
+    return float(getattr(drives.get(joint.name, Drive()), name))
+
+
+def _vector(values: Any) -> str:
+    return "(" + ", ".join(f"{0.0 if abs(x) < 1e-12 else x:.6g}" for x in np.asarray(values, dtype=float)) + ")"

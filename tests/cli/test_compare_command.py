@@ -1,0 +1,54 @@
+"""`dalembert compare` explains the first difference, to people and to machines."""
+
+from __future__ import annotations
+
+import pytest
+from cli_helpers import run
+
+import dalembert as da
+
+
+@pytest.fixture
+def files(tmp_path):
+    arm = da.load("demo_arm")
+    heavy = arm.replace(
+        bodies=tuple(
+            body.replace(inertia=body.inertia.replace(mass=2 * body.inertia.mass)) if body.name == "upper_arm" else body
+            for body in arm.bodies
+        )
+    )
+    paths = [tmp_path / "light.urdf", tmp_path / "heavy.urdf"]
+    for mechanism, path in zip((arm, heavy), paths):
+        da.write_urdf(mechanism, path)
+    return [str(path) for path in paths]
+
+
+def test_two_files(capsys, files):
+    same = run(capsys, "compare", files[0], files[0])
+    assert same.code == 0 and "they agree" in same.out
+    other = run(capsys, "compare", *files)
+    assert other.code == 1 and "First difference, mass:" in other.out and "kg here and" in other.out
+    data = run(capsys, "compare", *files, "--json")
+    assert data.code == 1 and data.json["differences"][0]["topic"] == "mass" and not data.json["agrees"]
+
+
+@pytest.mark.parametrize("library", ["pinocchio", "mujoco", "drake"])
+def test_another_library_reads_the_file(capsys, library, files):
+    pytest.importorskip({"drake": "pydrake"}.get(library, library))
+    terms = () if library == "pinocchio" else ("--include", "damping")
+    assert run(capsys, "compare", files[0], "--with", library, *terms).code == 0
+    outcome = run(capsys, "compare", *files, "--with", library, *terms)
+    assert outcome.code == 1 and "First difference, mass:" in outcome.out
+
+
+def test_a_model_of_our_own_format_is_handed_over(capsys):
+    pytest.importorskip("pinocchio")
+    outcome = run(capsys, "compare", "cart_pole", "--with", "pinocchio")
+    assert outcome.code == 0, outcome.out + outcome.err
+
+
+def test_wrong_arguments(capsys, files):
+    nothing = run(capsys, "compare", files[0])
+    assert nothing.code == 2 and "nothing to compare with" in nothing.err
+    assert "HERE=THERE" in run(capsys, "compare", *files, "--joint", "elbow").err
+    assert run(capsys, "compare", files[0], "/no/such/file.urdf").code == 2

@@ -1,0 +1,298 @@
+"""A model that was changed in one place is told apart by that place, whatever library holds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.comparison.difference import TOPICS
+from dalembert.errors import ArgumentError, FormatError
+from dalembert.model import Body, Frame, Inertia, Joint, Mechanism
+from random_mechanisms import random_mechanism
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "conventions"))
+from peer_models import to_drake, to_mujoco, to_pinocchio
+
+LIBRARIES = {"dalembert": ("dalembert", lambda m: m), "pinocchio": ("pinocchio", to_pinocchio)}
+LIBRARIES |= {"mujoco": ("mujoco", to_mujoco), "drake": ("pydrake", to_drake)}
+
+
+def tensor(a: float, b: float, c: float, d: float = 0.01, e: float = -0.005, f: float = 0.003) -> list[list[float]]:
+    return [[a, d, e], [d, b, f], [e, f, c]]
+
+
+def turned(angle: float, axis: str = "z") -> da.Transform:
+    return da.Transform.from_rpy_xyz({"x": [angle, 0, 0], "z": [0, 0, angle]}[axis], [0, 0, 0])
+
+
+def arm() -> Mechanism:
+    """Three joints of two kinds, a welded tool, products of inertia."""
+    move = da.Transform(np.eye(3), np.array([0.1, 0.2, 0.3]))
+    bodies = (
+        Body("upper", Inertia(3.0, [0.1, 0.05, 0.2], tensor(0.2, 0.25, 0.15))),
+        Body("lower", Inertia(2.0, [0.2, -0.1, 0.1], tensor(0.1, 0.15, 0.12))),
+        Body("slider", Inertia(1.0, [0.1, 0.1, 0.0], tensor(0.05, 0.06, 0.07))),
+        Body("tool", Inertia(0.5, [0.0, 0.0, 0.1], tensor(0.01, 0.012, 0.011, 0, 0, 0))),
+    )
+    joints = (
+        Joint("shoulder", "revolute", "world", "upper", axis=[0, 0, 1]),
+        Joint("elbow", "revolute", "upper", "lower", move, axis=[0, 1, 0]),
+        Joint("slide", "prismatic", "lower", "slider", move, axis=[1, 0, 0]),
+        Joint("flange", "fixed", "slider", "tool", move),
+    )
+    return Mechanism("arm", bodies, joints, frames=(Frame("tip", "tool"),))
+
+
+def with_joint(mechanism: Mechanism, name: str, **changes: Any) -> Mechanism:
+    joints = tuple(j.replace(**changes) if j.name == name else j for j in mechanism.joints)
+    return mechanism.replace(joints=joints)
+
+
+def with_body(mechanism: Mechanism, name: str, change: Callable[[Inertia], Inertia]) -> Mechanism:
+    bodies = tuple(b.replace(inertia=change(b.inertia)) if b.name == name else b for b in mechanism.bodies)
+    return mechanism.replace(bodies=bodies)
+
+
+def opposite_products(i: Inertia) -> Inertia:
+    return i.replace(tensor=2 * np.diag(np.diag(i.tensor)) - i.tensor)
+
+
+CHANGES: dict[str, tuple[str, str, Callable[[Mechanism], Mechanism], str]] = {
+    "axis": ("joint axis", "elbow", lambda m: with_joint(m, "elbow", axis=[0, -1, 0]), "the opposite way"),
+    "tilt": ("joint axis", "elbow", lambda m: with_joint(m, "elbow", axis=[0, 0.6, 0.8]), "53.1 degrees"),
+    "type": ("joint type", "elbow", lambda m: with_joint(m, "elbow", kind="prismatic"), "slide"),
+    "place": (
+        "placement", "elbow",
+        lambda m: with_joint(m, "elbow", placement=da.Transform(np.eye(3), np.array([0.1, 0.2, 0.31]))), "0.01 m",
+    ),
+    "zero": ("zero position", "shoulder", lambda m: with_joint(m, "shoulder", placement=turned(0.3)), "0.3 rad"),
+    "pushed": (
+        "zero position", "slide",
+        lambda m: with_joint(m, "slide", placement=da.Transform(np.eye(3), np.array([0.15, 0.2, 0.3]))), "0.05 m",
+    ),
+    "mass": ("mass", "lower", lambda m: with_body(m, "lower", lambda i: i.replace(mass=2.5)), "2.5 kg"),
+    "tool": ("mass", "slider", lambda m: with_body(m, "tool", lambda i: i.replace(mass=0.6)), "welded"),
+    "centre": (
+        "centre of mass", "lower", lambda m: with_body(m, "lower", lambda i: i.replace(center=[0.2, -0.1, 0.12])),
+        "(0, 0, 0.02) m",
+    ),
+    "tensor": (
+        "inertia tensor", "upper", lambda m: with_body(m, "upper", lambda i: i.replace(tensor=tensor(0.2, 0.25, 0.18))),
+        "Izz",
+    ),
+    "products": ("inertia tensor", "lower", lambda m: with_body(m, "lower", opposite_products), "opposite signs"),
+    "origin": (
+        "inertia tensor", "upper", lambda m: with_body(m, "upper", lambda i: i.replace(tensor=i.tensor_about_origin)),
+        "about the origin",
+    ),
+    "gravity": ("gravity", "", lambda m: da.with_gravity(m, [0, 0, -9.80665]), "-9.80665"),
+    "upright": ("gravity", "", lambda m: da.with_gravity(m, [0, -9.81, 0]), "da.with_gravity"),
+}  # fmt: skip
+"""What is changed: the topic, the place, the change, a piece of the words."""
+
+
+@pytest.fixture(params=LIBRARIES)
+def build(request) -> Callable[[Mechanism], Any]:
+    package, maker = LIBRARIES[request.param]
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    return maker
+
+
+def test_the_same_model_agrees(build):
+    found = da.compare(arm(), build(arm()))
+    print(found)
+    assert found.agrees and bool(found) and found.first is None
+    assert "they agree" in str(found) and len(found.measured) == 5
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_one_change_is_named(build, change):
+    topic, where, alter, words = CHANGES[change]
+    found = da.compare(arm(), build(alter(arm())))
+    print(found)
+    assert not found.agrees
+    assert found.first is not None and (found.first.topic, found.first.where) == (topic, where)
+    assert words in str(found.first) or (found.library == "Drake" and "prismatic" in found.first.text)
+    assert f"First difference, {topic}" in str(found)
+
+
+def test_data_without_an_effect_is_told_as_such():
+    """A body that only turns about z: of its tensor Izz alone matters."""
+    found = da.compare(arm(), with_body(arm(), "upper", opposite_products))
+    assert found.agrees and found.first.topic == "inertia tensor" and "results agree, although" in str(found)
+
+
+def test_causes_come_before_effects():
+    worse = CHANGES["gravity"][2](CHANGES["mass"][2](CHANGES["place"][2](arm())))
+    topics = [item.topic for item in da.compare(arm(), worse).differences]
+    assert topics == sorted(topics, key=TOPICS.index) and topics == ["placement", "mass", "gravity"]
+
+
+def test_missing_and_renamed_joints(build):
+    other = arm().replace(joints=tuple(j.replace(name=f"other_{j.name}") for j in arm().joints))
+    found = da.compare(arm(), build(other))
+    if found.first is None:  # MuJoCo's joints are also found by the names of bodies
+        assert found.agrees
+    else:
+        assert found.first.topic == "joints" and "only here: shoulder" in found.first.text and not found.agrees
+    named = da.compare(arm(), build(other), joints={j: f"other_{j}" for j in ("shoulder", "elbow", "slide")})
+    assert named.agrees
+    shorter = da.subtree(arm(), "lower")
+    assert da.compare(arm(), build(shorter)).first.topic == "joints"
+
+
+def test_another_tree_is_told():
+    """Two joints side by side instead of one on the other; at zero both look the same but for what they carry."""
+    aside = with_joint(arm(), "slide", parent="upper")
+    found = da.compare(arm(), aside)
+    assert found.first.topic == "topology" and "'elbow'" in found.first.text
+
+
+def test_order_is_a_remark(build):
+    joints = arm().joints
+    branched = arm().replace(joints=(joints[0], joints[1], joints[2].replace(parent="upper"), joints[3]))
+    swapped = branched.replace(joints=(joints[0], branched.joints[2], joints[3], joints[1]))
+    found = da.compare(branched, build(swapped))
+    assert found.agrees
+    ordered = any("ordered otherwise" in remark for remark in found.remarks)
+    assert ordered or found.library == "Drake"  # it orders the tree itself
+
+
+def test_a_free_base_is_mapped_and_told(build):
+    floating = Mechanism(
+        "craft",
+        arm().bodies,
+        (
+            Joint("root", "free", "world", "upper", turned(0.4, "x")),
+            *arm().joints[1:],
+        ),
+    )
+    found = da.compare(floating, build(floating))
+    print(found)
+    assert found.agrees and found.first is None
+    if found.library in ("Pinocchio", "MuJoCo", "Drake"):
+        assert any(f"a free joint in {found.library}" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_mechanisms_agree_with_pinocchio(seed):
+    pytest.importorskip("pinocchio")
+    rng = np.random.default_rng(seed)
+    mechanism = random_mechanism(rng, 5, kinds=("revolute", "prismatic", "fixed", "spherical"))
+    found = da.compare(mechanism, to_pinocchio(mechanism))
+    assert found.agrees and not found.differences, str(found)
+
+
+# -------------------------------------------------------------------------------------------------- what libraries add
+
+
+def test_armature_and_damping_of_pinocchio():
+    """Its forces contain armature, but neither damping nor friction; rotorInertia is mere data."""
+    pytest.importorskip("pinocchio")
+    ours = with_joint(arm(), "elbow", armature=0.1, damping=0.7)
+    model = to_pinocchio(ours)
+    model.armature[1], model.damping[1], model.rotorInertia[0] = 0.1, 0.7, 5.0
+    found = da.compare(ours, model)
+    assert (found.first.topic, found.first.where) == (
+        "armature",
+        "elbow",
+    ) and "include=['armature']" in found.first.mend
+    assert [row.quantity for row in found.measured if not row.ok] == ["inertia matrix", "inverse dynamics"]
+    assert any("rotorInertia" in remark for remark in found.remarks)
+    assert da.compare(ours, model, include=["armature"]).agrees
+    damped = da.compare(ours, model, include=["armature", "damping"])
+    assert damped.first.topic == "damping" and "never in Pinocchio" in damped.first.text and not damped.agrees
+    model.armature[1] = 0.2
+    assert "is 0.1 here and 0.2" in da.compare(ours, model, include=["armature"]).first.text
+
+
+def test_armature_damping_and_springs_of_mujoco():
+    pytest.importorskip("mujoco")
+    ours = with_joint(arm(), "elbow", armature=0.1, damping=0.7)
+    model = to_mujoco(ours)
+    model.dof_armature[1], model.dof_damping[1] = 0.1, 0.7
+    found = da.compare(ours, model)
+    assert [item.topic for item in found.differences] == ["armature", "damping"] and not found.agrees
+    assert da.compare(ours, model, include=["armature", "damping"]).agrees
+    model.jnt_stiffness[2] = 3.0
+    sprung = da.compare(ours, model, include=["armature", "damping"])
+    assert sprung.first.topic == "other forces" and "stiffness 3" in sprung.first.text and not sprung.agrees
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
+def test_damping_and_rotors_of_drake():
+    pytest.importorskip("pydrake")
+    ours = with_joint(arm(), "elbow", armature=0.5, damping=0.7)
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    text = da.write_urdf(ours)
+    rotor = '<drake:rotor_inertia value="0.005"/><drake:gear_ratio value="10"/>'
+    drive = f'<transmission><type>SimpleTransmission</type><joint name="elbow"/><actuator name="m">{rotor}</actuator>'
+    text = text.replace("</robot>", f"{drive}</transmission></robot>").replace(
+        "<robot ", '<robot xmlns:drake="http://drake.mit.edu" ', 1
+    )
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "urdf")
+    plant.Finalize()
+    found = da.compare(ours, plant)
+    print(found)
+    assert [item.topic for item in found.differences] == ["armature", "damping"]
+    assert da.compare(ours, plant, include=["armature", "damping"]).agrees
+
+
+def test_what_cannot_be_explained_is_admitted(monkeypatch):
+    pytest.importorskip("pinocchio")
+    from dalembert.comparison.pinocchio import PinocchioPeer
+
+    plain = PinocchioPeer.inverse_dynamics
+    monkeypatch.setattr(PinocchioPeer, "inverse_dynamics", lambda self, q, v, a: plain(self, q, v, a) + 1e-3)
+    found = da.compare(arm(), to_pinocchio(arm()))
+    assert found.first.topic == "unexplained" and not found.agrees
+
+
+# ---------------------------------------------------------------------------------------------------- files, arguments
+
+
+@pytest.mark.parametrize("library", ["dalembert", "pinocchio", "mujoco", "drake"])
+def test_a_file_read_by_another_library(library, tmp_path):
+    package = {"drake": "pydrake"}.get(library, library)
+    pytest.importorskip(package)
+    path = tmp_path / "arm.urdf"
+    da.write_urdf(CHANGES["mass"][2](arm()), path)
+    found = da.compare(da.load(path), path, library=library)
+    assert found.agrees, str(found)
+    assert da.compare(arm(), path, library=library).first.topic == "mass"
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
+def test_wrong_arguments_are_told(tmp_path):
+    with pytest.raises(ArgumentError, match="takes a Mechanism"):
+        da.compare("arm.urdf", arm())
+    with pytest.raises(ArgumentError, match="cannot compare with a int"):
+        da.compare(arm(), 3)
+    with pytest.raises(ArgumentError, match="library = 'bullet'"):
+        da.compare(arm(), tmp_path / "arm.urdf", library="bullet")
+    with pytest.raises(FormatError, match="no file"):
+        da.compare(arm(), tmp_path / "arm.urdf", library="mujoco")
+    with pytest.raises(ArgumentError, match="leave it out"):
+        da.compare(arm(), arm(), library="mujoco")
+    with pytest.raises(ArgumentError, match="symbols without a value"):
+        da.compare(da.load("double_pendulum", parameters=None), arm())
+    with pytest.raises(ArgumentError, match=r"a list of names"):
+        da.compare(arm(), arm(), include="armature")
+
+
+def test_the_result_in_a_notebook_and_as_data():
+    found = da.compare(arm(), CHANGES["mass"][2](arm()))
+    assert found._repr_html_().startswith("<pre>arm here and in")
+    data = found.to_dict()
+    assert data["agrees"] is False and data["differences"][0]["topic"] == "mass"
