@@ -10,9 +10,9 @@ from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.control import equilibrium, linearize, lqr, state_feedback, tracking_lqr
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
+from dalembert.errors import ArgumentError, MissingExtraError, SingularityError, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.simulation import manifold, simulate
 from random_mechanisms import random_mechanism
@@ -212,3 +212,70 @@ def test_tracking_regulator_at_rest_is_the_stationary_one():
     follower = tracking_lqr(still, *weights)
     model = linearize(cart(), [0, np.pi])
     assert np.abs(follower.gain(0.0) - lqr(model, *weights).K).max() < 1e-3
+
+
+def test_tracking_with_one_motor_catches_a_cart_pole():
+    """A motion of the cart with the pole near upright, its only motor at the rail; then disturbed."""
+    upright = linearize(cart(), actuators=["rail"])
+    held = lqr(upright, [10, 10, 1, 1], [0.1])
+    plan = simulate(cart(), [0.4, 0.1], None, 3.0, control=state_feedback(cart(), held.K, [0, 0], actuators=["rail"]))
+    tracker = tracking_lqr(plan, [10, 10, 1, 1], [0.1], final=held.S, actuators=["rail"])
+    assert tracker.K.shape[1:] == (1, 4)
+    motion = simulate(cart(), [0.3, 0.25], None, 3.0, control=tracker)
+    assert not motion.tau[:, 1].any()
+    assert np.abs(motion.q[-1] - plan.q[-1]).max() < 1e-2
+    with pytest.raises(ArgumentError, match="no actuator 'wheel'"):
+        tracking_lqr(plan, [1, 1, 1, 1], [1], actuators=["wheel"])
+
+
+def inverted_loop():
+    """A parallelogram that stands on its cranks, unstable; one motor at the first of them."""
+    up = Inertia(0.5, [0, 0, 0.3], np.diag([0.01, 0.01, 1e-3]))
+    at = lambda x, z: Transform.from_translation(np.array([x, 0.0, z]))  # noqa: E731
+    turned = Transform.from_rotation(np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]))
+    bodies = (Body("left", up), Body("right", up), Body("bar", Inertia(1.0, [0.2, 0, 0], np.diag([1e-3, 0.02, 0.02]))))
+    joints = (
+        Joint("a", "continuous", "world", "left", axis=[0, 1, 0]),
+        Joint("b", "continuous", "left", "bar", placement=at(0, 0.6), axis=[0, 1, 0]),
+        Joint("c", "continuous", "world", "right", placement=at(0.4, 0), axis=[0, 1, 0]),
+    )
+    pin = Constraint("pin", "revolute", "bar", "right", at(0.4, 0) @ turned, at(0, 0.6) @ turned)
+    return ConstrainedDynamics(Mechanism("parallelogram", bodies, joints, constraints=(pin,)))
+
+
+def test_a_loop_is_balanced_by_its_independent_states():
+    system = inverted_loop()
+    model = linearize(system, actuators=["a"])
+    assert model.poles[0].real > 1
+    regulator = lqr(model, [10.0, 1.0], [1.0])
+    control = state_feedback(system, regulator.K, [0, 0, 0], actuators=["a"], states=model.states)
+    q = system.assemble([0.2, 0, 0], keep=["a"])
+    motion = simulate(system, q, None, 5.0, control=control)
+    assert np.abs(motion.q[-1]).max() < 1e-2
+    with pytest.raises(ArgumentError, match=r"expected \(3, 6\)"):
+        state_feedback(system, regulator.K, [0, 0, 0])
+    with pytest.raises(UnsupportedError, match="knows trees only"):
+        tracking_lqr(motion, np.ones(6), np.ones(3))
+
+
+def test_what_belongs_to_given_dynamics_is_said_there():
+    system = inverted_loop()
+    for run in (linearize, equilibrium):
+        with pytest.raises(ArgumentError, match="where the ConstrainedDynamics is made"):
+            run(system, parameters={"g": 9.81})
+    with pytest.raises(ArgumentError, match="was made with"):
+        linearize(Dynamics(cart()), include=["damping"])
+    with pytest.raises(ArgumentError, match="no actuator 'motor'"):
+        state_feedback(cart(), np.zeros((1, 4)), [0, 0], actuators=["motor"])
+    with pytest.raises(ArgumentError, match="tau has shape"):
+        state_feedback(cart(), np.zeros((2, 4)), [0, 0], tau=[1.0])
+
+
+def test_regulator_is_that_of_python_control():
+    control = pytest.importorskip("control")
+    model = linearize(cart(), actuators=["rail"])
+    Q, R = np.diag([10.0, 10, 1, 1]), np.array([[0.1]])
+    K, S, _ = control.lqr(model.to_control(), Q, R)
+    mine = lqr(model, Q, R)
+    assert np.abs(mine.K - K).max() < 1e-8 * np.abs(K).max()
+    assert np.abs(mine.S - S).max() < 1e-8 * np.abs(S).max()

@@ -60,6 +60,8 @@ def equilibrium(
         if mechanism.constraints or mechanism.forces:
             raise ArgumentError(f"{mechanism.name!r} has constraints or force elements; give its ConstrainedDynamics")
         mechanism = Dynamics(mechanism)
+    if isinstance(mechanism, ConstrainedDynamics) and parameters is not None:
+        raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
     model = mechanism.mechanism
     q, speed = as_position(model, q0), as_velocity(model, v)
     moving = np.ones(model.nv, dtype=bool)

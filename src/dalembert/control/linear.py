@@ -126,9 +126,13 @@ def linearize(
                 "which of them act"
             )
         mechanism = Dynamics(mechanism, include=include)
+    elif include and tuple(include) != tuple(mechanism.include):
+        raise ArgumentError(f"include = {tuple(include)}, but the given dynamics was made with {mechanism.include}")
     model = mechanism.mechanism
     position, velocity = as_position(model, q), as_velocity(model, v)
     if isinstance(mechanism, ConstrainedDynamics):
+        if parameters is not None:
+            raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
         force = np.zeros(model.nv) if tau is None else np.asarray(tau, dtype=float)
         found = mechanism.linearize(position, velocity, force)
         A, B, states = found.A, found.B, found.states
@@ -146,15 +150,22 @@ def linearize(
         names = velocity_names(model)
         states = (*names, *(f"{name} rate" for name in names))
     inputs = velocity_names(model)
-    chosen = list(range(model.nv)) if actuators is None else [_index(inputs, name, "actuator") for name in actuators]
-    seen = list(range(len(A))) if outputs is None else [_index(states, name, "output") for name in outputs]
+    chosen = list(range(model.nv)) if actuators is None else [index_of(inputs, name, "actuator") for name in actuators]
+    seen = list(range(len(A))) if outputs is None else [index_of(states, name, "output") for name in outputs]
     return LinearModel(
         A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
         tuple(states), tuple(inputs[k] for k in chosen), tuple(states[k] for k in seen),
     )  # fmt: skip
 
 
-def _index(names: Sequence[str], name: str, what: str) -> int:
+def index_of(names: Sequence[str], name: str, what: str) -> int:
+    """Where a name stands, or an error that lists all.
+
+    Args:
+        names: all of them.
+        name: the one.
+        what: it is, for the error.
+    """
     if name not in names:
         raise ArgumentError(f"there is no {what} {name!r}; choose among {', '.join(names)}")
     return list(names).index(name)

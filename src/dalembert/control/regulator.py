@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.control.linear import LinearModel
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.control.linear import LinearModel, index_of
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.model import Mechanism
 from dalembert.simulation import manifold
+from dalembert.simulation.names import velocity_names
+from dalembert.simulation.state import as_position, as_velocity
 from dalembert.simulation.trajectory import Trajectory
 
 
@@ -71,33 +76,46 @@ def _weight(given: Any, n: int, name: str) -> np.ndarray:
 
 
 def state_feedback(
-    mechanism: Any, K: Any, q: Any, v: Any = None, tau: Any = None, actuators: Any = None
+    mechanism: Mechanism | Dynamics | ConstrainedDynamics,
+    K: Any,
+    q: Any,
+    v: Any = None,
+    tau: Any = None,
+    actuators: Sequence[str] | None = None,
+    states: Sequence[str] | None = None,
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """A controller for ``simulate``: tau - K x, with x the deviation from a state along tangent vectors.
 
     Args:
-        mechanism: the mechanism.
-        K: gains, (m, 2 nv).
-        q: positions to keep.
+        mechanism: the mechanism, or its dynamics.
+        K: gains, (m, n).
+        q: positions to keep, nq numbers or by joint name.
         v: velocities to keep; zero by default.
         tau: generalised forces there, nv; zero by default.
         actuators: names of the velocities that the m inputs act on, in order; all by default.
+        states: names of the n entries of x, as in :class:`LinearModel`; by default all 2 nv of a tree.
     """
-    from dalembert.simulation.names import velocity_names
-
-    nv = mechanism.nv
-    gains, home = np.asarray(K, dtype=float), np.asarray(q, dtype=float)
-    speed = np.zeros(nv) if v is None else np.asarray(v, dtype=float)
+    model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
+    nv, names = model.nv, velocity_names(model)
+    home, speed = as_position(model, q), as_velocity(model, v)
     base = np.zeros(nv) if tau is None else np.asarray(tau, dtype=float)
-    names = list(velocity_names(mechanism))
-    places = list(range(nv)) if actuators is None else [names.index(name) for name in actuators]
-    if gains.shape != (len(places), 2 * nv):
-        raise ArgumentError(f"K has shape {gains.shape}, expected ({len(places)}, {2 * nv})")
+    if base.shape != (nv,):
+        raise ArgumentError(f"tau has shape {base.shape}, expected ({nv},)")
+    places = [index_of(names, name, "actuator") for name in (names if actuators is None else actuators)]
+    own = mechanism.velocity_names() if isinstance(mechanism, ConstrainedDynamics) else names
+    every = (*own, *(f"{name} rate" for name in own))
+    seen = [index_of(every, name, "state") for name in (every if states is None else states)]
+    gains = np.asarray(K, dtype=float)
+    if gains.shape != (len(places), len(seen)):
+        raise ArgumentError(
+            f"K has shape {gains.shape}, expected ({len(places)}, {len(seen)}): actuators by states; name the actuators"
+            " and states of the linear model if it has fewer than the mechanism"
+        )
 
     def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        x = np.concatenate([manifold.difference(mechanism.tree, home, q), v - speed])
+        x = np.concatenate([manifold.difference(model.tree, home, q), v - speed])
         total = base.copy()
-        total[places] -= gains @ x
+        total[places] -= gains @ x[seen]
         return total
 
     return control
@@ -110,14 +128,16 @@ class TrackingRegulator:
     Args:
         trajectory: the motion.
         t: times of the gains.
-        K: gains, (T, nv, 2 nv); between times they are interpolated linearly.
+        K: gains, (T, m, 2 nv); between times they are interpolated linearly.
         S: cost to go, (T, 2 nv, 2 nv).
+        places: which velocities the m inputs act on.
     """
 
     trajectory: Trajectory
     t: np.ndarray
     K: np.ndarray
     S: np.ndarray
+    places: tuple[int, ...]
 
     def gain(self, t: float) -> np.ndarray:
         """K at a time; the last one after the end."""
@@ -131,10 +151,19 @@ class TrackingRegulator:
         state = plan(float(np.clip(t, plan.t[0], plan.t[-1])))
         x = np.concatenate([manifold.difference(plan.mechanism.tree, state.q, q), v - state.v])
         tau = np.array([np.interp(t, plan.t, column) for column in plan.tau.T])
-        return tau - self.gain(t) @ x
+        tau[list(self.places)] -= self.gain(t) @ x
+        return tau
 
 
-def tracking_lqr(trajectory: Trajectory, Q: Any, R: Any, final: Any = None, *, points: int = 201) -> TrackingRegulator:
+def tracking_lqr(
+    trajectory: Trajectory,
+    Q: Any,
+    R: Any,
+    final: Any = None,
+    *,
+    actuators: Sequence[str] | None = None,
+    points: int = 201,
+) -> TrackingRegulator:
     """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
 
     -dS/dt = A^T S + S A - S B R^-1 B^T S + Q,   K = R^-1 B^T S,  with A(t), B(t) of the linear model along the motion.
@@ -142,24 +171,33 @@ def tracking_lqr(trajectory: Trajectory, Q: Any, R: Any, final: Any = None, *, p
     Args:
         trajectory: the motion, with its control.
         Q: weight of the state (2 nv), matrix or diagonal.
-        R: weight of the forces (nv), matrix or diagonal.
+        R: weight of the forces (m), matrix or diagonal.
         final: weight of the state at the end; Q by default.
+        actuators: names of the velocities that the m inputs act on, in order; all by default.
         points: number of times at which gains are kept.
     """
     from scipy.integrate import solve_ivp
 
     n, model = trajectory.mechanism.nv, trajectory.mechanism
     if trajectory.system.constrained is not None:
-        raise ArgumentError(f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only")
-    Q, R = _weight(Q, 2 * n, "Q"), _weight(R, n, "R")
+        raise UnsupportedError(
+            f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only. Around a single state "
+            "use linearize of its ConstrainedDynamics, lqr, and state_feedback with states="
+        )
+    if points < 2 or len(trajectory) < 2:
+        raise ArgumentError(f"points = {points}, samples = {len(trajectory)}; at least two are needed of both")
+    names = velocity_names(model)
+    places = [index_of(names, name, "actuator") for name in (names if actuators is None else actuators)]
+    Q, R = _weight(Q, 2 * n, "Q"), _weight(R, len(places), "R")
     end = Q if final is None else _weight(final, 2 * n, "final")
     t = np.linspace(trajectory.t[0], trajectory.t[-1], points)
     state = trajectory(t)
     tau = np.stack([np.interp(t, trajectory.t, column) for column in trajectory.tau.T], axis=1)
     last = () if trajectory.parameters is None else (trajectory.parameters,)
     if trajectory.dynamics.wrenches:
-        raise ArgumentError("external wrenches act along this motion; tracking_lqr does not know them")
+        raise UnsupportedError("external wrenches act along this motion; tracking_lqr does not know them")
     A, B = trajectory.dynamics.linearize(state.q, state.v, tau, *last)
+    B = B[:, :, places]
     pull = np.einsum("tij,jk,tlk->til", B, np.linalg.inv(R), B)
 
     def between(values: np.ndarray, s: float) -> np.ndarray:
@@ -179,4 +217,4 @@ def tracking_lqr(trajectory: Trajectory, Q: Any, R: Any, final: Any = None, *, p
         raise SingularityError(f"Riccati's equation cannot be integrated along the motion: {found.message}")
     S = found.y.T[::-1].reshape(points, 2 * n, 2 * n)
     S = (S + np.swapaxes(S, 1, 2)) / 2
-    return TrackingRegulator(trajectory, t, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ S), S)
+    return TrackingRegulator(trajectory, t, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ S), S, tuple(places))
