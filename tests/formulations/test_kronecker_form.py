@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from dalembert.algebra.kronecker import kron
 from dalembert.algorithms.kinematics import jacobian, motion
 from dalembert.compiler.evaluate import evaluate
-from dalembert.errors import UnsupportedError
 from dalembert.formulations import derive
 from dalembert.formulations.kronecker import Frame
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.relative_motion import FrameMatrices, at_point, composed
-from dalembert.model import WORLD
 from random_mechanisms import mechanisms, random_mechanism
 
-KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar")
+KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
 
 
 def numbers(system, q, **arrays) -> dict[str, np.ndarray]:
@@ -114,9 +112,15 @@ def _relative(mechanism, q, base: str, tip: str) -> FrameMatrices:
     return FrameMatrices(J_T, J_R, H_T.reshape(3, -1), H_R.reshape(3, -1))
 
 
-def test_quaternions_are_refused_with_the_reason():
-    mechanism = random_mechanism(1, 2, kinds=("spherical",))
-    with pytest.raises(UnsupportedError, match="rates of coordinates"):
-        derive(mechanism, "kronecker")
-    with pytest.raises(UnsupportedError, match="quaternions"):
-        Frame(system_of(mechanism), WORLD)
+@settings(max_examples=8)
+@given(mechanisms(1, 3, kinds=("spherical", "revolute"), floating=True))
+def test_with_quaternions_the_star_matrix_is_projected(mechanism):
+    """C*(q) is free of velocities, and C* (v x v) are the Coriolis forces that Kane finds; unit quaternions only."""
+    q, v, _ = mechanism.random_state(np.random.default_rng(3))
+    mine, other = derive(mechanism, "kronecker"), derive(mechanism, "kane")
+    star = mine["coriolis_star"].evaluate({"q": q})
+    reference = np.broadcast_to(other.coriolis.evaluate({"q": q, "v": v}), v.shape)
+    scale = np.abs(other.mass_matrix.evaluate({"q": q})).max() * np.abs(v).max() ** 2
+    np.testing.assert_allclose(star @ kron(v, v), reference, rtol=1e-10, atol=1e-12 * scale)
+    assert "coriolis_matrix_nguyen" not in mine.extras
+    assert "FORBES" in mine.cite() or not any(joint.kind in ("spherical", "free") for joint in mechanism.joints)

@@ -10,9 +10,10 @@ from classical_systems import diagonal
 from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
 from dalembert.algebra.vectors import dual
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import InverseSquare, derive, rigid_body
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
+from random_mechanisms import random_mechanism
 
 PARAMETERS = [Quaternion(), DirectionCosines(), EulerAngles("321"), EulerAngles("ZXZ"), ModifiedRodrigues()]
 RNG = np.random.default_rng(11)
@@ -175,6 +176,25 @@ class TestInverseSquareField:
         element = derive(free, "newton-euler", include=["earth"]).passive.evaluate({"q": q, "v": v})
         field = derive(free, "kane", field=InverseSquare(self.mu)).gravity.evaluate({"q": q})
         np.testing.assert_allclose(element, -field, rtol=1e-12)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_every_route_carries_it_along_the_links(self, seed):
+        """Force and moment of the field on each link, loaded on it by Newton-Euler, projected by all the others."""
+        mechanism = random_mechanism(seed, 4, floating=bool(seed % 2))
+        q, v, _ = mechanism.random_state(np.random.default_rng(seed))
+        field = InverseSquare(self.mu, (4.0, -3.0, 5.0))
+        parts = [
+            derive(mechanism, method, field=field).numbers(("gravity", "bias"), {"q": q, "v": v})
+            for method in ("kane", "newton-euler", "lagrange", "kronecker")
+        ]
+        for part in ("gravity", "bias"):
+            scale = np.abs(parts[0][part]).max()
+            for other in parts[1:]:
+                np.testing.assert_allclose(other[part], parts[0][part], rtol=1e-10, atol=1e-11 * scale)
+
+    def test_algorithms_without_loads_say_so(self):
+        with pytest.raises(UnsupportedError, match="external loads"):
+            derive(random_mechanism(0, 2), "newton-euler", field=InverseSquare(1.0, (9, 9, 9)), algorithm="waters")
 
     def test_particles_feel_no_moment(self):
         force = rigid_body(Inertia(1.0), gravity=InverseSquare(2.0, gradient=False)).gravity.evaluate(

@@ -53,12 +53,7 @@ def derive(
                 "the recursive Newton-Euler algorithms need a mechanism with joints; bodies given by formulas can be "
                 "derived by 'lagrange', 'kane' or 'kronecker'"
             )
-        if field is not None:
-            raise UnsupportedError(
-                "Newton-Euler realises gravity as an acceleration of the base, which a field that depends on position "
-                "does not allow (PARSA, after (27)); use 'lagrange', 'kane' or 'kronecker'"
-            )
-        return newton_euler(mechanism, coordinates=coordinates, include=include, **loads, **options)  # type: ignore[arg-type]
+        return newton_euler(mechanism, coordinates=coordinates, include=include, field=field, **loads, **options)  # type: ignore[arg-type]
     if method not in ROUTES:
         raise ArgumentError(f"method = {method!r}; choose one of {', '.join(ROUTES)}, newton-euler")
     if method != "kane" and (wrong := set(options) & {"speeds", "pfaffian", "independent"}):

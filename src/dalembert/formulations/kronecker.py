@@ -7,6 +7,13 @@
     C*  = dM/dq - 1/2 ( d vec(M)/dq )^T ,      M qdd + C*(q) (qd x qd) = f                                    (101)
 
 (97) gives the right C qd, but Mdot - 2 C is not skew.
+
+Quaternions have rates qd = Gamma(q) v and v = S(q) qd. For them (101) is written in all the coordinates, with the mass
+matrix S^T M S, and projected by Gamma^T, which removes the multiplier of the unit length (FORBES); by rule (9)
+
+    C*  becomes  Gamma^T [ C* (Gamma x Gamma) + S^T M S dGamma/dq (E x Gamma) ] ,   M vdot + C*(q) (v x v) = f
+
+and Hessians become dJ/dq (E x Gamma), so that a = J vdot + H (v x v).
 """
 
 from __future__ import annotations
@@ -21,9 +28,9 @@ from dalembert.algebra.scalar import product
 from dalembert.algebra.vectors import dual
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.trace import label
-from dalembert.errors import UnsupportedError
-from dalembert.formulations.assembly import SHOWN, assembled, quantity
+from dalembert.formulations.assembly import SHOWN, assembled, quantity, velocity_map
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.lagrange import rate_inverse
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
@@ -35,41 +42,43 @@ def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequenc
     """Equations of motion in Kronecker form.
 
     Args:
-        system: the system; its velocities must be the rates of its coordinates.
+        system: the system.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    _require_rates(system)
     M = label(mass_matrix(system), "M")
     dM = khang(system, M)
-    star = coriolis_star(dM)
+    star = _projected_star(system, M) if system.quaternions else coriolis_star(dM)
     c = product(star, kron(system.v, system.v)) if system.n else np.zeros(0, dtype=object)
     g = gravity_forces(system)
     makers = {
         "coriolis_star": lambda: quantity(system, "coriolis_star", "C^*", star),
-        "coriolis_matrix_nguyen": lambda: quantity(
-            system, "coriolis_matrix_nguyen", "C", coriolis_nguyen(dM, system.v)
-        ),
         "mass_matrix_derivative": lambda: quantity(
             system, "mass_matrix_derivative", r"\frac{\partial M}{\partial q}", dM
         ),
     }
-    steps = [*_motion_steps(system), *_dynamics_steps(system, M, star, c, g)]
-    return assembled(
-        system, "kronecker", M, c, g, steps, ["NGUYEN"], wrenches=wrenches, actuated=actuated, extras=makers
-    )
-
-
-def _require_rates(system: System) -> None:
-    if system.quaternions:
-        raise UnsupportedError(
-            f"{system.name!r} has joints with quaternions; the Kronecker form needs velocities that are the rates of "
-            "coordinates. Use method='kane', or describe the joint by three revolute ones"
+    if not system.quaternions:
+        makers["coriolis_matrix_nguyen"] = lambda: quantity(
+            system, "coriolis_matrix_nguyen", "C", coriolis_nguyen(dM, system.v)
         )
+    steps = [*_motion_steps(system), *_dynamics_steps(system, M, star, c, g)]
+    sources = ["NGUYEN", *(["FORBES"] if system.quaternions else [])]
+    return assembled(system, "kronecker", M, c, g, steps, sources, wrenches=wrenches, actuated=actuated, extras=makers)
+
+
+def _projected_star(system: System, M: np.ndarray) -> np.ndarray:
+    """C* for velocities v, from (101) in all the coordinates."""
+    Gamma, S = velocity_map(system), rate_inverse(system)
+    whole = product(S.T, product(M, S))
+    slopes = forward(whole, system.q).reshape(len(whole), -1)
+    inner = product(coriolis_star(slopes), kron(Gamma, Gamma)) + product(whole, khang(system, Gamma))
+    return product(Gamma.T, inner)
 
 
 def khang(system: System, values: np.ndarray) -> np.ndarray:
     """Khang's derivative by the coordinates: r x s becomes r x (s n), the index of q runs fastest.
+
+    Where rates are not velocities it is the derivative along each velocity, dA/dq (E x Gamma).
 
     Args:
         system: the system.
@@ -77,7 +86,10 @@ def khang(system: System, values: np.ndarray) -> np.ndarray:
     """
     matrix = np.array(values, dtype=object)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-    return forward(matrix, system.q).reshape(matrix.shape[0], -1)
+    slopes = forward(matrix, system.q)
+    if system.quaternions:
+        slopes = product(slopes.reshape(-1, len(system.q)), velocity_map(system))
+    return slopes.reshape(matrix.shape[0], -1)
 
 
 def coriolis_star(dM: np.ndarray) -> np.ndarray:
@@ -112,7 +124,6 @@ class Frame:
     """
 
     def __init__(self, system: System, name: str):
-        _require_rates(system)
         self.system, self.name = system, name
         place = system.place(name)
         self.rotation, self.position = place.rotation, place.position

@@ -5,6 +5,9 @@
     M         generalized links                                                  (6.3.28)-(6.3.30)
 
 It is the cheapest of all routes: n^1 operations for the bias, n^2 for the mass matrix.
+
+Uniform gravity is an acceleration -g of the base. A field that depends on position is not (PARSA, after (27)): there
+each body is loaded with the force and moment of the field, which enter the balance of forces on the way inward.
 """
 
 from __future__ import annotations
@@ -15,18 +18,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.algebra.vectors import cross
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.selection import choose
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import assembled, quantity
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.mechanism_system import system_around
 from dalembert.formulations.newton_euler_steps import body_quantities
-from dalembert.formulations.system import with_rotors
-from dalembert.formulations.tracing import traced
+from dalembert.formulations.system import System, field_load, with_rotors
+from dalembert.formulations.tracing import TracedMechanism, traced
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 
@@ -38,6 +44,7 @@ def newton_euler(
     include: Sequence[str] = (),
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
+    field: InverseSquare | None = None,
     algorithm: str = "augmented-links",
     inertia: str = "generalized-links",
 ) -> Equations:
@@ -49,39 +56,48 @@ def newton_euler(
         include: see :func:`dalembert.formulations.derive.derive`.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
+        field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         algorithm: inverse dynamics, one of :data:`dalembert.algorithms.inverse_dynamics.INVERSE_DYNAMICS`.
         inertia: mass matrix, one of :data:`dalembert.algorithms.inertia_matrix.INERTIA_MATRIX`.
     """
     trace = traced(mechanism, coordinates)
-    system = system_around(trace, include, bodies=False)
+    system = system_around(trace, include, bodies=field is not None)
     tree, q, v = trace.tree, trace.q, trace.v
-    cheap = economical(tree) if not mechanism.symbols else tree
+    cheap = economical(tree) if not mechanism.symbols and field is None else tree
+    loads: Loads = None
+    if field is not None:
+        system.gravity = field
+        loads = _loads(trace, system, field)
+        cheap = dataclasses.replace(tree, gravity=scalar.zeros(3))
     inverse_dynamics, matrix = choose(algorithm, INVERSE_DYNAMICS), choose(inertia, INERTIA_MATRIX)
     at_rest = scalar.zeros(mechanism.nv)
 
-    def forces(tree: Tree, v: np.ndarray) -> np.ndarray:
-        return np.array(inverse_dynamics(tree, q, v, at_rest), dtype=object)
+    def forces(tree: Tree, v: np.ndarray, loads: Loads = None) -> np.ndarray:
+        return np.array(inverse_dynamics(tree, q, v, at_rest, loads), dtype=object)
 
     M = label(with_rotors(system, np.array(matrix(cheap, q), dtype=object)), "M")
     c = forces(dataclasses.replace(cheap, gravity=scalar.zeros(3)), v)
-    g = forces(cheap, at_rest)
-    bias = forces(cheap, v)
+    g = forces(cheap, at_rest, loads)
+    bias = forces(cheap, v, loads)
     moving, needed = body_quantities(trace, system)
     steps = [
         Step(
             "Outward",
             "Angular velocity and acceleration, and acceleration of the origin, of every link in its own axes, from "
-            "the base to the tips; the base accelerates by -g. THESIS (5.3.45). Here, for zero joint accelerations, of "
-            "the bodies' centres of mass.",
+            f"the base to the tips{'; the base accelerates by -g' if field is None else ''}. THESIS (5.3.45). Here, "
+            "for zero joint accelerations, of the bodies' centres of mass.",
             tuple(moving),
             r"\omega_i = A_i^T\omega_{i-1} + z\dot{q}_i, \quad "
             r"\ddot{s}_i = A_i^T(\ddot{s}_{i-1} + \Omega_{i-1}s_i) + \dots",
         ),
         Step(
             "Newton and Euler",
-            "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35).",
+            "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
+            + (" Those of the field, f and n, are taken from them." if field is not None else ""),
             tuple(needed),
-            r"F_i = m_i (a_i - g), \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i",
+            r"F_i = m_i (a_i - g), \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
+            if field is None
+            else r"F_i = m_i a_i - f_i, \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_i",
         ),
         Step(
             "Inward",
@@ -107,6 +123,7 @@ def newton_euler(
             return np.array(slopes.V, dtype=object) / 2
 
         makers["coriolis_matrix"] = lambda: quantity(system, "coriolis_matrix", "C", coriolis_matrix())
+    sources = ["THESIS", *(["PARSA"] if field is not None else [])]
     return assembled(
         system,
         "newton-euler",
@@ -114,9 +131,19 @@ def newton_euler(
         c,
         g,
         steps,
-        ["THESIS"],
+        sources,
         bias=bias,
         wrenches=wrenches,
         actuated=actuated,
         extras=makers,
     )
+
+
+def _loads(trace: TracedMechanism, system: System, field: InverseSquare) -> Loads:
+    """Force and moment of a field on every link, link axes, about the link's origin."""
+    found: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(trace.matter)
+    massive = [i for i, matter in enumerate(trace.matter) if not matter.is_zero]
+    for i, body in zip(massive, system.bodies):
+        force, moment = field_load(system, body, field)
+        found[i] = (force, moment + cross(trace.matter[i].center, force))
+    return found

@@ -9,8 +9,9 @@ from dalembert.algebra.scalar import product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion
 from dalembert.formulations.assembly import SHOWN, quantity
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.system import System
+from dalembert.formulations.system import MovingBody, System, field_load
 from dalembert.formulations.tracing import TracedMechanism
 
 
@@ -31,12 +32,18 @@ def body_quantities(trace: TracedMechanism, system: System) -> tuple[list[Quanti
     if len(bodies) > SHOWN or system.n > SHOWN:
         return moving, needed
     still = scalar.zeros(system.n)
+    field = system.gravity if isinstance(system.gravity, InverseSquare) else None
     for i, body in enumerate(bodies, 1):
         at = motion(trace.model, trace.q, trace.v, still, body.name, point=body.inertia.center, axes="body")
         w, wd, a = at.angular_velocity, at.angular_acceleration, at.linear_acceleration
-        I, fall = body.inertia.tensor, product(at.pose.rotation.T, trace.tree.gravity)
-        force = body.inertia.mass * (scalar.asarray(a) - fall)
+        m, I, R = body.inertia.mass, body.inertia.tensor, at.pose.rotation
         moment = product(I, scalar.asarray(wd)) + cross(w, product(I, scalar.asarray(w)))
+        if field is None:
+            force = m * (scalar.asarray(a) - product(R.T, trace.tree.gravity))
+        else:
+            here = MovingBody(body.name, m, I, R, at.pose.apply(body.inertia.center), still, still)
+            pull, twist = field_load(system, here, field)
+            force, moment = m * scalar.asarray(a) - pull, moment - twist
         for name, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
             moving.append(quantity(system, f"{name}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
         for name, symbol, values in (("F", "F", force), ("M", "M", moment)):

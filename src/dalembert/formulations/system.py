@@ -180,13 +180,24 @@ def gravity_forces(system: System) -> np.ndarray:
     if not isinstance(field, InverseSquare):
         return projected([(body.Jv, -(body.mass * field)) for body in system.bodies], system.n)
     forces, moments = [], []
-    mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
     for body in system.bodies:
-        away = product(body.rotation.T, body.center - attractor)
-        force, moment = field.load(mu, body.mass, body.inertia, away)
+        force, moment = field_load(system, body, field)
         forces.append((body.Jv, -product(body.rotation, force)))
         moments.append((body.Jw, -moment))
     return projected(forces, system.n) + projected(moments, system.n)
+
+
+def field_load(system: System, body: MovingBody, field: InverseSquare) -> tuple[Array, Array]:
+    """Force and moment of a field on a body, body axes, about its centre of mass.
+
+    Args:
+        system: the system.
+        body: one of its bodies.
+        field: the field.
+    """
+    mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
+    away = product(body.rotation.T, body.center - attractor)
+    return field.load(mu, body.mass, body.inertia, away)
 
 
 def potential_energy(system: System) -> Scalar:
