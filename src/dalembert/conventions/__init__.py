@@ -6,7 +6,7 @@ package knows one mechanism and the same mechanism loaded by another library, an
     q, v, a, tau, the inertia matrix and Jacobians,
 
 there (``.q(q)``, ``.v(q, v)``, ...) and back (``.from_q(q)``, ``.from_v(q, v)``, ...). Arrays may have leading batch
-dimensions. Joints are recognised by name; both sides must describe the same axes.
+dimensions. Joints are recognised by name, and every joint is checked to have the same axis and place on both sides.
 """
 
 from dalembert.conventions.convention import Convention

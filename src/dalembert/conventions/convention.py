@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.scalar import Array, is_number
 from dalembert.conventions.blocks import Block, times
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
@@ -209,7 +209,14 @@ class Convention:
         return [block for block in self.blocks if not block.follower]
 
     def _own(self, x: Any, name: str, size: int) -> Array:
-        array = np.asarray(x, dtype=float)
+        try:
+            array = np.asarray(x)
+            real = array.dtype.kind in "biuf" or (array.dtype == object and all(map(is_number, array.flat)))
+            array = array.astype(float) if real and not np.iscomplexobj(array) else None
+        except (TypeError, ValueError):
+            array = None
+        if array is None:
+            raise ArgumentError(f"{name} must be an array of real numbers, got {_short(x)}")
         if array.ndim == 0 or array.shape[-1] != size:
             raise ArgumentError(f"{name} has shape {array.shape}; its last dimension must be {size} for {self!r}")
         return array
@@ -230,6 +237,11 @@ class Convention:
                 f"{self.library} moves the mimic joints {', '.join(map(repr, names))} on their own, so {what} of "
                 f"{self.mechanism.name!r} does not determine one there; the opposite direction works"
             )
+
+
+def _short(x: Any) -> str:
+    dtype = getattr(x, "dtype", None)
+    return f"an array of {dtype}" if dtype is not None else repr(x)[:60]
 
 
 def _own_position(block: Block, q: Array) -> Array:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
+from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Free
 from dalembert.conventions.convention import Convention
 from dalembert.conventions.pairing import base_of, mismatch, pair, place
+from dalembert.errors import ArgumentError
 from dalembert.model import Joint, Mechanism
 
 SAME = {
@@ -32,9 +37,15 @@ class Drake(Convention):
         mechanism: the mechanism here.
         plant: the finalised plant.
         joints: our joint name -> Drake's, where they differ. One free joint needs no such help.
+        check: make sure that every joint has the same axis and place on both sides.
     """
 
-    def __init__(self, mechanism: Mechanism, plant: Any, joints: Mapping[str, str] | None = None):
+    def __init__(
+        self, mechanism: Mechanism, plant: Any, joints: Mapping[str, str] | None = None, *, check: bool = True
+    ):
+        require_both(mechanism, plant, "pydrake.multibody.plant.MultibodyPlant", ("GetJointIndices", "is_finalized"))
+        if not plant.is_finalized():
+            raise ArgumentError("the MultibodyPlant is not finalised; call its Finalize() first")
         found = {}
         for index in plant.GetJointIndices():
             joint = plant.get_joint(index)
@@ -43,6 +54,26 @@ class Drake(Convention):
         pairs = pair(mechanism, "Drake", found, joints)
         blocks = [_block(mechanism, joint, other) for joint, other in pairs]
         super().__init__(mechanism, "Drake", plant.num_positions(), plant.num_velocities(), blocks)
+        if check:
+            require_same_motion(self, lambda q: _twists(plant, q))
+
+
+def _twists(plant: Any, q: Array) -> Array:
+    from pydrake.multibody.tree import JacobianWrtVariable
+
+    context, world = plant.CreateDefaultContext(), plant.world_frame()
+    plant.SetPositions(context, q)
+    columns = np.zeros((6, plant.num_velocities()))
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        child = joint.child_body()
+        origin = plant.EvalBodyPoseInWorld(context, child).inverse().translation()
+        J = plant.CalcJacobianSpatialVelocity(
+            context, JacobianWrtVariable.kV, child.body_frame(), origin, world, world
+        )  # [angular; linear]
+        own = slice(joint.velocity_start(), joint.velocity_start() + joint.num_velocities())
+        columns[:, own] = np.vstack([J[3:, own], J[:3, own]])
+    return columns
 
 
 def _block(mechanism: Mechanism, joint: Joint, other: Any) -> Block:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from dalembert.algebra.scalar import Array
+from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Free, ScalarFirst
 from dalembert.conventions.convention import Convention
 from dalembert.conventions.pairing import base_of, mismatch, pair, place
@@ -40,9 +44,13 @@ class MuJoCo(Convention):
         model: the ``mujoco.MjModel``.
         joints: our joint name -> MuJoCo's (the first one, for several on a body), where they differ. A MuJoCo joint
             without a name is called ``joint0``, ``joint1``, ... by its number, as :func:`dalembert.load` does.
+        check: make sure that every joint has the same axis and place on both sides.
     """
 
-    def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
+    def __init__(
+        self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None, *, check: bool = True
+    ):
+        require_both(mechanism, model, "mujoco.MjModel", ("jnt_qposadr", "jnt_dofadr", "nbody"))
         rename = dict(joints or {})
         on_body = {model.body(b).name: b for b in range(model.nbody) if model.body(b).name}
         runs: dict[str, list[int]] = {}
@@ -64,6 +72,28 @@ class MuJoCo(Convention):
         pairs = pair(mechanism, "MuJoCo", runs | rest, rename)
         blocks = [_block(mechanism, joint, model, run) for joint, run in pairs]
         super().__init__(mechanism, "MuJoCo", model.nq, model.nv, blocks)
+        if check:
+            require_same_motion(self, lambda q: _twists(model, q))
+
+
+def _twists(model: Any, q: Array) -> Array:
+    import mujoco
+
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    mujoco.mj_kinematics(model, data)
+    columns = np.zeros((6, model.nv))
+    for k in range(model.njnt):
+        kind, at, dof, body = model.jnt_type[k], data.xanchor[k], model.jnt_dofadr[k], model.jnt_bodyid[k]
+        if kind in (FREE, BALL):
+            if kind == FREE:
+                columns[:3, dof : dof + 3], dof = np.eye(3), dof + 3
+            axes = data.xmat[body].reshape(3, 3)
+            columns[:, dof : dof + 3] = np.vstack([np.cross(at, axes, axis=0), axes])
+        else:
+            axis = data.xaxis[k]
+            columns[:, dof] = [*axis, 0, 0, 0] if kind == SLIDE else [*np.cross(at, axis), *axis]
+    return columns
 
 
 def _block(mechanism: Mechanism, joint: Joint, model: Any, run: list[int]) -> Block:

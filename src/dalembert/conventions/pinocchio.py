@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
+from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Circle, Free, PlanarInBodyAxes
 from dalembert.conventions.convention import Convention
 from dalembert.conventions.pairing import base_of, mismatch, pair, place
@@ -24,15 +26,27 @@ class Pinocchio(Convention):
         mechanism: the mechanism here.
         model: the ``pinocchio.Model``.
         joints: our joint name -> Pinocchio's, where they differ. One free joint needs no such help.
+        check: make sure that every joint has the same axis and place on both sides.
     """
 
-    def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
+    def __init__(
+        self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None, *, check: bool = True
+    ):
+        require_both(mechanism, model, "pinocchio.Model", ("jointPlacements", "idx_qs", "nvs"))
         numbers = {name: k for k, name in enumerate(model.names) if k > 0}
         for name in [name for name, k in numbers.items() if model.joints[k].shortname().startswith("JointModelMimic")]:
             del numbers[name]  # it has no coordinates there either
         pairs = pair(mechanism, "Pinocchio", numbers, joints)
         blocks = [_block(mechanism, joint, model, k) for joint, k in pairs]
         super().__init__(mechanism, "Pinocchio", model.nq, model.nv, blocks)
+        if check and len(numbers) == model.njoints - 1:  # columns of a leader with mimic joints are not comparable
+            require_same_motion(self, lambda q: _twists(model, q))
+
+
+def _twists(model: Any, q: Array) -> Array:
+    import pinocchio
+
+    return pinocchio.computeJointJacobians(model, model.createData(), q).reshape(6, model.nv)
 
 
 def _block(mechanism: Mechanism, joint: Joint, model: Any, k: int) -> Block:
