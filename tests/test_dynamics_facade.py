@@ -59,6 +59,7 @@ def test_quantities_of_frames_pickle_and_refuse_strange_options():
         ({"wrenches": "flange"}, "list of names"),
         ({"include": "damping"}, "list of names"),
         ({"parameters": ["flange.mass", "flange.mass"]}, "twice"),
+        ({"wrenches": ["flange", "forearm", "flange"]}, "wrenches has 'flange' twice"),
         ({"device": "tpu"}, "cuda"),
     ],
 )

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms.selection import select_algorithm
+from dalembert.algorithms.selection import choose, select_algorithm
 from dalembert.compiler.cost import Cost
 from dalembert.compiler.cuda.kernel import CudaKernel
 from dalembert.compiler.kernel import Kernel
@@ -69,6 +69,8 @@ class Dynamics:
         for what, names in (("parameters", parameters), ("wrenches", wrenches), ("include", include)):
             if isinstance(names, str):
                 raise ArgumentError(f"{what} = {names!r}: a list of names is needed, [{names!r}]")
+            if twice := sorted({name for name in names if list(names).count(name) > 1}):
+                raise ArgumentError(f"{what} has {twice[0]!r} twice: {', '.join(names)}; name everything once")
         self.mechanism = mechanism
         if not open_loops:
             _say_what_is_left_out(mechanism)
@@ -83,8 +85,6 @@ class Dynamics:
         self.device = device
         self.optimise = optimise
         self._addresses = tuple(parameters)
-        if len(set(self._addresses)) < len(self._addresses):
-            raise ArgumentError(f"parameters names an address twice: {', '.join(self._addresses)}")
         _check_addresses(mechanism, self._addresses)
         self._kernels: dict[tuple[Any, ...], Kernel | CudaKernel] = {}
 
@@ -119,7 +119,9 @@ class Dynamics:
         Args:
             quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             options: options of quantities of a frame: ``frame``, ``point`` (in the frame), ``axes`` (world or body),
-                ``coordinates`` (such as ``"ZYX"``), ``damping`` (of a singular Jacobian).
+                ``coordinates`` (such as ``"ZYX"``), ``damping`` (of a singular Jacobian); and ``algorithm`` of inverse
+                dynamics, inertia matrix and forward dynamics, which then works on the mechanism as it is described,
+                without economical frames and regrouped masses.
         """
         if quantity not in ALL_QUANTITIES:
             raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(ALL_QUANTITIES)}")
@@ -255,9 +257,10 @@ class Dynamics:
 
 
 def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, Any]:
+    algorithm = given.pop("algorithm", None) if spec.algorithms else None
     unknown = [name for name in given if name not in spec.options]
     if unknown:
-        takes = ", ".join(spec.options) or "none"
+        takes = ", ".join((*spec.options, *(["algorithm"] if spec.algorithms else []))) or "none"
         raise ArgumentError(f"{quantity} has no option {unknown[0]!r}; it takes {takes}")
     chosen = {**spec.options, **given}
     missing = [name for name, value in chosen.items() if value is ...]
@@ -270,8 +273,12 @@ def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, 
         chosen["point"] = tuple(float(x) for x in point)
     if chosen.get("axes", "world") not in ("world", "body"):
         raise ArgumentError(f"{quantity}: axes = {chosen['axes']!r}; choose 'world' or 'body'")
-    if not 0 <= (damping := float(chosen.get("damping", 0))) < np.inf:
-        raise ArgumentError(f"{quantity}: damping = {damping}; it must be finite and not negative")
+    damping = chosen.get("damping", 0)
+    if not (isinstance(damping, (int, float, np.number)) and 0 <= damping < np.inf):
+        raise ArgumentError(f"{quantity}: damping = {damping!r}; it must be a finite number that is not negative")
+    if algorithm is not None:
+        choose(algorithm, spec.algorithms)
+        chosen["algorithm"] = algorithm
     return chosen
 
 

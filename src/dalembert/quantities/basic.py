@@ -9,7 +9,8 @@ from dalembert.algebra.scalar import Array
 from dalembert.algorithms import energy, kinematics
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
-from dalembert.algorithms.inertia_matrix.two_sided import two_sided
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
@@ -19,7 +20,8 @@ from dalembert.quantities.quantity import Quantity, Setting
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    return augmented_links(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+    algorithm = INVERSE_DYNAMICS[s.options.get("algorithm", "augmented-links")]
+    return algorithm(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
 
 
 def bias(s: Setting, q: Array, v: Array) -> Array:
@@ -32,7 +34,8 @@ def gravity(s: Setting, q: Array) -> Array:
 
 
 def mass_matrix(s: Setting, q: Array) -> Array:
-    return with_armature(two_sided(s.tree, q), s.joints.armature)
+    algorithm = INERTIA_MATRIX[s.options.get("algorithm", "two-sided")]
+    return with_armature(algorithm(s.tree, q), s.joints.armature)
 
 
 def mass_matrix_packed(s: Setting, q: Array) -> Array:
@@ -56,7 +59,7 @@ def coriolis(s: Setting, q: Array, v: Array) -> Array:
 
 
 def forward_dynamics(s: Setting, q: Array, v: Array, tau: Array) -> Array:
-    algorithm = FORWARD_DYNAMICS[select_forward_dynamics(s.tree)[0]]
+    algorithm = FORWARD_DYNAMICS[s.options.get("algorithm") or select_forward_dynamics(s.tree)[0]]
     return algorithm(s.tree, q, v, tau - s.joints.resistance(v), s.loads, s.joints.armature)
 
 
@@ -149,14 +152,17 @@ _SIX = "[linear; angular]"
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
         ("q", "v", "a"), {"tau": ("n",)}, inverse_dynamics,
-        "Generalised forces that produce the accelerations a: tau = M a + bias.", loads=True),
+        "Generalised forces that produce the accelerations a: tau = M a + bias.", loads=True,
+        algorithms=INVERSE_DYNAMICS),
     "bias": Quantity(
         ("q", "v"), {"bias": ("n",)}, bias,
         "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True),
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
         "Generalised forces that hold the mechanism still against its weight; wrenches do not enter."),
-    "mass_matrix": Quantity(("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled."),
+    "mass_matrix": Quantity(
+        ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",
+        algorithms=INERTIA_MATRIX),
     "mass_matrix_packed": Quantity(
         ("q",), {"M": ("packed",)}, mass_matrix_packed,
         "Lower half of the inertia matrix, row by row: nv (nv + 1) / 2 numbers."),
@@ -168,7 +174,7 @@ BASIC: dict[str, Quantity] = {
         "C(q, v) with Mdot - 2C skew-symmetric; C v is bias - gravity without wrenches and joint forces."),
     "forward_dynamics": Quantity(
         ("q", "v", "tau"), {"a": ("n",)}, forward_dynamics,
-        "Accelerations that the generalised forces tau produce.", loads=True),
+        "Accelerations that the generalised forces tau produce.", loads=True, algorithms=FORWARD_DYNAMICS),
     "inverse_dynamics_derivatives": Quantity(
         ("q", "v", "a"), {"dtau_dq": ("n", "n"), "dtau_dv": ("n", "n")}, inverse_dynamics_derivatives,
         "P and V of d tau = D da + V dv + P dq; dq along tangent vectors.", loads=True),

@@ -21,7 +21,8 @@ class Setting:
     Args:
         mechanism: the mechanism; its symbols already replaced by traced scalars.
         include: names of the joint forces to include.
-        options: further options of the quantity: ``frame``, ``axes``, ``point``, ``coordinates``, ``damping``.
+        options: further options of the quantity: ``frame``, ``axes``, ``point``, ``coordinates``, ``damping``; and
+            ``algorithm`` if one was asked for by name.
         wrenches: frame name -> six traced scalars.
         derivative: directional derivatives of traced scalars, a function of (expressions, variables, directions).
     """
@@ -38,8 +39,8 @@ class Setting:
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree in economical frames with regrouped masses."""
-        return economical(self.mechanism.tree)
+        """The tree in economical frames with regrouped masses; as described if an algorithm was asked for by name."""
+        return self.mechanism.tree if "algorithm" in self.options else economical(self.mechanism.tree)
 
     @cached_property
     def loads(self) -> Loads:
@@ -62,6 +63,7 @@ class Quantity:
         doc: one sentence, shown by ``help``.
         loads: whether external wrenches enter.
         options: option names with their defaults; ``...`` marks a required one.
+        algorithms: what may be asked for by name instead of the algorithm that needs the fewest operations.
     """
 
     inputs: tuple[str, ...]
@@ -70,3 +72,4 @@ class Quantity:
     doc: str
     loads: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    algorithms: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import (
+    load_matrix,
     pseudo_inertia_4x4,
     trace_of_product,
     transformation,
@@ -17,11 +18,6 @@ from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import (
 from dalembert.algorithms.loads import Loads
 from dalembert.errors import UnsupportedError
 from dalembert.model.tree import Tree, gather
-
-
-def _refuse(form: str, loads: Loads) -> None:
-    if loads:
-        raise UnsupportedError(f"the closed form {form} knows no external loads; use algorithm='augmented-links'")
 
 
 def _world_twists(tree: Tree, q: Array) -> tuple[list[Array], list[list[Array]]]:
@@ -39,7 +35,6 @@ def _world_twists(tree: Tree, q: Array) -> tuple[list[Array], list[list[Array]]]
 
 def uicker_kahn(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """(5.2.2): sums of traces over all pairs and triples of joints, O(n^4). Joints of one degree only."""
-    _refuse("(5.2.2)", loads)
     if any(link.kind == "spherical" for link in tree.links):
         raise UnsupportedError("(5.2.2) needs coordinates whose rates are the velocities; spherical joints have none")
     W, Y = _world_twists(tree, q)
@@ -49,10 +44,11 @@ def uicker_kahn(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
         chain = tree.ancestors[j]
         J = pseudo_inertia_4x4(body)
         center = scalar.asarray([*body.moments.first, body.moments.mass])
+        load = load_matrix(loads, j, W[j])
         for i in chain:
             dW = product(Y[i][0], W[j])
             JdW = product(dW, J)
-            tau[i] = tau[i] - dot4(g, product(dW, center))
+            tau[i] = tau[i] - dot4(g, product(dW, center)) - trace_of_product(dW, load)
             for k in chain:
                 first = product(Y[k][0], W[j])
                 tau[i] = tau[i] + trace_of_product(JdW, first.T) * tree.speed(tree.links[k], a)[0]
@@ -66,7 +62,6 @@ def uicker_kahn(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
 
 def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """(5.2.3): tau_i = sum over bodies j beyond i of tr(dW_j/dq_i J_j Wdd_j^T) - m_j g^T dW_j/dq_i r_jj."""
-    _refuse("(5.2.3)", loads)
     W, Y = _world_twists(tree, q)
     Wd: list[Array] = []
     Wdd: list[Array] = []
@@ -84,7 +79,7 @@ def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Arr
     g = scalar.asarray([*tree.gravity, 0])
     tau: list[list[Scalar]] = [[0] * link.nv for link in tree.links]
     for j, body in enumerate(tree.links):
-        JWdd = product(pseudo_inertia_4x4(body), Wdd[j].T)
+        JWdd = product(pseudo_inertia_4x4(body), Wdd[j].T) - load_matrix(loads, j, W[j])
         center = scalar.asarray([*body.moments.first, body.moments.mass])
         for i in tree.ancestors[j]:
             for k in range(tree.links[i].nv):
@@ -95,7 +90,6 @@ def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Arr
 
 def kane_silver(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """(5.2.13), (5.2.14): tau_i = z_i . sum over bodies j beyond i of [M_Oj + s_ij x F_j], all in world axes."""
-    _refuse("(5.2.13)", loads)
     W: list[Array] = []
     o: list[Array] = []
     w: list[Array] = []
@@ -127,6 +121,9 @@ def kane_silver(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
         I = product(product(W[j], body.moments.tensor), W[j].T)
         F = body.moments.mass * sdd[j] + cross(wd[j], h) + cross(w[j], cross(w[j], h))
         M = product(I, wd[j]) + cross(w[j], product(I, w[j])) + cross(h, sdd[j])
+        if loads and loads[j] is not None:
+            force, moment = loads[j]  # type: ignore[misc]
+            F, M = F - product(W[j], force), M - product(W[j], moment)
         for i in tree.ancestors[j]:
             moment = M + cross(o[j] - o[i], F)
             for k in range(tree.links[i].nv):

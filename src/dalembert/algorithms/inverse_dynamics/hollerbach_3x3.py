@@ -10,14 +10,11 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import dot, double_dot, dual, dyad
 from dalembert.algorithms.loads import Loads
-from dalembert.errors import UnsupportedError
 from dalembert.model.tree import Tree, gather
 
 
 def hollerbach_3x3(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """Generalised forces that produce the accelerations ``a``."""
-    if loads:
-        raise UnsupportedError("Algorithm 5.2 knows no external loads; use algorithm='augmented-links'")
     g = tree.gravity
     A = [link.rotation(q) for link in tree.links]
     s = [link.translation(q) for link in tree.links]
@@ -50,6 +47,10 @@ def hollerbach_3x3(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
         e.append(m * sdd[i] + product(Wdd[i], n))
         D.append(dyad(n, sdd[i]) + product(J, Wdd[i].T))
         c.append(n)
+        if loads and loads[i] is not None:
+            force, moment = loads[i]  # type: ignore[misc]
+            e[i] = e[i] - product(W[i], force)
+            D[i] = D[i] + product(dual(moment), W[i].T) / 2  # tr(dW m~ W^T)/2 = -m.x for dW = W x~
     tau: list[Array] = [scalar.zeros(1)] * len(tree.links)
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]

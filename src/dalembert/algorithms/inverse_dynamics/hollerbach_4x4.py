@@ -10,7 +10,6 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.loads import Loads
-from dalembert.errors import UnsupportedError
 from dalembert.model.tree import Link, Tree, gather
 
 
@@ -30,10 +29,20 @@ def pseudo_inertia_4x4(link: Link) -> Array:
     return scalar.asarray([[*J[k], h[k]] for k in range(3)] + [[*h, link.moments.mass]])
 
 
+def load_matrix(loads: Loads, i: int, W: Array) -> Array:
+    """N_i = [[-m~/2, 0], [f^T, 0]] W_i^T of the load (f, m) on link i: its virtual work is tr(dW_i N_i).
+
+    With dW = W [[x~, t], [0, 0]], where x is the turn and t the motion of the origin, tr(dW N) = m.x + f.t.
+    """
+    if not loads or loads[i] is None:
+        return scalar.zeros(4, 4)
+    force, moment = loads[i]  # type: ignore[misc]
+    half = dual(moment) / 2
+    return product(scalar.asarray([[*-half[k], 0] for k in range(3)] + [[*force, 0]]), W.T)
+
+
 def hollerbach_4x4(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """Generalised forces that produce the accelerations ``a``."""
-    if loads:
-        raise UnsupportedError("Algorithm 5.1 knows no external loads; use algorithm='augmented-links'")
     A = [transformation(link, q) for link in tree.links]
     W: list[Array] = []
     Wd: list[Array] = []
@@ -51,7 +60,7 @@ def hollerbach_4x4(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
         inherited = product(Wd[p], A[i])
         Wd.append(inherited + product(W[i], X))
         Wdd.append(product(Wdd[p], A[i]) + 2 * product(inherited, X) + product(W[i], Xd))  # (5.2.4)
-    D = [product(pseudo_inertia_4x4(link), Wdd[i].T) for i, link in enumerate(tree.links)]
+    D = [product(pseudo_inertia_4x4(link), Wdd[i].T) - load_matrix(loads, i, W[i]) for i, link in enumerate(tree.links)]
     c = [scalar.asarray([*link.moments.first, link.moments.mass]) for link in tree.links]
     g = scalar.asarray([*tree.gravity, 0])
     tau: list[Array] = [scalar.zeros(1)] * len(tree.links)
