@@ -27,8 +27,9 @@ from dalembert.compiler.program import Program
 from dalembert.compiler.trace import trace
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
+from dalembert.formats import load
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Tree
-from dalembert.published_costs import PUBLISHED, CostTable, Polynomial
+from dalembert.published_costs import PUBLISHED, PUMA_560, CostTable, Polynomial
 
 TWISTS = {
     "general": "no special angle",
@@ -177,7 +178,7 @@ _OURS = {
 
 
 def cost_tables(n: int = 6) -> str:
-    """The tables as text, each followed by our counts for the same arm: multiplications / additions.
+    """The tables as text, each followed by our counts for the same arm: multiplications / additions; then the PUMA 560.
 
     Args:
         n: number of joints, at least 2, for which the polynomials are evaluated and our algorithms counted.
@@ -185,7 +186,7 @@ def cost_tables(n: int = 6) -> str:
     if n < 2:
         raise ArgumentError(f"n = {n}: the tables hold for two joints or more")
     counts = {twist: arm_counts(n, twist) for twist in TWISTS}
-    return "\n\n".join("\n".join(_lines(table, n, counts)) for table in PUBLISHED)
+    return "\n\n".join(["\n".join(_lines(table, n, counts)) for table in PUBLISHED] + ["\n".join(_puma_lines())])
 
 
 def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Iterator[str]:
@@ -201,6 +202,12 @@ def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Ite
         yield from _aligned([(f"dalembert, n = {n}", *TWISTS), *rows])
     for note in table.notes:
         yield f"  note: {note}"
+
+
+def _puma_lines() -> Iterator[str]:
+    yield "PUMA 560  Inverse dynamics with published parameters"
+    ours = count(Dynamics(load("puma560")).program("inverse_dynamics"))
+    yield from _aligned([*((who, str(Count(*found))) for who, found in PUMA_560.items()), ("dalembert", str(ours))])
 
 
 def _cell(entry: Polynomial | None, n: int) -> str:

@@ -221,5 +221,8 @@ TABLE_7_2 = CostTable(
 PUBLISHED = (TABLE_5_1, TABLE_5_2, TABLE_5_3, TABLE_6_1, TABLE_6_2, TABLE_6_3, TABLE_7_1, TABLE_7_2)
 """All of them, in order."""
 
+PUMA_560 = {"SymPyBotics": (406, 310)}
+"""Multiplications and additions of inverse dynamics of the PUMA 560, from its published zero pattern."""
+
 KAHN_UICKER, WATERS = (66271, 51548), (7051, 5652)
 """Multiplications and additions of the non-recursive forms (5.2.2) and (5.2.3) for six joints, quoted in the text."""

@@ -17,6 +17,7 @@ from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
 from dalembert.compiler.cost import cost as count
 from dalembert.compiler.trace import trace
+from dalembert.published_costs import PUBLISHED
 from dalembert.quantities import QUANTITIES
 
 ROBOTS = ("demo_arm", "puma560", "stacker", "free_body", "four_bar", "cart_pole")
@@ -106,6 +107,13 @@ def test_cost_prints_every_algorithm_with_its_ratio(capsys):
     for name in counting.FAMILIES:
         assert all(algorithm in outcome.out for algorithm in counting.algorithms_of(name))
     assert outcome.out.count("compiled by dalembert") == 3
+
+
+def test_cost_prints_the_tables_beside_ours(capsys):
+    out = run(capsys, "cost", "rrr", "--tables").out
+    for table in PUBLISHED:
+        assert f"Table {table.number}  {table.title}" in out
+    assert out.count("dalembert, n = 3") == 6 and "SymPyBotics" in out
 
 
 def test_cost_says_why_an_algorithm_is_missing(capsys):

@@ -5,7 +5,7 @@ A fused multiply-add counts as a product and a sum; changes of sign are free; li
 examples:
   dalembert cost panda.urdf
   dalembert cost panda.urdf --algorithms                every algorithm on this robot, beside what is compiled
-  dalembert cost panda.urdf --tables                    and what the literature gives for as many joints
+  dalembert cost panda.urdf --tables                    beside the literature; every table for a generic arm
   dalembert cost panda.urdf --quantity linearize
   dalembert cost panda.urdf --quantity jacobian --frame panda_hand
   dalembert cost stacker --keep-symbols                 symbols stay inputs instead of taking their default values
@@ -37,6 +37,9 @@ USUAL = (
 )
 """What is counted unless something else is asked for."""
 
+MOST_JOINTS = 8
+"""Of a generic arm that is counted in a few seconds."""
+
 TITLES = ("mult", "add", "div", "sqrt", "sin", "cos", "other", "total")
 
 
@@ -44,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_quantities(parser, f"default: {' '.join(USUAL)}")
     parser.add_argument("--algorithms", action="store_true", help="count every algorithm as it is written, too")
-    parser.add_argument("--tables", action="store_true", help="add the counts published for as many revolute joints")
+    parser.add_argument("--tables", action="store_true", help="add published counts, and all tables for a generic arm")
     parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
     parser.add_argument("--keep-symbols", action="store_true", help="leave symbols of the model as inputs")
     add_common(parser)
@@ -113,6 +116,12 @@ def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
             rows: list[tuple[str | Cell, ...]] = [(who, f"{m:.0f}", f"{a:.0f}") for who, m, a in counts]
             this = ("this robot, compiled", str(cost.multiplications), str(cost.additions))
             terminal.table(("source", "mult", "add"), [*rows, tuple(Cell(cell, "good") for cell in this)])
+    from dalembert.cost_tables import cost_tables
+
+    joints = n if 2 <= n <= MOST_JOINTS else 6
+    terminal.progress(f"counting every algorithm on generic arms with {joints} joints ...")
+    terminal.title(f"published for generic arms, and ours for {joints} joints (multiplications / additions):")
+    terminal.say(cost_tables(joints))
 
 
 def _numbers(cost: Cost) -> tuple[str, ...]:
