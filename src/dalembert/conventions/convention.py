@@ -212,10 +212,10 @@ class Convention:
         try:
             array = np.asarray(x)
             real = array.dtype.kind in "biuf" or (array.dtype == object and all(map(is_number, array.flat)))
-            array = array.astype(float) if real and not np.iscomplexobj(array) else None
-        except (TypeError, ValueError):
-            array = None
-        if array is None:
+            array = array.astype(float) if real else np.empty((), dtype=object)
+        except (TypeError, ValueError):  # ragged, or complex among objects
+            array = np.empty((), dtype=object)
+        if array.dtype == object or np.ma.is_masked(x):
             raise ArgumentError(f"{name} must be an array of real numbers, got {_short(x)}")
         if array.ndim == 0 or array.shape[-1] != size:
             raise ArgumentError(f"{name} has shape {array.shape}; its last dimension must be {size} for {self!r}")
@@ -241,7 +241,8 @@ class Convention:
 
 def _short(x: Any) -> str:
     dtype = getattr(x, "dtype", None)
-    return f"an array of {dtype}" if dtype is not None else repr(x)[:60]
+    hidden = "with masked entries " if np.ma.is_masked(x) else ""
+    return f"an array {hidden}of {dtype}" if dtype is not None else repr(x)[:60]
 
 
 def _own_position(block: Block, q: Array) -> Array:
