@@ -1,4 +1,4 @@
-"""Of all parameters that real bodies can have, those that agree best with what was measured.
+"""Of all parameters that real bodies and drives can have, those that agree best with what was measured.
 
 Minimised is half the square of the deviation from the measured combinations, in sigmas, plus for every body
 
@@ -6,10 +6,14 @@ Minimised is half the square of the deviation from the measured combinations, in
 
 the distance of its pseudo-inertia P from an initial one, P0, in the geometry of positive definite matrices (T. Lee, P.
 Wensing, F. Park, Geometric robot dynamic identification, IEEE T-RO 2019). It keeps P positive definite, and decides
-where nothing is measured. The problem is convex; Newton's method with halved steps solves it from any start.
+where nothing is measured. A parameter of a drive that cannot be negative is such a matrix of one row. The problem is
+convex; Newton's method with steps that stay inside solves it from any start.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,15 +22,39 @@ from dalembert.identification.pseudo_inertia import pseudo_inertia_matrix
 UNITS = pseudo_inertia_matrix(np.eye(10))
 """Derivative of the pseudo-inertia with respect to each of the ten parameters."""
 
-
 NEAR = 0.9
 """The largest part of the way to the boundary that one step may go."""
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some entries of x that must make a positive definite matrix P = sum of x_k E_k.
+
+    Args:
+        part: which entries.
+        units: E_k, (k, d, d).
+        inverse: of the initial matrix.
+    """
+
+    part: slice
+    units: np.ndarray
+    inverse: np.ndarray
+
+    def matrix(self, x: np.ndarray) -> np.ndarray:
+        """P, or its change along x."""
+        return np.tensordot(x[self.part], self.units, 1)
+
+
 def most_plausible(
-    G: np.ndarray, values: np.ndarray, covariance: np.ndarray, initial: np.ndarray, bodies: int, gamma: float
+    G: np.ndarray,
+    values: np.ndarray,
+    covariance: np.ndarray,
+    initial: np.ndarray,
+    bodies: int,
+    gamma: float,
+    positive: Sequence[int] = (),
 ) -> np.ndarray:
-    """All parameters x: ten for every body, then others, which are free.
+    """All parameters x: ten for every body, then others.
 
     Args:
         G: measured are the combinations G x.
@@ -35,40 +63,43 @@ def most_plausible(
         initial: x to start from; its bodies are consistent.
         bodies: how many.
         gamma: weight of the initial bodies.
+        positive: which of the others cannot be negative; initially they are positive.
     """
     size = np.sqrt(np.diag(covariance))
     root = np.linalg.cholesky(covariance / np.outer(size, size) + 1e-13 * np.eye(len(size)))
     J = np.linalg.solve(root, G / size[:, None])
     right = np.linalg.solve(root, values / size)
-    start = [np.linalg.inv(pseudo_inertia_matrix(initial[10 * k : 10 * k + 10])) for k in range(bodies)]
+    parts = [(slice(10 * k, 10 * k + 10), UNITS) for k in range(bodies)]
+    parts += [(slice(k, k + 1), np.ones((1, 1, 1))) for k in positive]
+    blocks = [Block(part, units, np.linalg.inv(np.tensordot(initial[part], units, 1))) for part, units in parts]
 
     # Far from the measurements steps would creep along the boundary; a path from large weights keeps inside.
     weight = max(gamma, float(((J @ initial - right) ** 2).sum()) / 10)
     x = initial
     while True:
-        x = _minimum(J, right, x, start, weight)
+        x = _minimum(J, right, x, blocks, weight)
         if weight == gamma:
             return x
         weight = max(gamma, weight / 5)
 
 
-def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, start: list[np.ndarray], weight: float) -> np.ndarray:
+def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, blocks: Sequence[Block], weight: float) -> np.ndarray:
     """Newton's method with steps that stay inside and are halved until they gain."""
 
     def cost(x: np.ndarray) -> float:
         total = float(((J @ x - right) ** 2).sum()) / 2
-        for k, inverse in enumerate(start):
-            P = pseudo_inertia_matrix(x[10 * k : 10 * k + 10])
+        for block in blocks:
+            P = block.matrix(x)
             values = np.linalg.eigvalsh(P)
             if not values[0] > 1e-15 * values[-1]:
                 return np.inf
-            total += weight * float(np.trace(inverse @ P) - np.log(values).sum())
+            total += weight * float(np.trace(block.inverse @ P) - np.log(values).sum())
         return total
 
     now = cost(x)
     for _ in range(100):
-        step = _newton(J, J @ x - right, x, start, weight)
-        step *= min(1.0, NEAR / max(_approach(x, step, len(start)), 1e-300))
+        step = _newton(J, J @ x - right, x, blocks, weight)
+        step *= min(1.0, NEAR / max(_approach(x, step, blocks), 1e-300))
         for halvings in range(50):
             trial = x + step / 2**halvings
             new = cost(trial)
@@ -82,29 +113,27 @@ def _minimum(J: np.ndarray, right: np.ndarray, x: np.ndarray, start: list[np.nda
     return x
 
 
-def _approach(x: np.ndarray, step: np.ndarray, bodies: int) -> float:
+def _approach(x: np.ndarray, step: np.ndarray, blocks: Sequence[Block]) -> float:
     """How much of the way to the boundary of the positive definite matrices a step goes: 1 reaches it."""
     farthest = 0.0
-    for k in range(bodies):
-        part = slice(10 * k, 10 * k + 10)
-        inverse = np.linalg.inv(np.linalg.cholesky(pseudo_inertia_matrix(x[part])))
-        change = inverse @ pseudo_inertia_matrix(step[part]) @ inverse.T
+    for block in blocks:
+        inverse = np.linalg.inv(np.linalg.cholesky(block.matrix(x)))
+        change = inverse @ block.matrix(step) @ inverse.T
         farthest = max(farthest, -float(np.linalg.eigvalsh(change)[0]))
     return farthest
 
 
-def _newton(J: np.ndarray, r: np.ndarray, x: np.ndarray, start: list[np.ndarray], gamma: float) -> np.ndarray:
+def _newton(J: np.ndarray, r: np.ndarray, x: np.ndarray, blocks: Sequence[Block], gamma: float) -> np.ndarray:
     """Newton's step as a least-squares problem, which keeps its condition: with P^-1 = R R^T the distance has the
     gradient B^T vec(R^-1 P0^-1 R^-T - 1) and the second derivative B^T B, B of columns vec(R^T E R)."""
     rows, rights = [J], [-r]
-    for k, inverse in enumerate(start):
-        part = slice(10 * k, 10 * k + 10)
-        L = np.linalg.cholesky(pseudo_inertia_matrix(x[part]))  # R = L^-T
+    for block in blocks:
+        L = np.linalg.cholesky(block.matrix(x))  # R = L^-T
         R = np.linalg.inv(L).T
-        B = np.zeros((16, len(x)))
-        B[:, part] = (R.T @ UNITS @ R).reshape(10, 16).T
+        B = np.zeros((L.size, len(x)))
+        B[:, block.part] = (R.T @ block.units @ R).reshape(-1, L.size).T
         rows.append(np.sqrt(gamma) * B)
-        rights.append(-np.sqrt(gamma) * (L.T @ inverse @ L - np.eye(4)).ravel())
+        rights.append(-np.sqrt(gamma) * (L.T @ block.inverse @ L - np.eye(len(L))).ravel())
     matrix, right = np.vstack(rows), np.concatenate(rights)
     lengths = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
     return np.linalg.lstsq(matrix / lengths, right, rcond=1e-15)[0] / lengths

@@ -92,7 +92,8 @@ def exciting_motion(
     unknown: Sequence[str] | None = None,
     drives: Sequence[str] = (),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best of many random Fourier motions by condition number, inside joint limits: q, v, a at the times.
+    """The best of many random Fourier motions by condition number, inside the joint limits of position and speed: q, v,
+    a at the times.
 
     Args:
         mechanism: the mechanism, without quaternions.
@@ -106,24 +107,30 @@ def exciting_motion(
         unknown: names of the bodies whose parameters are wanted; all by default.
         drives: names of the drive parameters that are wanted.
     """
+    for name, value in (("amplitude", amplitude), ("speed", speed), ("harmonics", harmonics), ("trials", trials)):
+        if not value > 0:
+            raise ArgumentError(f"{name} = {value}; it must be positive")
     rng = np.random.default_rng(seed)
     torques = LinearTorques(mechanism, unknown, drives)
-    lower = np.full(mechanism.nq, -np.inf)
+    lower, fastest = np.full(mechanism.nq, -np.inf), np.full(mechanism.nq, float(speed))
     upper = -lower
     for joint in mechanism.joints:
         if joint.nq == 1:
             part = mechanism.q_slice(joint.name)
             lower[part], upper[part] = joint.limits.lower, joint.limits.upper
-    center = np.where(np.isfinite(lower + upper), (lower + upper) / 2, np.clip(mechanism.neutral, lower, upper))
+            fastest[part] = min(speed, joint.limits.velocity)
+    away = np.maximum(np.minimum(mechanism.neutral, upper - amplitude), lower + amplitude)  # from a limit on one side
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    center = np.where(bounded, np.where(bounded, lower + upper, 0) / 2, away)
     room = np.minimum(amplitude, np.minimum(upper - center, center - lower))
     best, least = None, np.inf
     for _ in range(trials):
         shape = rng.normal(size=(harmonics, 2, mechanism.nq)) / np.arange(1, harmonics + 1)[:, None, None]
         q, v, a = fourier_motion(mechanism, t, shape, frequency, center)
-        scale = np.minimum(room / np.abs(q - center).max(axis=0), speed / np.abs(v).max(axis=0))
+        scale = np.minimum(room / np.abs(q - center).max(axis=0), fastest / np.abs(v).max(axis=0))
         motion = center + (q - center) * scale, v * scale, a * scale
         condition = excitation(torques, *motion).condition
-        if condition < least:
+        if best is None or condition < least:
             best, least = motion, condition
     assert best is not None
     return best

@@ -15,6 +15,12 @@ from dalembert.identification.pseudo_inertia import nearest_consistent
 from dalembert.identification.regression import LinearTorques, Visible
 from dalembert.model import Inertia, Mechanism
 
+FEW = 30
+"""Samples below which no noise of single joints can be estimated, only one for all."""
+
+SLIGHT = 0.01
+"""Part of the torques that a drive parameter of which nothing is known explains initially."""
+
 
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -29,7 +35,10 @@ class Identification:
         condition: of the weighted regressor, its columns scaled to the same length.
         parameters: every parameter by name: physically consistent, with the visible combinations as measured within
             their accuracy, near the initial ones where nothing is visible.
-        mechanism: the mechanism with the inertias found (and damping, friction and armature, if they were asked for).
+        mechanism: the mechanism with the inertias found and, if they were asked for, damping, friction and armature of
+            its joints of one degree.
+        freedom: number of measurements beyond that of parameters, from which the noise was estimated; infinite if it
+            was given.
     """
 
     visible: Visible
@@ -40,16 +49,21 @@ class Identification:
     condition: float
     parameters: dict[str, float]
     mechanism: Mechanism
+    freedom: float = np.inf
 
     def interval(self, confidence: float = 0.95) -> np.ndarray:
-        """Lower and upper bound of each value, (b, 2).
+        """Lower and upper bound of each value, (b, 2): by the normal distribution if the noise was given, by Student's
+        if it was estimated.
 
         Args:
             confidence: probability with which the truth lies between, for normal noise.
         """
-        from scipy.stats import norm
+        from scipy.stats import norm, t
 
-        reach = norm.ppf((1 + confidence) / 2) * self.deviations
+        if not 0 < confidence < 1:
+            raise ArgumentError(f"confidence = {confidence}; it must lie between 0 and 1")
+        at = (1 + confidence) / 2
+        reach = float(t.ppf(at, self.freedom) if np.isfinite(self.freedom) else norm.ppf(at)) * self.deviations
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def __str__(self) -> str:
@@ -76,21 +90,24 @@ def identify(
     """Parameters from positions, velocities, accelerations and generalised forces at samples of a motion.
 
     Least squares, weighted by the noise of each joint's torque, gives the visible combinations and their covariance. Of
-    all parameters that real bodies can have (positive definite pseudo-inertia), those are then found that agree best
-    with these combinations and, where nothing is visible, lie near the initial ones.
+    all parameters that real bodies and drives can have (positive definite pseudo-inertia; damping, friction and rotor
+    inertia not negative), those are then found that agree best with these combinations and, where nothing is visible,
+    lie near the initial ones. Force elements and constraints are not supported.
 
     Deviations hold for noise that is independent from sample to sample: thin out filtered records to about twice the
     cut-off frequency.
 
     Args:
-        mechanism: geometry, gravity, the inertias of known bodies, and a first guess of the unknown ones.
+        mechanism: geometry, gravity, the inertias of known bodies, and a first guess of the unknown ones. Damping,
+            friction and armature that are known count if it is a Dynamics that includes them.
         q: positions, (T, nq).
         v: velocities, (T, nv).
         a: accelerations, (T, nv).
         tau: measured generalised forces, (T, nv).
-        unknown: names of the bodies whose parameters are wanted; all by default.
+        unknown: names of the bodies whose parameters are wanted; all that move by default.
         drives: which parameters of the drives are wanted: ``damping``, ``friction``, ``armature``, ``offset``.
-        noise: standard deviation of each torque, nv; by default it is estimated from what is left over.
+        noise: standard deviation of each torque, nv; by default it is estimated from what is left over, with fewer than
+            30 samples one for all.
         prior: weight of the initial parameters, against deviations counted in sigmas; small and positive.
     """
     torques = LinearTorques(mechanism, unknown, drives)
@@ -116,12 +133,15 @@ def identify(
         raise ArgumentError(f"prior = {prior}; it must be positive")
     values, covariance, condition, left = _weighted(W, rest, sigma, visible)
     bodies = [nearest_consistent(_guess(model.body(name).inertia)) for name in torques.unknown]
-    initial = np.concatenate([*bodies, np.zeros(len(visible.names) - 10 * len(bodies))])
-    theta = most_plausible(visible.matrix, values, covariance, initial, len(bodies), prior)
+    first = 10 * len(bodies)
+    positive = [first + k for k, drive in enumerate(np.repeat(torques.drives, nv)) if drive != "offset"]
+    initial = np.concatenate([*bodies, np.zeros(len(visible.names) - first)])
+    initial[positive] = SLIGHT * np.sqrt((tau**2).mean()) / torques.lengths[positive] + 1e-12
+    theta = most_plausible(visible.matrix, values, covariance, initial, len(bodies), prior, positive)
     named = dict(zip(visible.names, theta.tolist()))
     return Identification(
         visible, values, np.sqrt(np.diag(covariance)), covariance, np.sqrt((left**2).mean(axis=0)), condition, named,
-        _updated(torques, theta),
+        _updated(torques, theta), np.inf if sigma is not None else float(tau.size - len(kept)),
     )  # fmt: skip
 
 
@@ -149,8 +169,8 @@ def _weighted(
         values = (Vt.T @ ((U.T @ triangle[:count, count]) / size)) / lengths
         left = rest - W @ values
         if sigma is None:
-            free = max(1, samples - count // nv)
-            scale = np.maximum(np.sqrt((left**2).sum(axis=0) / free), 1e-12 * np.abs(rest).max() + 1e-300)
+            squares = (left**2).sum(axis=0) if samples >= FEW else np.full(nv, (left**2).sum() / nv)
+            scale = np.maximum(np.sqrt(squares / (samples - count / nv)), 1e-12 * np.abs(rest).max() + 1e-300)
     inverse = Vt.T / size / lengths[:, None]
     return values, inverse @ inverse.T, float(size[0] / size[-1]), left
 
@@ -174,6 +194,8 @@ def _updated(torques: LinearTorques, theta: np.ndarray) -> Mechanism:
             continue
         own = theta[first + k * model.nv : first + (k + 1) * model.nv]
         for j, joint in enumerate(joints):
-            if joint.nv == 1:
+            if joint.mimic is not None:  # its drive is counted at its leader
+                joints[j] = joints[j].replace(**{drive: 0.0})
+            elif joint.nv == 1:
                 joints[j] = joints[j].replace(**{drive: float(own[model.v_slice(joint.name).start])})
     return model.replace(bodies=bodies, joints=tuple(joints))

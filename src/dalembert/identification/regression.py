@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algorithms.joint_forces import TERMS, joint_forces
 from dalembert.algorithms.regressor import PARAMETERS
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.simulation.names import velocity_names
 
@@ -31,8 +32,9 @@ class LinearTorques:
     """tau = known + W x, x the ten parameters of every unknown body, then those of the drives.
 
     Args:
-        mechanism: the mechanism; the inertias of known bodies are used, those of unknown ones are not.
-        unknown: names of bodies whose parameters are unknown; all by default.
+        mechanism: the mechanism; the inertias of known bodies are used, those of unknown ones are not. Of a Dynamics
+            with included joint terms, those that are not among the drives count as known.
+        unknown: names of bodies whose parameters are unknown; all that move by default.
         drives: names of :data:`DRIVES`.
     """
 
@@ -43,16 +45,26 @@ class LinearTorques:
         model = self.mechanism = self.dynamics.mechanism
         if model.symbols or self.dynamics.parameter_names:
             raise ArgumentError(f"{model.name!r} has symbols or parameters; substitute numbers for them first")
-        if model.constraints:
-            raise ArgumentError(f"{model.name!r} has constraints; identification works on trees")
+        if model.constraints or model.forces:
+            raise UnsupportedError(
+                f"{model.name!r} has constraints or force elements, which identification does not know: subtract their "
+                "forces from the measured ones, and give the mechanism without them"
+            )
+        if self.dynamics.wrenches or self.dynamics.device != "cpu":
+            raise ArgumentError("identification needs a Dynamics without wrenches, for the processor")
         names = [body.name for body in model.bodies]
-        self.unknown = tuple(names if unknown is None else unknown)
+        moving = [name for name in names if model.tree.carriers[name][0] >= 0]
+        self.unknown = tuple(moving if unknown is None else unknown)
         for name in self.unknown:
-            model.body(name)
+            if model.body(name).name not in moving:
+                raise ArgumentError(f"body {name!r} does not move; torques show nothing of it")
+        if len(set(self.unknown)) < len(self.unknown):
+            raise ArgumentError(f"a body is named twice: {', '.join(self.unknown)}")
         self.drives = tuple(drives)
         for name in self.drives:
             if name not in DRIVES:
                 raise ArgumentError(f"there is no drive parameter {name!r}; choose among {', '.join(DRIVES)}")
+        self._joints = joint_forces(model, [name for name in self.dynamics.include if name not in self.drives])
         columns = [10 * names.index(name) + k for name in self.unknown for k in range(10)]
         self._columns = np.array(columns, dtype=int)
         self._others = np.setdiff1d(np.arange(10 * len(names)), self._columns)
@@ -77,7 +89,12 @@ class LinearTorques:
         parts = [Y[..., self._columns]]
         diagonals = {"damping": v, "friction": np.sign(v), "armature": a, "offset": np.ones_like(v)}
         parts += [diagonals[name][..., None] * np.eye(v.shape[-1]) for name in self.drives]
-        return np.concatenate(parts, axis=-1), Y[..., self._others] @ self._known
+        known = Y[..., self._others] @ self._known
+        for name in TERMS:
+            coefficients = getattr(self._joints, name)
+            if coefficients is not None:
+                known = known + np.asarray(coefficients, dtype=float) * diagonals[name]
+        return np.concatenate(parts, axis=-1), known
 
     @cached_property
     def lengths(self) -> np.ndarray:

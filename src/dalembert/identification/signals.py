@@ -22,20 +22,8 @@ def differentiate(t: Any, q: Any, cutoff: float) -> tuple[np.ndarray, np.ndarray
         cutoff: frequency above which everything counts as noise, Hz.
     """
     from scipy.interpolate import make_interp_spline
-    from scipy.signal import butter, sosfiltfilt
 
-    t, q = np.asarray(t, dtype=float), np.asarray(q, dtype=float)
-    if t.ndim != 1 or q.shape[:1] != t.shape or len(t) < 30:
-        raise ArgumentError(f"t has shape {t.shape} and q {q.shape}; at least 30 samples are needed, one row of q each")
-    steps = np.diff(t)
-    rate = 1 / steps.mean()
-    if np.ptp(steps) > 1e-6 * steps.mean() * len(t):
-        raise ArgumentError("the times are not evenly spaced; interpolate first")
-    if not 0 < cutoff < rate / 2:
-        raise ArgumentError(
-            f"cutoff = {cutoff} Hz; it must lie between 0 and half the sampling rate, {rate / 2:.6g} Hz"
-        )
-    smooth = sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), q, axis=0)
+    smooth = low_pass(t, q, cutoff)
     spline = make_interp_spline(t, smooth, k=5)
     return smooth, spline(t, 1), spline(t, 2)
 
@@ -50,6 +38,19 @@ def low_pass(t: Any, signal: Any, cutoff: float) -> np.ndarray:
     """
     from scipy.signal import butter, sosfiltfilt
 
-    t = np.asarray(t, dtype=float)
-    rate = (len(t) - 1) / (t[-1] - t[0])
-    return sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), np.asarray(signal, dtype=float), axis=0)
+    t, signal = np.asarray(t, dtype=float), np.asarray(signal, dtype=float)
+    if t.ndim != 1 or signal.shape[:1] != t.shape or len(t) < 30:
+        raise ArgumentError(
+            f"t has shape {t.shape} and the signal {signal.shape}; at least 30 samples are needed, one row each"
+        )
+    steps = np.diff(t)
+    if not (steps > 0).all() or np.ptp(steps) > 0.01 * steps.mean():
+        raise ArgumentError(
+            f"the times are not evenly spaced: steps are {steps.min():.6g} to {steps.max():.6g} s; interpolate first"
+        )
+    rate = 1 / steps.mean()
+    if not 0 < cutoff < rate / 2:
+        raise ArgumentError(
+            f"cutoff = {cutoff} Hz; it must lie between 0 and half the sampling rate, {rate / 2:.6g} Hz"
+        )
+    return sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), signal, axis=0)
