@@ -421,7 +421,17 @@ def test_pickle_and_copy():
     assert copy.copy(run) is run
 
 
-def test_masked_arrays_are_left_to_numpy():
+def test_masked_entries_and_ragged_lists_are_refused():
+    q, v, t = np.ones((4, 3)), np.ones(3), 0.0
+    with pytest.raises(ArgumentError, match=r"q has masked entries; pass q\.filled"):
+        arm()(np.ma.masked_array(q, mask=np.eye(4, 3)), v, t)
+    with pytest.raises(ArgumentError, match="q is no array of numbers"):
+        arm()([[1], [1, 2]], v, t)
+    with pytest.raises(ArgumentError, match=r"q has dtype object.*astype\(float\)"):
+        arm()(q.astype(object), v, t)
+
+
+def test_masked_arrays_without_a_masked_entry_are_left_to_numpy():
     q, v, t = states(4)
     masked = np.ma.masked_array(q, mask=q > 10)
     found = arm()(masked, v, t)

@@ -64,6 +64,33 @@ class Arguments:
             raise ArgumentError(f"{self._call} is missing {', '.join(missing)}")
         return tuple(values[k] for k in range(len(self.inputs))), rest
 
+    def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
+        """The inputs as NumPy arrays; raises for nested lists of different lengths.
+
+        Args:
+            given: all inputs, in order.
+        """
+        found = []
+        for port, x in zip(self.inputs, given):
+            try:
+                found.append(np.asarray(x))
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"{self._call}: {port.name} is no array of numbers: {error}") from error
+        return found
+
+    def refuse_masked(self, given: Sequence[Any]) -> None:
+        """Raise if entries are masked: results depend on all entries, so that no mask of theirs would be right.
+
+        Args:
+            given: all inputs, in order.
+        """
+        for port, x in zip(self.inputs, given):
+            if np.ma.is_masked(x):
+                raise ArgumentError(
+                    f"{self._call}: {port.name} has masked entries; pass {port.name}.filled(numpy.nan), which gives "
+                    "NaN for the states they belong to"
+                )
+
     def batch(self, arrays: Sequence[np.ndarray], out: Sequence[Any] = ()) -> tuple[int, ...]:
         """The common batch shape; raises if an argument has the wrong shape or kind, or if they do not fit together.
 
@@ -75,7 +102,10 @@ class Arguments:
         for port, array in zip(self.inputs, arrays):
             shapes[port.name] = self._outer(port, port.name, array)
             if array.dtype.kind not in "fiub":
-                raise ArgumentError(f"{self._call}: {port.name} has dtype {array.dtype}, expected real numbers")
+                raise ArgumentError(
+                    f"{self._call}: {port.name} has dtype {array.dtype}, expected real numbers"
+                    + ("; if they are numbers, convert them with astype(float)" if array.dtype == object else "")
+                )
         written = []
         for port, array in zip(self.outputs, out):
             if array is None:

@@ -180,6 +180,7 @@ class Kernel:
                     return compiled.ufunc(*inputs) if out is None else compiled.ufunc(*inputs, out=out)
                 except (TypeError, ValueError):  # find out what is wrong
                     return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
+        self.arguments.refuse_masked(inputs)
         if any(_is_foreign(x) for x in inputs) or not options.keys() <= {"casting", "dtype"}:
             if out is not None:
                 options["out"] = out
@@ -203,7 +204,7 @@ class Kernel:
         self, inputs: tuple[Any, ...], out: tuple[Any, ...], threads: int | None, options: dict[str, Any]
     ) -> Any:
         """Check shapes; choose precision, number of threads and the way of writing; call."""
-        arrays = [np.asarray(x) for x in inputs]
+        arrays = self.arguments.arrays(inputs)
         batch = self.arguments.batch(arrays, out)
         if self.dtype is not None:
             options = {"dtype": self.dtype, "casting": "same_kind", **options}
@@ -280,7 +281,7 @@ class Kernel:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Whether an argument brings its own idea of what a ufunc does to it: masked arrays, Dask, units, ..."""
+    """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ..."""
     return type(x) is not np.ndarray and not isinstance(x, (np.generic, Number)) and hasattr(x, "__array_ufunc__")
 
 
