@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -264,6 +265,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120.0, help="seconds each route of SymPy gets")
     parser.add_argument("--no-arm", action="store_true", help="leave out the six-joint arm")
     options = parser.parse_args()
+    os.environ["DALEMBERT_CACHE"] = "off"  # compile times are those of the first time
     for n in options.links:
         routes = {name: (lambda name=name, n=n: derive(pendulum(n), name)) for name in ("kane", "lagrange")}
         peers = {"kane": sympy_pendulum_kane, "lagrange": sympy_pendulum_lagrange}

@@ -262,7 +262,7 @@ class TestFromLagrangian:
         assert sympy.simplify(equations.sympy("gravity")[0] - gravity) == 0
         assert sympy.simplify(equations.sympy("coriolis")[0]) == 0
         assert equations.gravity.evaluate(
-            {"q": [0.3], "t": [0.2], "m": 1, "l": 1, "g": 9.81, "a": 0.1, "W": 3}
+            {"q": [0.3], "t": 0.2, "m": 1, "l": 1, "g": 9.81, "a": 0.1, "W": 3}
         ).shape == (1,)
 
     def test_mistakes(self):

@@ -9,12 +9,16 @@ import pytest
 from classical_systems import closed_four_bar, rp_arm, stacker
 from hypothesis import given, settings
 
+from dalembert.algebra.scalar import sin
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.constraints import forces
 from dalembert.errors import ArgumentError
 from dalembert.formulations import verify
 from dalembert.formulations.agreement import Agreement, Row
-from dalembert.model import Inertia
-from random_mechanisms import mechanisms, random_mechanism
+from dalembert.model import WORLD, Force, Inertia, Mechanism
+from dalembert.model.force import FORCE_KINDS
+from random_mechanisms import mechanisms, random_mechanism, random_transform
 
 
 @settings(max_examples=8)
@@ -35,6 +39,59 @@ def test_symbols_and_constraints(make):
     laws = {row.quantity for row in outcome.rows}
     assert {"power balance", "Mdot - 2C skew", "sensitivity P", "M symmetric", "forward dynamics"} <= laws
     assert ("constrained motion" in laws) == bool(make().constraints)
+
+
+def loaded() -> Mechanism:
+    """One force element of every kind on a random tree with a floating base."""
+    tree = random_mechanism(6, 5, kinds=("revolute", "prismatic", "spherical"), floating=True, massless=0.0)
+    rng = np.random.default_rng(0)
+    hinge = next(joint.name for joint in tree.joints if joint.nv == 1)
+    here, there = random_transform(rng), random_transform(rng)
+    return tree.replace(
+        forces=(
+            Force("coil", "spring", "b1", "b5", here, there, stiffness=40.0, damping=2.0, rest=0.1),
+            Force("free coil", "spring", WORLD, "b4", here, there, stiffness=30.0, rest=0.4),
+            Force("twist", "torsional-spring", "b2", "b3", here, there, stiffness=3.0),
+            Force("joint coil", "joint-spring", hinge, stiffness=5.0, damping=0.3, rest=0.2),
+            Force("rub", "joint-friction", hinge, value=0.4, smoothing=0.01),
+            Force("stop", "joint-stop", hinge, stiffness=90.0, damping=1.0, upper=0.1, smoothing=0.05),
+            Force("motor", "joint-force", hinge, function=lambda t: sin(3 * t)),
+            Force("push", "wrench", "tool", "b3", components=(1.0, 2.0, 3.0, -1.0, 0.5, 0.2)),
+            Force("drag", "user", function=lambda q, v, t: [-2 * x for x in v]),
+            Force("jet", "user-wrench", "b2", "b2", function=lambda q, v, t: [t, 1, 0, 0, 0, v[0]]),
+            Force("moon", "attraction", placement_a=Transform.from_translation([30.0, 5, 2]), value=500.0),
+            Force("tide", "gravity-field", function=lambda p, t: [p[1] * p[2], -p[0], p[0] * p[0]]),
+        )
+    )
+
+
+def test_force_elements_of_every_kind_enter():
+    mechanism = loaded()
+    assert {item.kind for item in mechanism.forces} == set(FORCE_KINDS)
+    outcome = verify(mechanism, states=2)
+    assert outcome.ok, str(outcome)
+    rows = {(row.quantity, row.who) for row in outcome.rows}
+    assert {("force elements", f"derived: {m}") for m in ("lagrange", "kane", "kronecker", "newton-euler")} <= rows
+    assert {(f"force {item.name}", "kernel") for item in mechanism.forces} <= rows
+    powered = {item.name for item in mechanism.forces if ("force " + item.name, "virtual power") in rows}
+    assert powered == {"coil", "free coil", "twist", "push", "jet", "moon", "tide"}
+    stored = {item.name for item in mechanism.forces if ("force " + item.name, "slope of its energy") in rows}
+    assert stored == {"free coil", "twist", "moon"}
+
+
+def test_a_wrong_force_is_found(monkeypatch):
+    """The attraction loses a millionth of its moment: virtual power and energy both notice."""
+    honest = forces.attraction
+
+    def crooked(item, state):
+        total, actions = honest(item, state)
+        return total * (1 + 1e-6), actions
+
+    monkeypatch.setattr(forces, "attraction", crooked)
+    outcome = verify(loaded(), states=1, methods=["kane"])
+    wrong = {(row.quantity, row.who) for row in outcome.rows if not row.ok}
+    assert {("force moon", "virtual power"), ("force moon", "slope of its energy")} <= wrong
+    assert {quantity for quantity, _ in wrong} == {"force moon"}
 
 
 def test_a_big_robot_leaves_out_what_would_take_too_long():

@@ -52,7 +52,7 @@ def from_lagrangian(
         raise ArgumentError(f"{len(coordinates)} coordinates, but {len(qdot)} rates: {list(qdot)}")
     scope = Scope()
     x, v = scope.input("q", coordinates), scope.input("v", list(map(sympy.sympify, qdot)))
-    clock = [scope.input("t", [t])[0]] if t is not None else []
+    clock = [scope.clock(t)] if t is not None else []
     L = _scalar(scope, lagrangian)
     momentum = reverse(L, v)
     bias = forward(momentum, [*x, *clock], [*v, *([1] if clock else [])]) - reverse(L, x)

@@ -55,7 +55,7 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
     )  # fmt: skip
     held = ConstraintSet(mechanism)
     if held.rheonomic or any(item.function is not None for item in mechanism.forces):
-        system.time = trace.scope.input("t", ["t"])[0]
+        system.time = trace.scope.clock()
     system.constraints = _constraints(trace, held, system.time)
     system.passive, system.rotors = passive_forces(trace, system, include), rotors(trace, system, include)
     return system

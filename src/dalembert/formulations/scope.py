@@ -52,6 +52,19 @@ class Scope:
         self._known.clear()
         return self.arrays[port]
 
+    def clock(self, symbol: Any = "t") -> Expr:
+        """Declare time, the scalar input ``t``, and return its traced scalar.
+
+        Args:
+            symbol: what it is called, a name or a SymPy symbol.
+        """
+        if "t" in self.names:
+            raise ArgumentError("a symbol of the mechanism is called 't', which here means time; give it another name")
+        self.names["t"] = (symbol,)
+        self.arrays["t"] = np.array([self.graph.input("t")], dtype=object)
+        self._known.clear()
+        return self.arrays["t"][0]
+
     def parameter(self, symbol: Any) -> Expr:
         """Declare a SymPy symbol as a scalar input and return its traced scalar.
 

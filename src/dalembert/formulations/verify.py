@@ -15,6 +15,7 @@ from dalembert.errors import ArgumentError, DalembertError, UnsupportedError
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
+from dalembert.formulations.force_laws import force_rows
 from dalembert.formulations.laws import constraint_rows, law_rows, sensitivity_rows
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute
@@ -35,8 +36,9 @@ def verify(
     """Compare all formulations and algorithms at random states, and check the laws of mechanics.
 
     Rows: mass matrix, Coriolis forces, gravity, inverse and forward dynamics by every route; symmetry and definiteness
-    of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; and, if there
-    are constraints, their elimination against multipliers. Symbols get random positive values.
+    of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; if there are
+    force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; and, if
+    there are constraints, their elimination against multipliers. Symbols get random positive values.
 
     Args:
         mechanism: the mechanism.
@@ -62,6 +64,8 @@ def verify(
     rows = [*found.rows(tolerance)]
     rows += law_rows(numeric, derived, values, (q, v, a), tolerance, skipped, CUBIC)
     rows += sensitivity_rows(numeric, (q[0], v[0], a[0]), tolerance)
+    if mechanism.forces:
+        rows += force_rows(numeric, derived, values, (q, v), tolerance)
     if mechanism.constraints:
         rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped)
     return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
@@ -76,7 +80,8 @@ def _derived(mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[
             skipped.append(f"kronecker: {mechanism.nv}^3 derivatives of M; ask for it by methods=[...]")
             continue
         try:
-            derived[method] = derive(mechanism if method in ("lagrange", "newton-euler") else free, method)
+            subject = mechanism if method in ("lagrange", "newton-euler") else free
+            derived[method] = derive(subject, method, include=("forces",))
         except UnsupportedError as error:
             skipped.append(f"{method}: {error}")
     return derived

@@ -1,0 +1,112 @@
+"""Force elements under verification: in every formulation, as a kernel, by virtual power, and from their energy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.transform import Transform
+from dalembert.algebra.vectors import vect
+from dalembert.algorithms.kinematics import pose
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.action import Action
+from dalembert.constraints.forces import CONSERVATIVE, ForceSet
+from dalembert.constraints.state import State
+from dalembert.formulations.agreement import Row
+from dalembert.formulations.equations import Equations
+from dalembert.formulations.laws import STEP, velocity_matrix
+from dalembert.model import Mechanism
+
+TIME = 0.7
+"""When forces that depend on time are compared, s."""
+
+
+def force_rows(
+    mechanism: Mechanism,
+    derived: Mapping[str, Equations],
+    values: Mapping[str, float],
+    states: tuple[Any, Any],
+    tolerance: float,
+) -> list[Row]:
+    """What every force element does to the velocities, by all the routes there are.
+
+    The sum of all enters the derived equations. One by one they are compared with the compiled kernel, with the power
+    of their wrenches on the bodies along each velocity (poses differentiated by the complex step, no Jacobian), and, if
+    they store energy, with its derivative.
+
+    Args:
+        mechanism: the mechanism with numbers for all symbols.
+        derived: equations by method, with all forces included.
+        values: values of the symbols.
+        states: q and v, each over states.
+        tolerance: allowed relative error.
+    """
+    q, v = states
+    found = ForceSet(mechanism, "all")
+    effects = [found.each(State(mechanism, *state, TIME)) for state in zip(q, v)]
+    direct = {name: np.array([effect[name][0] for effect in effects], dtype=float) for name in found.names}
+    whole = sum(direct.values())
+    scale = max(float(np.abs(x).max(initial=0.0)) for x in direct.values()) or 1.0
+
+    def row(name: str, who: str, against: str, mine: Any, theirs: Any) -> Row:
+        error = float(np.abs(np.asarray(mine) - theirs).max(initial=0.0)) / scale
+        return Row(name, who, against, error, tolerance)
+
+    rows = []
+    for method, equations in derived.items():
+        if equations.passive is not None:
+            passive = equations.passive.evaluate({"q": q, "v": v, "t": TIME, **values})
+            rows.append(row("force elements", f"derived: {method}", "one by one", passive, whole))
+    kernel = ConstrainedDynamics(mechanism.replace(constraints=()), forces="all").evaluate("forces", q, v, TIME)
+    for k, item in enumerate(mechanism.forces):
+        name, mine = f"force {item.name}", direct[item.name]
+        rows.append(row(name, "kernel", "force element", kernel[:, k], mine))
+        if any(effect[item.name][1] for effect in effects):
+            power = [virtual_power(mechanism, x, effect[item.name][1]) for x, effect in zip(q, effects)]
+            rows.append(row(name, "virtual power", "force element", power, mine))
+        if item.kind in CONSERVATIVE and item.damping == 0:
+            slope = [_energy_slope(mechanism, item.name, x) for x in q]
+            rows.append(row(name, "slope of its energy", "force element", -np.array(slope), mine))
+    return rows
+
+
+def virtual_power(mechanism: Mechanism, q: np.ndarray, actions: Sequence[Action]) -> np.ndarray:
+    """Power of forces and moments on bodies per velocity, nv: poses are moved along each velocity, by complex steps.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        actions: what acts on which body.
+    """
+    result = np.zeros(mechanism.nv)
+    directions = velocity_matrix(mechanism, q).T
+    for action in actions:
+        body, at = _placed(mechanism, q, action.on)
+        other, axes = _placed(mechanism, q, action.axes)
+        force, moment = (np.asarray(axes.rotate(x), dtype=float) for x in (action.force, action.moment))
+        for name, sign in ((body, 1), (other, -1)) if action.mutual else ((body, 1),):
+            here = pose(mechanism, q, name)
+            point = here.inverse().apply(at.translation)
+            for k, direction in enumerate(directions):
+                moved = pose(mechanism, q + 1j * STEP * direction, name)
+                velocity = np.imag(moved.apply(point)) / STEP
+                turning = vect(np.imag(moved.rotation) @ here.rotation.T) / STEP
+                result[k] += sign * float(force @ velocity + moment @ turning)
+    return result
+
+
+def _placed(mechanism: Mechanism, q: np.ndarray, end: tuple[str, Transform]) -> tuple[str, Transform]:
+    """The body that carries a frame, and the frame's pose in the world."""
+    frame = mechanism.frame(end[0])
+    return frame.body, pose(mechanism, q, frame.body) @ frame.placement @ end[1]
+
+
+def _energy_slope(mechanism: Mechanism, name: str, q: np.ndarray) -> list[float]:
+    chosen = ForceSet(mechanism, [name])
+    still = np.zeros(mechanism.nv)
+    return [
+        complex(chosen.energy(State(mechanism, q + 1j * STEP * direction, still, TIME))).imag / STEP
+        for direction in velocity_matrix(mechanism, q).T
+    ]
