@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.selection import choose, select_algorithm
 from dalembert.compiler.cost import Cost
 from dalembert.compiler.cuda.kernel import CudaKernel
@@ -206,7 +207,8 @@ class Dynamics:
     def _ports(self, spec: Quantity, options: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         m = self.mechanism
         letters = sizes(m, spec, options)
-        inputs = [Port(name, (m.nq if name == "q" else m.nv,)) for name in spec.inputs]
+        own = {"q": m.nq, "xdd": coordinate_count(options["coordinates"]) if "xdd" in spec.inputs else 0}
+        inputs = [Port(name, (own.get(name, m.nv),)) for name in spec.inputs]
         if spec.loads and self.wrenches:
             inputs.append(Port("wrenches", (len(self.wrenches), 6)))
         if self.parameter_names:

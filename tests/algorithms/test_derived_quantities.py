@@ -11,7 +11,7 @@ from algorithm_cases import by_position, by_velocity, difference
 
 import dalembert as da
 from dalembert.algorithms.analytic_jacobian import analytic_jacobian_rates, frame_coordinates
-from dalembert.algorithms.cartesian import cartesian_dynamics, cartesian_linearization
+from dalembert.algorithms.cartesian import cartesian_dynamics, cartesian_inverse_dynamics, cartesian_linearization
 from dalembert.algorithms.centroidal import centroidal
 from dalembert.algorithms.hessians import hessian
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
@@ -136,6 +136,9 @@ def test_dynamics_along_a_frame(arm):
         agree(dynamics.cartesian_dynamics(q, v, **options), dynamics_of, q, v)
         found = dynamics.cartesian_linearization(q, v, a, **options)
         agree(found, lambda *s, o=options: tuple(cartesian_linearization(mechanism, *s, **o)), q, v, a)
+        xdd = a[:, :3]
+        found = dynamics.cartesian_inverse_dynamics(q, v, xdd, **options)
+        agree(found, lambda *s, o=options: cartesian_inverse_dynamics(mechanism, *s, **o), q, v, xdd)
 
 
 def test_joint_terms_enter_by_name(arm):
@@ -148,6 +151,11 @@ def test_joint_terms_enter_by_name(arm):
     assert difference(inertia, inverse.swapaxes(-1, -2) @ M @ inverse) < 1e-8
     D, _, _ = driven.cartesian_linearization(q, v, a, frame="tool", coordinates="position")
     assert difference(D, M @ inverse) < 1e-8
+    drift = driven.analytic_jacobian_rate(q, v, frame="tool", coordinates="position")
+    xdd = a[:, :3]
+    resolved = np.einsum("bij,bj->bi", inverse, xdd - np.einsum("bij,bj->bi", drift, v))
+    found = driven.cartesian_inverse_dynamics(q, v, xdd, frame="tool", coordinates="position")
+    assert difference(found, driven.inverse_dynamics(q, v, resolved)) < 1e-8
     assert difference(M, dynamics.mass_matrix(q)) > 1e-3
 
 

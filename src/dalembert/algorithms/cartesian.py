@@ -13,7 +13,7 @@ Redundant and singular arms: see :mod:`dalembert.algorithms.consistent_inverse`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
@@ -71,36 +71,57 @@ class CartesianLinearization(NamedTuple):
     P: Array
 
 
-def cartesian_dynamics(
-    mechanism: Mechanism,
-    q: Any,
-    v: Any,
-    frame: str,
-    *,
-    coordinates: str = "ZYX",
-    point: Any = (0, 0, 0),
-    damping: Any = 0,
-    tree: Tree | None = None,
-    armature: Array | None = None,
-) -> CartesianDynamics:
-    """The terms of (7.4.4).
+class Along(TypedDict, total=False):
+    """How the motion of a frame is described; every entry may be left out.
+
+    Args:
+        coordinates: what x is, ``"ZYX"`` by default; see :data:`~dalembert.algorithms.analytic_jacobian.COORDINATES`.
+        point: the point whose position is meant, components in the frame; its origin by default.
+        damping: mu of the regularisation; 0, the default, for none.
+        tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
+        armature: rotor inertia of every velocity, nv; none by default.
+    """
+
+    coordinates: str
+    point: Any
+    damping: Any
+    tree: Tree
+    armature: Array | None
+
+
+class _Motion(NamedTuple):
+    """The Jacobian with its rates, D, the inverse J# and Lambda at one state."""
+
+    rates: JacobianRates
+    D: Array
+    inverse: Array
+    Lambda: Array
+
+
+def _motion(
+    mechanism: Mechanism, q: Array, v: Array, a: Array, frame: str, along: Along, D: Array | None = None
+) -> _Motion:
+    place = {name: along[name] for name in ("coordinates", "point") if name in along}  # type: ignore[literal-required]
+    rates = analytic_jacobian_rates(mechanism, q, v, a, frame, **place)
+    tree = along.get("tree", mechanism.tree)
+    D = with_armature(two_sided(tree, q) if D is None else D, along.get("armature"))
+    return _Motion(rates, D, *consistent_inverse(mechanism, rates.J, D, tree, along.get("damping", 0)))
+
+
+def cartesian_dynamics(mechanism: Mechanism, q: Any, v: Any, frame: str, **along: Unpack[Along]) -> CartesianDynamics:
+    """The terms of (7.4.4). External wrenches, damping and friction of the joints are not among them.
 
     Args:
         mechanism: the mechanism.
         q: positions, nq.
         v: velocities, nv.
         frame: name of a frame or body.
-        coordinates: what x is; see :data:`~dalembert.algorithms.analytic_jacobian.COORDINATES`.
-        point: the point whose position is meant, components in the frame.
-        damping: mu of the regularisation; 0 for none.
-        tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
-        armature: rotor inertia of every velocity, nv, or None.
+        along: entries of :class:`Along`.
     """
     q, v = checked(mechanism, q=q, v=v)
-    tree, still = tree or mechanism.tree, scalar.zeros(mechanism.nv)
-    rates = analytic_jacobian_rates(mechanism, q, v, still, frame, coordinates=coordinates, point=point)
-    D = with_armature(two_sided(tree, q), armature)
-    inverse, Lambda = consistent_inverse(mechanism, rates.J, D, tree, damping)
+    still = scalar.zeros(mechanism.nv)
+    rates, _, inverse, Lambda = _motion(mechanism, q, v, still, frame, along)
+    tree = along.get("tree", mechanism.tree)
     gravity = augmented_links(tree, q, still, still)
     coriolis = augmented_links(tree, q, v, still) - gravity
     drift = product(rates.Jd, v)
@@ -114,18 +135,8 @@ def cartesian_dynamics(
     )
 
 
-def cartesian_inverse_dynamics(
-    mechanism: Mechanism,
-    q: Any,
-    v: Any,
-    xdd: Any,
-    frame: str,
-    *,
-    coordinates: str = "ZYX",
-    point: Any = (0, 0, 0),
-    damping: Any = 0,
-) -> Array:
-    """Generalised forces that produce Cartesian accelerations, (7.4.5).
+def resolved_acceleration(mechanism: Mechanism, q: Any, v: Any, xdd: Any, frame: str, **along: Unpack[Along]) -> Array:
+    """Accelerations a = J# (xdd - Jdot v) with which a frame accelerates as asked for, nv.
 
     Args:
         mechanism: the mechanism.
@@ -133,33 +144,38 @@ def cartesian_inverse_dynamics(
         v: velocities, nv.
         xdd: second time derivative of the coordinates, m.
         frame: name of a frame or body.
-        coordinates: what x is.
-        point: the point whose position is meant, components in the frame.
-        damping: mu of the regularisation; 0 for none.
+        along: entries of :class:`Along`.
     """
     q, v = checked(mechanism, q=q, v=v)
-    still = scalar.zeros(mechanism.nv)
-    rates = analytic_jacobian_rates(mechanism, q, v, still, frame, coordinates=coordinates, point=point)
-    wanted = scalar.asarray(xdd)
-    if wanted.shape != (len(rates.J),):
-        raise ArgumentError(f"xdd has shape {wanted.shape}; coordinates {coordinates!r} need ({len(rates.J)},)")
-    inverse, _ = consistent_inverse(mechanism, rates.J, two_sided(mechanism.tree, q), mechanism.tree, damping)
-    return augmented_links(mechanism.tree, q, v, product(inverse, wanted - product(rates.Jd, v)))
+    found = _motion(mechanism, q, v, scalar.zeros(mechanism.nv), frame, along)
+    wanted, rows = scalar.asarray(xdd), len(found.rates.J)
+    if wanted.shape != (rows,):
+        raise ArgumentError(
+            f"xdd has shape {wanted.shape}; coordinates {along.get('coordinates', 'ZYX')!r} need ({rows},)"
+        )
+    return product(found.inverse, wanted - product(found.rates.Jd, v))
+
+
+def cartesian_inverse_dynamics(
+    mechanism: Mechanism, q: Any, v: Any, xdd: Any, frame: str, **along: Unpack[Along]
+) -> Array:
+    """Generalised forces that produce Cartesian accelerations, (7.4.5); armature only weighs redundant motions.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        xdd: second time derivative of the coordinates, m.
+        frame: name of a frame or body.
+        along: entries of :class:`Along`.
+    """
+    a = resolved_acceleration(mechanism, q, v, xdd, frame, **along)
+    q, v = checked(mechanism, q=q, v=v)
+    return augmented_links(along.get("tree", mechanism.tree), q, v, a)
 
 
 def cartesian_linearization(
-    mechanism: Mechanism,
-    q: Any,
-    v: Any,
-    a: Any,
-    frame: str,
-    *,
-    coordinates: str = "ZYX",
-    point: Any = (0, 0, 0),
-    damping: Any = 0,
-    tree: Tree | None = None,
-    armature: Array | None = None,
-    viscous: Array | None = None,
+    mechanism: Mechanism, q: Any, v: Any, a: Any, frame: str, viscous: Array | None = None, **along: Unpack[Along]
 ) -> CartesianLinearization:
     """Variation of the generalised forces with the Cartesian motion, (7.4.15)-(7.4.17).
 
@@ -171,19 +187,12 @@ def cartesian_linearization(
         v: velocities, nv.
         a: accelerations, nv.
         frame: name of a frame or body.
-        coordinates: what x is.
-        point: the point whose position is meant, components in the frame.
-        damping: mu of the regularisation; 0 for none.
-        tree: a tree of the same mechanism with cheaper dynamics; the mechanism's own by default.
-        armature: rotor inertia of every velocity, nv, or None.
         viscous: coefficient of viscous damping of every velocity, nv, or None.
+        along: entries of :class:`Along`.
     """
     q, v, a = checked(mechanism, q=q, v=v, a=a)
-    tree = tree or mechanism.tree
-    rates: JacobianRates = analytic_jacobian_rates(mechanism, q, v, a, frame, coordinates=coordinates, point=point)
-    found = sensitivity(tree, q, v, a)
-    inertia = with_armature(found.D, armature)
-    inverse, _ = consistent_inverse(mechanism, rates.J, inertia, tree, damping)
+    found = sensitivity(along.get("tree", mechanism.tree), q, v, a)
+    rates, inertia, inverse, _ = _motion(mechanism, q, v, a, frame, along, found.D)
     D = product(inertia, inverse)  # (7.4.15)
     V = product(with_armature(found.V, viscous) - 2 * product(D, rates.Jd), inverse)  # (7.4.16)
     P = product(found.P - product(V, rates.Jd) - product(D, rates.Jdd), inverse)  # (7.4.17)

@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algorithms.triangular import TreeFactors, factor
-from dalembert.errors import SingularityError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism, Tree
 
 LIMIT = 1e12
@@ -47,6 +47,8 @@ def consistent_inverse(mechanism: Mechanism, J: Array, D: Array, tree: Tree, dam
     Damping appends mu times the identity below Z.
     """
     m, n = J.shape
+    if scalar.is_number(damping) and not 0 <= damping < np.inf:
+        raise ArgumentError(f"damping = {damping!r}; it must be finite and not negative")
     damped = not scalar.is_zero(damping)
     if not damped:
         _check_rank(mechanism, J)
@@ -103,13 +105,15 @@ def _unit_upper_inverse(R: list[list[Scalar]]) -> Array:
 
 def _check_rank(mechanism: Mechanism, J: Array) -> None:
     m, n = J.shape
-    mend = "choose fewer coordinates, such as 'position', or pass damping > 0 to regularise"
+    mend = ("choose fewer coordinates, such as 'position', or " if m > 3 else "") + "pass damping > 0 to regularise"
     if m > n:
         raise SingularityError(
             f"{mechanism.name!r} has {n} velocities, too few for {m} independent coordinates of a frame; {mend}"
         )
     if J.dtype == object:
         return
+    if not np.isfinite(J).all():
+        return  # NaN in gives NaN out
     condition = float(np.linalg.cond(J.real))
     if not condition < LIMIT:
         raise SingularityError(

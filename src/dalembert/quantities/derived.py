@@ -106,6 +106,11 @@ def cartesian_dynamics(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
     return found.inertia, found.coriolis, found.gravity, found.inverse
 
 
+def cartesian_inverse_dynamics(s: Setting, q: Array, v: Array, xdd: Array) -> Array:
+    a = cartesian.resolved_acceleration(s.mechanism, q, v, xdd, **s.options, tree=s.tree, armature=s.joints.armature)
+    return augmented_links(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+
+
 def cartesian_linearization(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
     return cartesian.cartesian_linearization(
         s.mechanism, q, v, a, **s.options, tree=s.tree, armature=s.joints.armature, viscous=s.joints.damping
@@ -163,9 +168,16 @@ TASK: dict[str, Quantity] = {
     "cartesian_dynamics": Quantity(
         ("q", "v"), {"inertia": ("m", "m"), "coriolis": ("m",), "gravity": ("m",), "inverse": ("n", "m")},
         cartesian_dynamics,
-        "f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau.", options=_TASK),
+        "f = inertia xdd + coriolis + gravity along a frame's coordinates, f = inverse^T tau; without wrenches, joint "
+        "damping and friction. Without `damping` a singular pose gives numbers beyond all bounds, not an error.",
+        options=_TASK),
+    "cartesian_inverse_dynamics": Quantity(
+        ("q", "v", "xdd"), {"tau": ("n",)}, cartesian_inverse_dynamics,
+        "Generalised forces that accelerate a frame's coordinates by xdd, by the joint accelerations "
+        "inverse (xdd - Jdot v).",
+        loads=True, options=_TASK),
     "cartesian_linearization": Quantity(
         ("q", "v", "a"), {"D": ("n", "m"), "V": ("n", "m"), "P": ("n", "m")}, cartesian_linearization,
-        "d tau = D d xdd + V d xd + P d x along a frame's coordinates.", options=_TASK),
+        "d tau = D d xdd + V d xd + P d x along a frame's coordinates, without wrenches.", options=_TASK),
 }  # fmt: skip
 """Quantities in the coordinates of a frame."""

@@ -56,7 +56,7 @@ class Quantity:
     """How to compute one quantity.
 
     Args:
-        inputs: names among q, v, a, tau.
+        inputs: names among q, v, a, tau, xdd.
         outputs: output name -> shape, in which letters stand for sizes: ``"n"`` for nv, ``"2n"`` for twice that,
             ``"nn"`` for its square, ``"p"`` for the number of inertial parameters, ``"m"`` for that of coordinates.
         compute: function of a setting and the inputs.
