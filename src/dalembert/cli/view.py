@@ -1,0 +1,78 @@
+"""Show a mechanism in the browser: geometry, sliders for the joints, its motion with forces and energies, equations.
+
+The page is one file that works without a network and without this program. With --to it is written and can be mailed.
+
+examples:
+  dalembert view demo_arm
+  dalembert view panda.urdf --at panda_joint4=-1.5
+  dalembert view double_pendulum swing.npz                 a motion, written by Trajectory.to_npz or to_csv
+  dalembert view my_robot.urdf motion.csv --to robot.html  a page to mail
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from dalembert.cli.model import open_model, source_of
+from dalembert.cli.options import add_common, add_model, assignment
+from dalembert.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from dalembert.model import Mechanism
+
+SUMMARY = "show a mechanism and its motion in the browser"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument(
+        "trajectory", metavar="TRAJECTORY", nargs="?", help="a motion: the .npz or .csv file of a Trajectory"
+    )
+    parser.add_argument(
+        "--at",
+        metavar="JOINT=VALUE",
+        action="append",
+        default=[],
+        type=assignment,
+        help="position of a joint to begin with, rad or m; may be repeated",
+    )
+    parser.add_argument("--to", metavar="FILE", help="write the page, .html, instead of opening it")
+    parser.add_argument("--no-equations", action="store_true", help="leave the panel of equations out")
+    add_common(parser)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    from dalembert.viewer import view
+
+    mechanism = _with_numbers(options)
+    source = source_of(options.model)
+    folder = source.parent if source is not None and source.is_file() else None
+    terminal.progress("making the page ...")
+    path = view(
+        mechanism,
+        options.trajectory,
+        to=options.to,
+        q=dict(options.at) or None,
+        equations=False if options.no_equations else open_model(options),
+        folder=folder,
+    )
+    size = path.stat().st_size
+    if options.json:
+        terminal.json({"model": mechanism.name, "file": str(path), "bytes": size, "opened": options.to is None})
+    elif options.to is None:
+        terminal.say(f"{mechanism.name}: shown in the browser; the page is {path}")
+    else:
+        terminal.say(f"{mechanism.name}: written to {path} ({size / 1024:.0f} KB)")
+    return 0
+
+
+def _with_numbers(options: argparse.Namespace) -> Mechanism:
+    """The model with the values its file gives to symbols, where it gives any; the page says which it chose if not."""
+    source = source_of(options.model)
+    if source is not None and source.suffix.lower() == ".toml":
+        from dalembert.formats.toml import default_parameters
+
+        if default_parameters(source):
+            return open_model(options, numeric=True)
+    return open_model(options)

@@ -1,0 +1,15 @@
+"""The viewer: a mechanism, its motion and its equations as one HTML page that needs no server and no network.
+
+view        the public function
+page        puts everything into one page, harmlessly
+scene       bodies, shapes, joints, frames and ellipsoids as data
+bones       what is drawn of a mechanism without geometry
+meshes      mesh files: found, read, kept small
+motion      a trajectory as data
+programs    what the page computes by itself, as JavaScript made by the compiler
+formulas    the panel of equations
+"""
+
+from dalembert.viewer.view import view
+
+__all__ = ["view"]

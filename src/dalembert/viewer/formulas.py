@@ -1,0 +1,87 @@
+"""The panel of equations: mathematics for small mechanisms, sizes and operation counts for large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dalembert.dynamics import Dynamics
+from dalembert.errors import DalembertError, MissingExtraError
+from dalembert.formulations.derive import derive
+from dalembert.formulations.equations import Equations
+from dalembert.model import Mechanism
+from dalembert.report.derivation_section import law
+from dalembert.report.escape import html_text
+from dalembert.report.forms import Forms
+from dalembert.report.mathml import display, inline
+from dalembert.report.notation import Notation
+
+MOST_VELOCITIES = 4
+"""Degrees of freedom up to which equations are written out."""
+
+COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity")
+"""Quantities whose operations are counted."""
+
+PARTS = {
+    "mass_matrix": "inertia matrix",
+    "coriolis": "Coriolis and centrifugal terms",
+    "gravity": "gravity",
+    "passive": "passive forces",
+    "constraint_matrix": "constraints",
+}
+
+
+def formulas(subject: Mechanism | Equations) -> str:
+    """Content of the panel, HTML.
+
+    Args:
+        subject: the mechanism, with symbols if they are to be read; or equations that have been derived.
+    """
+    try:
+        if isinstance(subject, Equations):
+            return "\n".join(_written(subject))
+        if 0 < subject.nv <= MOST_VELOCITIES:
+            return "\n".join(_written(derive(subject, "lagrange")))
+        return "\n".join(_counted(subject))
+    except MissingExtraError as error:
+        return f'<p class="note">{html_text(str(error))}</p>'
+    except DalembertError as error:
+        return f'<p class="note">The equations cannot be derived: {html_text(str(error))}</p>'
+
+
+def _written(equations: Equations) -> Iterator[str]:
+    forms = Forms(equations, Notation(decimal=not equations.parameters))
+    yield _scrolling(display((("", law(equations)),)))
+    for name, part in equations.quantities().items():
+        if name not in PARTS:
+            continue
+        rows = forms.rows(part)
+        yield f"<h3>{PARTS[name]}</h3>"
+        if rows:
+            yield _scrolling(display(tuple(rows)))
+        else:
+            yield f'<p class="note">{part.cost.operations} operations; too long for this panel.</p>'
+
+
+def _counted(mechanism: Mechanism) -> Iterator[str]:
+    n = mechanism.nv
+    if not n:
+        yield '<p class="note">Nothing moves.</p>'
+        return
+    yield _scrolling(display((("", r"M(q)\, \dot{v} + c(q, v) + g(q) = \tau"),)))
+    filled = int(mechanism.tree.support.sum())
+    size = inline(rf"{n} \times {n}")
+    yield f'<p class="note">The inertia matrix is {size}; {filled} of its {n * n} entries can differ from zero.</p>'
+    closed = " of the open tree" if mechanism.constraints else ""
+    dynamics = Dynamics(mechanism.replace(constraints=(), forces=()))
+    yield f'<table class="counts"><tr><th>operations{closed}</th><th>&times;, &divide;</th><th>+, &minus;</th></tr>'
+    for name in COUNTED:
+        cost = dynamics.cost(name)
+        yield (
+            f"<tr><td>{html_text(name.replace('_', ' '))}</td><td>{cost.multiplications + cost.divisions}</td>"
+            f"<td>{cost.additions}</td></tr>"
+        )
+    yield "</table>"
+
+
+def _scrolling(mathematics: str) -> str:
+    return f'<div class="scroll" tabindex="0">{mathematics}</div>'

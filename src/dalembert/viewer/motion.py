@@ -1,0 +1,181 @@
+"""A trajectory as the page plays it: samples close enough to be joined by straight lines, and curves to plot."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, FormatError
+from dalembert.formats.xml import read_bytes
+from dalembert.model import Mechanism
+from dalembert.simulation import Trajectory
+from dalembert.simulation.export import load_trajectory
+from dalembert.simulation.names import position_names, velocity_names
+from dalembert.simulation.system import as_system
+
+FRAMES_PER_SECOND, MOST_FRAMES = 60.0, 3000
+"""How finely a motion is sampled, and the largest number of samples; a long one is sampled less finely."""
+
+
+def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
+    """The motion that a user gives: checked, and of this mechanism.
+
+    Args:
+        given: a trajectory, a file written by ``to_npz`` or ``to_csv``, or a pair of times (T,) and positions (T, nq).
+        mechanism: what moves.
+    """
+    if isinstance(given, (str, Path)):
+        made = read_trajectory(given, mechanism)
+    elif isinstance(given, Trajectory):
+        made = given
+    elif isinstance(given, Sequence) and len(given) == 2:
+        made = _plain(mechanism, _array(given[0], "t"), _array(given[1], "q"))
+    else:
+        raise ArgumentError(
+            f"trajectory is a {type(given).__name__}; give a Trajectory, a file (.npz, .csv), or (times, positions)"
+        )
+    _check(made, mechanism)
+    return made
+
+
+def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:
+    """A trajectory from the files that ``Trajectory.to_npz`` and ``to_csv`` write.
+
+    Args:
+        path: the file; its suffix says which.
+        mechanism: what moved.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".npz":
+        return load_trajectory(path, mechanism)
+    if suffix == ".csv":
+        return _read_csv(path, mechanism)
+    raise FormatError(f"a trajectory is a .npz or .csv file, not {suffix or 'one without a suffix'!r}", path)
+
+
+def _read_csv(path: str | Path, mechanism: Mechanism) -> Trajectory:
+    text = read_bytes(path).decode("utf-8-sig", "replace")
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    if not rows:
+        raise FormatError("the file is empty; the first line must name the columns: t, q.NAME, ...", path)
+    titles = [title.strip() for title in rows[0]]
+    wanted = {"q": [f"q.{name}" for name in position_names(mechanism)]}
+    missing = [name for name in ("t", *wanted["q"]) if name not in titles]
+    if missing:
+        raise FormatError(
+            f"the columns {', '.join(map(repr, missing[:6]))} of {mechanism.name!r} are not there; the file has "
+            f"{', '.join(map(repr, titles[:12]))}",
+            path,
+        )
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(titles):
+            raise FormatError(f"there are {len(row)} entries, but {len(titles)} columns", path, number)
+    try:
+        table = np.array(rows[1:], dtype=float).reshape(-1, len(titles))
+    except ValueError as error:
+        raise FormatError(f"the table must hold numbers only: {error}", path) from error
+    columns = {title: table[:, k] for k, title in enumerate(titles)}
+    for kind in ("v", "tau"):
+        wanted[kind] = [f"{kind}.{name}" for name in velocity_names(mechanism)]
+    parts = {
+        kind: np.stack([columns[name] for name in names], axis=1) if names else np.zeros((len(table), 0))
+        for kind, names in wanted.items()
+        if all(name in columns for name in names)
+    }
+    return _plain(mechanism, columns["t"], parts["q"], parts.get("v"), parts.get("tau"))
+
+
+def _plain(
+    mechanism: Mechanism, t: np.ndarray, q: np.ndarray, v: np.ndarray | None = None, tau: np.ndarray | None = None
+) -> Trajectory:
+    """A trajectory of given samples; velocities that are not given are NaN, so that nobody takes them for zero."""
+    size = (len(t), mechanism.nv)
+    return Trajectory(
+        as_system(mechanism), t, q,
+        np.full(size, np.nan) if v is None else v,
+        np.full(size, np.nan) if tau is None else tau,
+        np.zeros((len(t), 0, 6)), status="given",
+    )  # fmt: skip
+
+
+def _array(given: Any, name: str) -> np.ndarray:
+    try:
+        return np.array(given, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{name} of the trajectory must be an array of numbers: {error}") from error
+
+
+def _check(trajectory: Trajectory, mechanism: Mechanism) -> None:
+    t, q = np.asarray(trajectory.t), np.asarray(trajectory.q)
+    if t.ndim != 1 or q.shape != (len(t), mechanism.nq):
+        raise ArgumentError(
+            f"the trajectory has times of shape {t.shape} and positions of shape {q.shape}, but {mechanism.name!r} "
+            f"needs (T,) and (T, {mechanism.nq})"
+        )
+    theirs, ours = position_names(trajectory.mechanism), position_names(mechanism)
+    if theirs != ours:
+        raise ArgumentError(
+            f"the trajectory is one of {trajectory.mechanism.name!r} with the coordinates {', '.join(theirs[:8])}; "
+            f"{mechanism.name!r} has {', '.join(ours[:8])}"
+        )
+    if not len(t):
+        raise ArgumentError("the trajectory is empty: there is nothing to play")
+    for name, values in (("t", t), ("q", q)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            raise ArgumentError(
+                f"the trajectory cannot be played: {name}{[int(k) for k in bad[0]]} is {values[tuple(bad[0])]}"
+            )
+    if (np.diff(t) < 0).any():
+        k = int(np.argmax(np.diff(t) < 0))
+        raise ArgumentError(f"times must not decrease, but t[{k}] = {t[k]} is followed by t[{k + 1}] = {t[k + 1]}")
+
+
+def motion(trajectory: Trajectory) -> tuple[dict[str, Any], bytes]:
+    """What the page plays and plots: a table of contents, and a block of 32-bit numbers.
+
+    Args:
+        trajectory: of :func:`as_trajectory`.
+    """
+    fine = _sampled(trajectory)
+    curves: dict[str, np.ndarray] = {"t": fine.t - fine.t[0], "q": fine.q}
+    if np.isfinite(fine.tau).all():
+        curves["tau"] = fine.tau
+    if np.isfinite(fine.v).all():
+        curves |= {"kinetic": np.asarray(fine.kinetic_energy), "potential": np.asarray(fine.potential_energy)}
+    table: dict[str, Any] = {"count": len(fine.t), "start": float(fine.t[0]), "status": fine.status, "places": {}}
+    block = b""
+    for name, values in curves.items():
+        table["places"][name] = [len(block), int(np.asarray(values).size)]
+        block += np.ascontiguousarray(values, dtype="<f4").tobytes()
+    return table, block
+
+
+def _sampled(trajectory: Trajectory) -> Trajectory:
+    """The same motion at even times, if it is known between its samples; otherwise some of its samples."""
+    t = np.asarray(trajectory.t)
+    span = float(t[-1] - t[0])
+    count = int(min(MOST_FRAMES, max(2.0, np.ceil(span * FRAMES_PER_SECOND) + 1)))
+    if trajectory.interpolant is None or span == 0:
+        keep = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
+        keep = keep if span > 0 else keep[-1:]
+        arrays = {name: getattr(trajectory, name)[keep] for name in ("t", "q", "v", "tau", "wrenches")}
+    else:
+        times = np.linspace(t[0], t[-1], count)
+        _, q, v = trajectory(times)
+        arrays = {"t": times, "q": q, "v": v}
+        for name in ("tau", "wrenches"):
+            values = np.asarray(getattr(trajectory, name))
+            flat = values.reshape(len(t), -1)
+            columns = [np.interp(times, t, flat[:, k]) for k in range(flat.shape[1])]
+            arrays[name] = (
+                np.stack(columns, axis=1).reshape(count, *values.shape[1:])
+                if columns
+                else np.zeros((count, *values.shape[1:]))
+            )
+    return Trajectory(trajectory.system, **arrays, parameters=trajectory.parameters, status=trajectory.status)

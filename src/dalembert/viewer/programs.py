@@ -1,0 +1,114 @@
+"""What the page computes by itself: the algorithms, traced with the numbers of one mechanism, printed as JavaScript.
+
+So sliders move the robot, loops stay closed and a released mechanism falls with no server behind the page.
+
+place     q -> poses of all links (rotation by rows, then position), centre of mass
+hold      q -> generalised forces that hold the mechanism still, potential energy
+inertia   q -> inertia matrix
+close     q, t -> residuals of the closures and their Jacobian; only with constraints on positions
+fall      q, v, t -> accelerations without drives, kinetic energy
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra import scalar
+from dalembert.algorithms.energy import kinetic_energy, potential_energy
+from dalembert.algorithms.kinematics import center_of_mass, link_poses
+from dalembert.compiler.passes.optimise import optimise
+from dalembert.compiler.printers.javascript import to_javascript
+from dalembert.compiler.program import Program
+from dalembert.compiler.trace import evaluate, inline, trace
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.forces import ForceSet
+from dalembert.constraints.quantities import Setting as ConstrainedSetting
+from dalembert.constraints.quantities import positions
+from dalembert.constraints.rows import ConstraintSet
+from dalembert.dynamics import Dynamics
+from dalembert.errors import DalembertError
+from dalembert.model import Mechanism
+from dalembert.quantities.basic import gravity, mass_matrix
+from dalembert.quantities.quantity import Setting
+
+MOST_VELOCITIES = 60
+"""Degrees of freedom up to which the page can let a mechanism fall; the program of more would make it heavy."""
+
+LARGEST_MATRIX = 12
+"""Degrees of freedom up to which the page shows the entries of the inertia matrix."""
+
+
+def programs(mechanism: Mechanism, q: np.ndarray) -> dict[str, Program]:
+    """The programs of the page, by name; those that make no sense for the mechanism are left out.
+
+    Args:
+        mechanism: with numbers only.
+        q: a position in which loops are closed, if they can be.
+    """
+    n, size = mechanism.nv, {"q": (mechanism.nq,)}
+    setting = Setting(mechanism)
+    heavy = _has_mass(mechanism)
+
+    def place(q: Any) -> dict[str, Any]:
+        rows = [[*pose.rotation.flat, *pose.translation] for pose in link_poses(mechanism.tree, q)]
+        found = {"poses": scalar.asarray(rows).reshape(-1)}
+        return found | ({"center": center_of_mass(mechanism, q)} if heavy else {})
+
+    def hold(q: Any) -> dict[str, Any]:
+        return {"tau": gravity(setting, q), "energy": potential_energy(mechanism.tree, q)}
+
+    found = {"place": trace(place, size, "place"), "hold": trace(hold, size, "hold")}
+    if 0 < n <= LARGEST_MATRIX:
+        found["inertia"] = trace(lambda q: mass_matrix(setting, q), size, "inertia", "M")
+    closures = ConstraintSet(mechanism)
+    if closures.holonomic.any():
+        constrained = ConstrainedSetting(mechanism, closures, ForceSet(mechanism, ()))
+
+        def close(q: Any, t: Any) -> dict[str, Any]:
+            phi, G = positions(constrained, q, t)
+            return {"phi": phi[closures.holonomic], "G": G[closures.holonomic]}
+
+        found["close"] = trace(close, {**size, "t": ()}, "close")
+    if 0 < n <= MOST_VELOCITIES and heavy:
+        fall = _fall(mechanism, q)
+        if fall is not None:
+            found["fall"] = fall
+    return {name: optimise(program, 1) for name, program in found.items()}
+
+
+def _fall(mechanism: Mechanism, q: np.ndarray) -> Program | None:
+    """Accelerations without drives, damping of joints included; None if the mechanism has none that are determined."""
+    terms = ("armature", "damping")
+    try:
+        if mechanism.constraints or mechanism.forces:
+            system = ConstrainedDynamics(mechanism, reference=q, include=terms)
+            program = system.kernel("forward_dynamics").program
+        else:
+            program = Dynamics(mechanism, include=terms).kernel("forward_dynamics").program
+    except (DalembertError, np.linalg.LinAlgError):  # loops that cannot be closed, masses that are missing: no button
+        return None
+
+    def fall(q: Any, v: Any, t: Any) -> dict[str, Any]:
+        given = {"q": q, "v": v, "tau": [0] * mechanism.nv, "t": t}
+        a = inline(program, {port.name: given[port.name] for port in program.inputs})[program.outputs[0].name]
+        return {"a": a, "energy": kinetic_energy(mechanism.tree, q, v)}
+
+    made = trace(fall, {"q": (mechanism.nq,), "v": (mechanism.nv,), "t": ()}, "fall")
+    a = evaluate(made, {"q": q, "v": np.zeros(mechanism.nv), "t": 0.0})["a"]
+    return made if np.isfinite(a).all() else None
+
+
+def _has_mass(mechanism: Mechanism) -> bool:
+    return any(link.moments.mass > 0 for link in mechanism.tree.links)
+
+
+def script(found: dict[str, Program]) -> str:
+    """The programs as one JavaScript object.
+
+    Args:
+        found: of :func:`programs`.
+    """
+    functions = ",\n".join(f"{name}: {to_javascript(program).rstrip()}" for name, program in found.items())
+    return f"const programs = {{\n{functions}\n}};\n"
