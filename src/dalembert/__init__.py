@@ -34,14 +34,15 @@ _HOMES = {
     "rigid_body": "dalembert.formulations",
     "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
-    "samples": "dalembert.simulation", "SimulationError": "dalembert.simulation",
+    "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
+    "SimulationError": "dalembert.simulation",
     "ConstrainedDynamics": "dalembert.constraints", "compare": "dalembert.comparison",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
     "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "report", "simulation",
+    "formulations", "identification", "model", "pictures", "report", "simulation",
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         formulations,
         identification,
         model,
+        pictures,
         simulation,
     )
     from dalembert.algebra import Transform
@@ -71,16 +73,27 @@ if TYPE_CHECKING:
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot
-    from dalembert.simulation import Event, SimulationError, Trajectory, grid, rollout, samples, simulate, sweep
+    from dalembert.simulation import (
+        Event,
+        RolloutTask,
+        SimulationError,
+        Trajectory,
+        grid,
+        rollout,
+        samples,
+        simulate,
+        sweep,
+    )
 
 __all__ = [
     "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
-    "Joint", "Kernel", "Limits", "Mechanism", "Mimic", "Shape", "SimulationError", "Trajectory", "Transform",
-    "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
-    "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
-    "load", "lock", "merge_fixed", "model", "parameters", "read_mjcf", "read_toml", "read_urdf", "reroot", "rigid_body",
-    "robots", "rollout", "samples", "simulate", "simulation", "substitute", "subtree", "sweep", "symbolise", "verify",
-    "with_base", "with_gravity", "write_toml", "write_urdf",
+    "Joint", "Kernel", "Limits", "Mechanism", "Mimic", "RolloutTask", "Shape", "SimulationError", "Trajectory",
+    "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control",
+    "conventions", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
+    "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
+    "read_toml", "read_urdf", "reroot", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
+    "substitute", "subtree", "sweep", "symbolise", "verify", "with_base", "with_gravity", "write_toml",
+    "write_urdf",
 ]  # fmt: skip
 
 

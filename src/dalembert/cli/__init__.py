@@ -1,4 +1,4 @@
-"""The command line, ``dalembert show|derive|verify|...``: one file per command.
+"""The command line, ``dalembert show|view|derive|verify|...``: one file per command.
 
 application     finds the command, turns errors into messages and exit codes
 terminal        text, tables, colour, JSON

@@ -21,23 +21,27 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import dalembert
-from dalembert.cli import bench, compare, completion, cost, demo, derive, doctor, export, robots, show, verify
+from dalembert.cli import (
+    bench,
+    compare,
+    completion,
+    cost,
+    demo,
+    derive,
+    doctor,
+    export,
+    linearize,
+    robots,
+    show,
+    simulate,
+    verify,
+)
 from dalembert.cli.terminal import Terminal, printable
 from dalembert.errors import DalembertError, ModelWarning
 
 COMMANDS: tuple[ModuleType, ...] = (
-    show,
-    derive,
-    verify,
-    compare,
-    cost,
-    export,
-    bench,
-    robots,
-    doctor,
-    demo,
-    completion,
-)
+    show, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
+)  # fmt: skip
 """Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
 
 MOST_WARNINGS = 5
@@ -47,9 +51,11 @@ OVERVIEW = """
 first steps:
   dalembert demo                                  what dalembert does, on a small arm
   dalembert show my_robot.urdf                    bodies, joints, masses, what was assumed
+  dalembert view my_robot.urdf                    the same to look at, in the browser
   dalembert derive double_pendulum                equations of motion, as mathematics
   dalembert verify my_robot.urdf                  every derivation and algorithm against every other
   dalembert compare my_robot.urdf --with mujoco   does MuJoCo see the same robot? if not, what differs first?
+  dalembert simulate double_pendulum --q shoulder=2 --time 5 --plot motion.png
   dalembert cost my_robot.urdf                    multiplications and additions of each quantity
   dalembert export my_robot.urdf inverse_dynamics --language c --to .
 

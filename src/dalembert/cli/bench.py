@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         if difference <= TOLERANCE:
             terminal.progress(f"timing {quantity} ...")
             q, v, a = mechanism.random_state(np.random.default_rng(0), (options.batch,))
-            states = {"q": q, "v": v, "a": a, "tau": a}
+            states = {"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones((options.batch, 6))}
             timing = time_quantity(dynamics, quantity, frame, states, threads, options.seconds)
             if peer is not None and quantity in MAIN and not peer.is_coupled:
                 time_peer(timing, peer, states, threads, options.seconds)
@@ -126,7 +126,7 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     else:
         kernel, differences, rng = dynamics.kernel(quantity, **frame), [], np.random.default_rng(0)
         for q, v, a in (dynamics.mechanism.random_state(rng) for _ in range(5)):
-            given = [{"q": q, "v": v, "a": a, "tau": a}[port.name] for port in kernel.inputs]
+            given = [{"q": q, "v": v, "a": a, "tau": a, "xdd": np.ones(6)}[port.name] for port in kernel.inputs]
             ours, plain = kernel(*given), evaluate(kernel.program, given).values()
             pairs = zip(ours if isinstance(ours, tuple) else (ours,), plain)
             differences += [relative(np.asarray(x) - y, y) for x, y in pairs]

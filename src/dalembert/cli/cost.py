@@ -8,6 +8,7 @@ examples:
   dalembert cost panda.urdf --tables                    beside the literature; every table for a generic arm
   dalembert cost panda.urdf --quantity linearize
   dalembert cost panda.urdf --quantity jacobian --frame panda_hand
+  dalembert cost panda.urdf --algorithms --plot cost.png  as bars
   dalembert cost stacker --keep-symbols                 symbols stay inputs instead of taking their default values
 """
 
@@ -23,6 +24,7 @@ from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from dalembert.cli.counting import Count
     from dalembert.compiler.cost import Cost
 
 SUMMARY = "count the operations of each quantity and algorithm"
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tables", action="store_true", help="add published counts, and all tables for a generic arm")
     parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
     parser.add_argument("--keep-symbols", action="store_true", help="leave symbols of the model as inputs")
+    parser.add_argument("--plot", metavar="FILE", help="draw the counts as bars: .png, .svg or .pdf")
     add_common(parser)
 
 
@@ -66,11 +69,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.progress(f"counting {name} ...")
         ours[name] = dynamics.cost(name, **frame)
     families = [name for name in FAMILIES if name in ours]
-    counted = {}
+    counted: dict[str, list[Count]] = {}
     if options.algorithms:
         for name in families:
             terminal.progress(f"counting the algorithms of {name} ...")
             counted[name] = list(count_algorithms(mechanism, name, options.all))
+    if options.plot is not None:
+        _draw(options.plot, mechanism.name, ours, counted)
     if options.json:
         data: dict[str, Any] = {"model": mechanism.name, "nv": mechanism.nv}
         data["compiled"] = {name: _fields(cost) for name, cost in ours.items()}
@@ -105,7 +110,19 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.table(("algorithm", *TITLES, "ratio"), lines)
     if options.tables:
         _say_published(terminal, mechanism.nv, {name: ours[name] for name in families})
+    if options.plot is not None:
+        terminal.say(f"\nwritten: {options.plot}", "good")
     return 0
+
+
+def _draw(path: str, name: str, ours: dict[str, Cost], counted: dict[str, list[Count]]) -> None:
+    from dalembert.pictures import draw_counts
+
+    bars: dict[str, Cost] = {}
+    for quantity, cost in ours.items():
+        bars[f"{quantity}, compiled" if quantity in counted else quantity] = cost
+        bars |= {f"{quantity}, {c.algorithm}": c.cost for c in counted.get(quantity, ()) if c.cost is not None}
+    draw_counts(bars, f"{name}: operations per state").savefig(path)
 
 
 def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:

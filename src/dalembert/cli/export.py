@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, chosen_quantities
+from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", default="c", help="c, c-simd, cuda, python, latex or llvm (default c)")
     parser.add_argument("--to", metavar="PATH", help="file or folder to write; by default the source is printed")
     parser.add_argument("--name", help="of the function; by default that of the quantity")
-    parser.add_argument("--frame", metavar="NAME", help="body or frame for pose, jacobian, velocity, ...; the last one")
+    add_frame(parser)
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")
     parser.add_argument("--numeric", action="store_true", help="fold in the default values of symbols")
     add_common(parser, json=False)

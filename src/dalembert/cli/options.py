@@ -44,7 +44,17 @@ def add_quantities(parser: argparse.ArgumentParser, default: str) -> None:
         dest="quantities",
         help=f"a quantity, such as mass_matrix, or all; may be repeated; {default}",
     )
+    add_frame(parser)
+
+
+def add_frame(parser: argparse.ArgumentParser) -> None:
+    """--frame and --coordinates."""
     parser.add_argument("--frame", metavar="NAME", help="body or frame for pose, jacobian, velocity, ...; the last one")
+    parser.add_argument(
+        "--coordinates",
+        metavar="KIND",
+        help="of the frame, for analytic_jacobian, cartesian_dynamics, ...: position, ZYX, ... (default ZYX)",
+    )
 
 
 def chosen_quantities(
@@ -57,19 +67,20 @@ def chosen_quantities(
         usual: what is taken if nothing is asked for.
         mechanism: whose last body is the frame if none is named.
     """
-    from dalembert.quantities import QUANTITIES
+    from dalembert.quantities import ALL_QUANTITIES, QUANTITIES
 
     names: dict[str, None] = {}
     for name in options.quantities or usual:
         for one in QUANTITIES if name == "all" else [name]:
-            if one not in QUANTITIES:
-                near = difflib.get_close_matches(one, QUANTITIES, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(QUANTITIES)}"
+            if one not in ALL_QUANTITIES:
+                near = difflib.get_close_matches(one, ALL_QUANTITIES, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(ALL_QUANTITIES)}"
                 raise ArgumentError(f"there is no quantity {one!r}; {hint}")
             names[one] = None
     frame = options.frame or (mechanism.bodies[-1].name if mechanism.bodies else "world")
     mechanism.frame(frame)
-    return {name: {"frame": frame} if "frame" in QUANTITIES[name].options else {} for name in names}
+    given = {"frame": frame} | ({"coordinates": options.coordinates} if options.coordinates else {})
+    return {name: {key: value for key, value in given.items() if key in ALL_QUANTITIES[name].options} for name in names}
 
 
 def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:

@@ -5,6 +5,8 @@ examples:
   dalembert show talos.urdf --base free        let the robot float
   dalembert show demo_arm --frames             and where everything is at the neutral position
   dalembert show stacker --set m3=20           a model with symbols, one of them given a value
+  dalembert show panda.urdf --tree             bodies and joints only, as a tree
+  dalembert show panda.urdf --graph tree.svg   the tree as a drawing; .png and .pdf need matplotlib
   dalembert show panda.urdf --json | jq .mass
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
@@ -21,7 +24,7 @@ from dalembert.cli.terminal import Terminal
 from dalembert.errors import ModelWarning
 
 if TYPE_CHECKING:
-    from dalembert.model.mechanism import Mechanism
+    from dalembert.model import Joint, Mechanism
 
 SUMMARY = "show a mechanism as tables"
 
@@ -31,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frames", action="store_true", help="also list where bodies and frames are in the world at q neutral"
     )
+    parser.add_argument("--tree", action="store_true", help="only the tree of bodies and joints")
+    parser.add_argument("--graph", metavar="FILE", help="draw the tree: .svg, .png or .pdf")
     add_common(parser)
 
 
@@ -38,6 +43,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the table lists them all
         mechanism = open_model(options)
+    if options.graph is not None:
+        _draw(mechanism, Path(options.graph))
+    if options.tree and not options.json:
+        _say_tree(terminal, mechanism)
+        return 0
     if options.json:
         frames = {"neutral_poses": dict(_poses(mechanism))} if options.frames else {}
         terminal.json(described(mechanism) | frames)
@@ -55,6 +65,35 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         ]
         terminal.table(("frame", "position (m)", "roll pitch yaw (rad)"), rows, left=3)
     return 0
+
+
+def _draw(mechanism: Mechanism, path: Path) -> None:
+    from dalembert.pictures import draw_tree, write_tree
+
+    if path.suffix.lower() == ".svg":
+        write_tree(mechanism, path)
+    else:
+        draw_tree(mechanism).savefig(path)
+
+
+def _say_tree(terminal: Terminal, mechanism: Mechanism) -> None:
+    """Branches as lines, the joint behind every body."""
+    from dalembert.model import WORLD
+
+    children: dict[str, list[Joint]] = {}
+    for joint in mechanism.joints:
+        children.setdefault(joint.parent, []).append(joint)
+    terminal.say(WORLD, "bold")
+    stack = [(joint, "", joint is children[WORLD][-1]) for joint in reversed(children.get(WORLD, []))]
+    while stack:
+        joint, indent, last = stack.pop()
+        branch = "└─ " if last else "├─ "
+        terminal.say(
+            f"{indent}{branch}{joint.child}  ({joint.name}, {joint.kind})", "dim" if joint.kind == "fixed" else ""
+        )
+        inner = children.get(joint.child, [])
+        deeper = indent + ("   " if last else "│  ")
+        stack += [(child, deeper, child is inner[-1]) for child in reversed(inner)]
 
 
 def _poses(mechanism: Mechanism) -> Iterator[tuple[str, dict[str, Any]]]:

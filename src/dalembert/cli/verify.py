@@ -9,6 +9,7 @@ examples:
   dalembert verify panda.urdf --quick              algorithms as machine code and in Pinocchio, no derivations
   dalembert verify talos.urdf --base free --states 2
   dalembert verify stacker --set m3=20
+  dalembert verify stacker --plot agreement.png    every comparison as a dot
   dalembert verify panda.urdf --json               for a test of your own
 """
 
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance", type=real(0.0, 1.0), default=1e-10, help="largest relative difference (default 1e-10)"
     )
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
+    parser.add_argument("--plot", metavar="FILE", help="draw every comparison as a dot: .png, .svg or .pdf")
     add_common(parser)
 
 
@@ -53,6 +55,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     )
     if remark:
         left_out.append(remark)
+    if options.plot is not None:
+        from dalembert.formulations.agreement import Agreement
+        from dalembert.pictures import draw_agreement
+
+        draw_agreement(Agreement(mechanism.name, options.states, tuple(rows))).savefig(options.plot)
     failed = [row for row in rows if not row.ok]
     if options.json:
         terminal.json(

@@ -1,0 +1,155 @@
+"""Linearise a mechanism around a state: eigenvalues, modes that no motor moves, the matrices A and B.
+
+The state is x = (deviations of the positions, of the velocities); inputs are the generalised forces. With --trim the
+nearest equilibrium is found first. Closed loops are reduced to independent coordinates.
+
+examples:
+  dalembert linearize cart_pole --actuator rail
+  dalembert linearize double_pendulum --plot poles.png
+  dalembert linearize demo_arm --q=0,-0.5,0.8,0,0.3,0 --matrices
+  dalembert linearize four_bar --trim --q=1,-0.7,1.6
+  dalembert linearize panda.urdf --include damping --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dalembert.cli.model import open_model
+from dalembert.cli.options import add_common, add_model
+from dalembert.cli.state import add_state, dynamics_of, start, tidy, vector
+from dalembert.cli.terminal import Cell, Terminal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SUMMARY = "linearise around a state: eigenvalues, A and B"
+
+SMALL = 8
+"""Matrices up to this size are printed without being asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    add_state(parser)
+    group = parser.add_argument_group("the linear model")
+    group.add_argument("--trim", action="store_true", help="begin at the equilibrium that is nearest to the state")
+    group.add_argument(
+        "--keep", metavar="JOINT", action="append", default=[], help="with --trim: a joint whose position is kept"
+    )
+    group.add_argument(
+        "--actuator", metavar="NAME", action="append", help="a velocity with a motor; may be repeated; all by default"
+    )
+    group.add_argument("--matrices", action="store_true", help="print A and B, however large")
+    group.add_argument("--plot", metavar="FILE", help="draw the eigenvalues: .png, .svg or .pdf")
+    add_common(parser)
+
+
+def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    import numpy as np
+
+    from dalembert.control import equilibrium, linearize
+    from dalembert.dynamics import Dynamics
+
+    mechanism = open_model(options, numeric=True)
+    terminal.progress(f"linearising {mechanism.name} ...")
+    system = dynamics_of(mechanism, options.include, options.elements)
+    q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
+    tau: np.ndarray | None = None
+    if options.trim:
+        joints = [joint.name for joint in mechanism.joints if joint.nv]
+        motors = [name for name in joints if name in (options.actuator or ())]
+        found = equilibrium(system, q, v, actuators=motors, keep=options.keep)
+        q, tau = found.q, found.tau
+        remarks.append(f"at equilibrium; the largest force that is not balanced is {found.residual:.1e}")
+    model = linearize(system, q, v, tau, actuators=options.actuator)
+    if tau is None and isinstance(system, Dynamics):
+        tau = system.bias(q, v)
+        remarks.append("forces are those without acceleration")
+    force = np.zeros(mechanism.nv) if tau is None else tau
+    lost = model.uncontrollable()
+    if options.plot is not None:
+        from dalembert.pictures import draw_poles
+
+        draw_poles(model.poles, mechanism.name).savefig(options.plot)
+        remarks.append(f"drawn: {options.plot}")
+    if options.json:
+        terminal.json(
+            {
+                "model": mechanism.name,
+                "q": q,
+                "v": v,
+                "tau": force,
+                "states": model.states,
+                "inputs": model.inputs,
+                "A": model.A,
+                "B": model.B,
+                "eigenvalues": [{"real": s.real, "imaginary": s.imag} for s in model.poles],
+                "uncontrollable": [{"real": s.real, "imaginary": s.imag} for s in lost],
+                "remarks": remarks,
+            }
+        )
+        return 0
+    _say_state(terminal, mechanism.name, system, (q, v, force))
+    terminal.title("eigenvalues:")
+    terminal.table(("1/s", "period (s)", "damping", "time constant (s)", ""), mode_rows(model.poles, lost), left=1)
+    if options.matrices or len(model.A) <= SMALL:
+        for name, matrix, titles in (("A", model.A, model.states), ("B", model.B, model.inputs)):
+            terminal.title(f"{name}:")
+            columns = [tidy(column.tolist()) for column in matrix.T]
+            rows = [(state, *cells) for state, *cells in zip(model.states, *columns)]
+            terminal.table(("", *titles), rows)
+    elif not options.json:
+        remarks.append("--matrices prints A and B")
+    terminal.say()
+    for remark in remarks:
+        terminal.say(f"  {remark}", "dim")
+    return 0
+
+
+def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]:
+    """One line for every real eigenvalue and every pair.
+
+    Args:
+        poles: eigenvalues.
+        lost: those that no input moves.
+    """
+    size = max((abs(s) for s in poles), default=1.0) or 1.0
+    rows: list[Sequence[str | Cell]] = []
+    for s in poles:
+        if s.imag < -1e-12 * size:
+            continue
+        oscillates = s.imag > 1e-12 * size
+        real, imaginary = (0.0 if abs(x) < 1e-12 * size else x for x in (s.real, s.imag))
+        value = f"{real:.5g} ± {imaginary:.5g} i" if oscillates else f"{real:.5g}"
+        growing = s.real > 1e-8 * size
+        words = "grows" if growing else "decays" if s.real < -1e-8 * size else "neither grows nor decays"
+        if any(abs(s - other) < 1e-9 * size for other in lost):
+            words += ", no input moves it"
+        rows.append(
+            (
+                value,
+                f"{2 * math.pi / s.imag:.4g}" if oscillates else "",
+                f"{-real / abs(s):.3f}" if oscillates else "",
+                f"{1 / abs(s.real):.4g}" if abs(s.real) > 1e-8 * size else "",
+                Cell(words, "bad" if growing else "good"),
+            )
+        )
+    return rows
+
+
+def _say_state(terminal: Terminal, name: str, system: object, state: tuple[np.ndarray, ...]) -> None:
+    from dalembert.simulation.names import position_names, velocity_names
+
+    mechanism = system.mechanism  # type: ignore[attr-defined]
+    terminal.say(f"{name}, linearised at", "bold")
+    names = velocity_names(mechanism)
+    if mechanism.nq == mechanism.nv:
+        terminal.table(("", "q", "v", "tau"), list(zip(names, *(tidy(x.tolist()) for x in state))))
+        return
+    terminal.table(("", "q"), [(n, f"{x:.5g}") for n, x in zip(position_names(mechanism), state[0])])
+    terminal.say()
+    terminal.table(("", "v", "tau"), list(zip(names, *(tidy(x.tolist()) for x in state[1:]))))

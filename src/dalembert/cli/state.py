@@ -1,0 +1,147 @@
+"""A state, forces and terms of a mechanism from the arguments of a command."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dalembert.constraints import ConstrainedDynamics
+    from dalembert.dynamics import Dynamics
+    from dalembert.model import Mechanism
+
+TERMS = ("armature", "damping", "friction")
+"""Of the joints, those that enter when asked for."""
+
+Given = list[tuple[str, tuple[float, ...]]]
+"""Numbers by name of a joint, or all of them under an empty name."""
+
+
+def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
+    """--q, --v, --include and --elements."""
+    what = "JOINT=VALUE or all numbers with commas; may be repeated"
+    group = parser.add_argument_group("the state")
+    group.add_argument(
+        "--q", type=numbers, action="append", default=[], metavar="...", help=f"positions: {what} (default: neutral)"
+    )
+    if velocity:
+        group.add_argument(
+            "--v", type=numbers, action="append", default=[], metavar="...", help=f"velocities: {what} (default: zero)"
+        )
+    group.add_argument(
+        "--include", choices=TERMS, action="append", default=[], help="a term of the joints that acts; may be repeated"
+    )
+    group.add_argument(
+        "--elements",
+        metavar="NAME",
+        action="append",
+        help="a force element that acts, or all, or none; may be repeated",
+    )
+
+
+def numbers(text: str) -> tuple[str, tuple[float, ...]]:
+    """``JOINT=1.5``, ``JOINT=1,2,3`` or ``1,2,3``: a name, or an empty one, and finite numbers."""
+    name, equals, values = text.rpartition("=")
+    try:
+        found = tuple(float(value) for value in values.replace(",", " ").split())
+    except ValueError:
+        found = ()
+    if not found or not all(map(math.isfinite, found)) or bool(equals) != bool(name.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither JOINT=VALUE nor numbers with commas, such as 0.1,-0.2")
+    return name.strip(), found
+
+
+def vector(given: Given, what: str) -> Any:
+    """What ``simulate`` and others take: None, numbers, or numbers by joint.
+
+    Args:
+        given: the parsed arguments.
+        what: the name of the option, for messages.
+    """
+    if not given:
+        return None
+    whole = [values for name, values in given if not name]
+    if whole and len(given) > 1:
+        raise ArgumentError(f"give {what} either once with all numbers, or once for every joint")
+    return list(whole[0]) if whole else {name: list(values) for name, values in given}
+
+
+def dynamics_of(
+    mechanism: Mechanism, include: Sequence[str], elements: Sequence[str] | None
+) -> Dynamics | ConstrainedDynamics:
+    """The dynamics of a mechanism, with loops and force elements where it has them.
+
+    Args:
+        mechanism: the mechanism.
+        include: terms of the joints that act.
+        elements: force elements that act; must be said if there are any.
+    """
+    from dalembert.constraints import ConstrainedDynamics
+    from dalembert.dynamics import Dynamics
+
+    if not (mechanism.constraints or mechanism.forces):
+        if elements and elements != ["none"] and elements != ["all"]:
+            raise ArgumentError(f"{mechanism.name!r} has no force elements; leave out --elements")
+        return Dynamics(mechanism, include=include)
+    if elements is None and mechanism.forces:
+        names = ", ".join(force.name for force in mechanism.forces)
+        raise ArgumentError(f"{mechanism.name!r} has force elements ({names}); say which act: --elements all, or none")
+    chosen: Any = "all" if elements == ["all"] else [] if elements in (None, ["none"]) else elements
+    return ConstrainedDynamics(mechanism, forces=chosen, include=include)
+
+
+def tidy(values: Sequence[float], digits: int = 5) -> list[str]:
+    """Numbers of one column; what is nothing beside the largest is written as 0.
+
+    Args:
+        values: the numbers.
+        digits: that are shown.
+    """
+    least = 1e-11 * max((abs(x) for x in values), default=0.0)
+    return [f"{0.0 if abs(x) <= least else x:.{digits}g}" for x in values]
+
+
+def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Positions and velocities that satisfy the constraints, and what was done to get there.
+
+    Args:
+        system: the dynamics.
+        q: positions as :func:`vector` gives them; those of named joints are kept while loops are closed.
+        v: velocities, likewise.
+    """
+    import numpy as np
+
+    from dalembert.dynamics import Dynamics
+    from dalembert.simulation.state import as_position, as_velocity
+
+    model = system.mechanism
+    position, velocity = as_position(model, q), as_velocity(model, v)
+    if isinstance(system, Dynamics) or not system.constraints.count:
+        return position, velocity, []
+    closed = _assembled(system, position, list(q) if isinstance(q, dict) else [])
+    moving = system.project_velocity(closed, velocity, keep=list(v) if isinstance(v, dict) else ())
+    remarks = []
+    moved = [j.name for j in model.joints if j.nq and np.abs((closed - position)[model.q_slice(j.name)]).max() > 1e-9]
+    if moved:
+        remarks.append(f"moved to where the loops close: {', '.join(moved)}")
+    if np.abs(moving - velocity).max(initial=0) > 1e-9:
+        remarks.append("velocities were changed to those that the constraints allow")
+    return closed, moving, remarks
+
+
+def _assembled(system: ConstrainedDynamics, guess: np.ndarray, named: list[str]) -> np.ndarray:
+    """Loops closed with as many of the named joints held as possible, those named first before others."""
+    from dalembert.errors import DalembertError
+
+    for count in range(len(named), 0, -1):
+        try:
+            return system.assemble(guess, keep=named[:count])
+        except DalembertError:  # too much is held
+            continue
+    return system.assemble(guess)

@@ -1,0 +1,42 @@
+"""Motions: everything over time, or energies alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dalembert.pictures.figure import new_figure
+
+if TYPE_CHECKING:
+    from dalembert.simulation import Trajectory
+
+
+def draw_motion(trajectory: Trajectory, *joints: str) -> Any:
+    """Positions, velocities, forces and energies over time.
+
+    Args:
+        trajectory: the motion.
+        joints: names of those to draw; all by default.
+    """
+    return trajectory.plot(*joints)
+
+
+def draw_energies(trajectory: Trajectory) -> Any:
+    """Kinetic, potential and whole energy over time; below, what the balance of energy leaves unexplained.
+
+    The balance is energy(t) - energy(0) - work of the motors + what joints dissipate: zero but for errors of
+    integration.
+
+    Args:
+        trajectory: the motion.
+    """
+    figure = new_figure("a picture of energies", 8, 6)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    t, energy = trajectory.t, trajectory.energy
+    upper.plot(t, trajectory.kinetic_energy, label="kinetic")
+    upper.plot(t, trajectory.potential_energy, label="potential")
+    upper.plot(t, energy, label="together", color="black")
+    upper.set(ylabel="energy (J)", title=trajectory.mechanism.name)
+    upper.legend(fontsize="small")
+    lower.plot(t, energy - energy[0] - trajectory.work + trajectory.dissipation, color="tab:red")
+    lower.set(xlabel="t (s)", ylabel="balance (J)")
+    return figure

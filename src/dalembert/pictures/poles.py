@@ -1,0 +1,74 @@
+"""Eigenvalues of linear models: in the plane, and over a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.pictures.figure import new_figure
+
+
+def draw_poles(poles: Any, title: str = "") -> Any:
+    """Eigenvalues in the complex plane; those that grow are red.
+
+    Args:
+        poles: complex numbers, 1/s, such as ``da.control.linearize(...).poles``.
+        title: of the picture.
+    """
+    values = np.asarray(poles, dtype=complex)
+    figure = new_figure("a picture of eigenvalues", 6, 5)
+    axis = figure.subplots()
+    size = float(np.abs(values).max(initial=1e-12))
+    grows = values.real > 1e-8 * size
+    for chosen, colour, label in ((~grows, "tab:blue", "decays or stays"), (grows, "tab:red", "grows")):
+        if chosen.any():
+            axis.plot(values[chosen].real, values[chosen].imag, "x", color=colour, label=label)
+    axis.axvline(0, color="black", linewidth=0.6)
+    axis.axhline(0, color="black", linewidth=0.3)
+    axis.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)", title=title)
+    axis.margins(0.15)
+    axis.legend(fontsize="small")
+    return figure
+
+
+def draw_locus(values: Sequence[float], poles: Callable[[float], Any] | Any, name: str = "parameter") -> Any:
+    """Eigenvalues over a parameter: real and imaginary parts; shaded where all real parts are negative.
+
+    Neighbours are joined by the assignment with the shortest way, so that lines follow modes.
+
+    Args:
+        values: of the parameter, increasing.
+        poles: a function of the parameter that gives the eigenvalues, or an array (len(values), n) of them.
+        name: of the parameter, with its unit.
+    """
+    parameter = np.asarray(values, dtype=float)
+    found = np.array([poles(x) for x in parameter] if callable(poles) else poles, dtype=complex)
+    if found.ndim != 2 or len(found) != len(parameter):
+        raise ArgumentError(f"eigenvalues have shape {found.shape}; expected ({len(parameter)}, n)")
+    for k, (before, after) in enumerate(pairwise(found)):
+        found[k + 1] = after[_nearest(before, after)]
+    figure = new_figure("a picture of eigenvalues over a parameter", 8, 5)
+    axis = figure.subplots()
+    for k in range(found.shape[1]):
+        axis.plot(parameter, found[:, k].real, color="tab:blue", label="real part" if k == 0 else None)
+        moving = np.where(found[:, k].imag > 1e-9, found[:, k].imag, np.nan)
+        axis.plot(parameter, moving, "--", color="0.6", label="imaginary part" if k == 0 else None)
+    stable = found.real.max(axis=1) < 0
+    axis.fill_between(
+        parameter, 0, 1, where=stable, transform=axis.get_xaxis_transform(), alpha=0.15, color="tab:green",
+        label="stable" if stable.any() else None,
+    )  # fmt: skip
+    axis.axhline(0, color="black", linewidth=0.6)
+    axis.set(xlabel=name, ylabel="eigenvalues (1/s)")
+    axis.legend(fontsize="small")
+    return figure
+
+
+def _nearest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment(np.abs(before[:, None] - after[None, :]))[1]

@@ -1,0 +1,111 @@
+"""`dalembert simulate` and `dalembert linearize` say what the library computes."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from cli_helpers import run
+
+import dalembert as da
+from dalembert.control import linearize
+from dalembert.simulation import load_trajectory
+
+
+def test_simulate_is_the_simulation_of_the_library(capsys):
+    arm = da.load("demo_arm")
+    data = run(capsys, "simulate", "demo_arm", "--q", "lift=0.4", "--v", "turn=1", "--time", "0.5", "--json").json
+    motion = da.simulate(arm, {"lift": 0.4}, {"turn": 1.0}, 0.5)
+    np.testing.assert_allclose(data["q"]["last"], motion.q[-1], atol=1e-10)
+    np.testing.assert_allclose(data["v"]["last"], motion.v[-1], atol=1e-10)
+    assert data["status"] == "finished" and abs(data["energy"]["change"]) < 1e-6
+    assert data["positions"] == ["turn", "lift", "bend", "roll", "pitch", "spin"]
+
+
+def test_simulate_writes_and_draws(capsys, tmp_path):
+    files = [str(tmp_path / name) for name in ("motion.csv", "motion.npz")]
+    for path in files:
+        outcome = run(capsys, "simulate", "cart_pole", "--q", "hinge=0.2", "--samples", "11", "--to", path)
+        assert outcome.code == 0 and f"written: {path}" in outcome.out, outcome.err
+    with open(files[0], encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 11 and float(rows[0]["q.hinge"]) == 0.2 and float(rows[-1]["t"]) == 1
+    import argparse
+
+    from dalembert.cli.model import open_model
+    from dalembert.cli.options import add_model
+
+    parser = argparse.ArgumentParser()
+    add_model(parser)
+    back = load_trajectory(files[1], open_model(parser.parse_args(["cart_pole"]), numeric=True))
+    np.testing.assert_allclose(back["hinge"].q, [float(row["q.hinge"]) for row in rows])
+
+
+def test_simulate_draws(capsys, tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    path = str(tmp_path / "motion.png")
+    assert run(capsys, "simulate", "double_pendulum", "--q", "shoulder=1", "--plot", path).code == 0
+    assert np.ptp(image.imread(path)[..., :3]) > 0.3
+
+
+@pytest.mark.parametrize("control", ["gravity", "hold"])
+def test_controls_keep_a_mechanism_at_rest(capsys, control):
+    data = run(capsys, "simulate", "demo_arm", "--q", "lift=0.4", "--control", control, "--json").json
+    np.testing.assert_allclose(data["q"]["last"], data["q"]["first"], atol=1e-8)
+    assert max(data["largest_force"]) > 1
+
+
+def test_a_constant_force_accelerates_a_cart(capsys):
+    free = run(capsys, "simulate", "cart_pole", "--json").json
+    pushed = run(capsys, "simulate", "cart_pole", "--force", "rail=2", "--json").json
+    assert free["q"]["last"][0] == 0 and pushed["q"]["last"][0] > 0.1
+
+
+def test_loops_are_closed_before_the_start(capsys):
+    data = run(capsys, "simulate", "four_bar", "--q=1,-0.7,1.6", "--v", "drive=3", "--time", "0.2", "--json").json
+    assert any("loops close" in remark for remark in data["remarks"]) and data["v"]["first"][0] == pytest.approx(3)
+    assert abs(data["energy"]["change"]) < 1e-6
+
+
+def test_linearize_is_the_linear_model_of_the_library(capsys):
+    data = run(capsys, "linearize", "demo_arm", "--q", "lift=0.4", "--actuator", "lift", "--json").json
+    model = linearize(da.load("demo_arm"), {"lift": 0.4}, actuators=["lift"])
+    np.testing.assert_allclose(data["A"], model.A, atol=1e-9)
+    np.testing.assert_allclose(data["B"], model.B, atol=1e-9)
+    assert data["states"] == list(model.states) and data["inputs"] == ["lift"]
+    assert len(data["eigenvalues"]) == 12 and data["uncontrollable"]
+
+
+def test_linearize_tells_what_grows(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "poles.svg"
+    outcome = run(capsys, "linearize", "cart_pole", "--actuator", "rail", "--plot", str(path))
+    assert outcome.code == 0 and "grows" in outcome.out and "hinge rate" in outcome.out
+    assert path.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+    hanging = run(capsys, "linearize", "cart_pole", "--trim", "--q", "hinge=3.1")
+    assert "grows" not in hanging.out.replace("neither grows", "") and "3.1416" in hanging.out
+
+
+def test_linearize_closed_loops_at_an_equilibrium(capsys):
+    data = run(capsys, "linearize", "four_bar", "--trim", "--q=-1.5,1,-1.5", "--json").json
+    assert len(data["A"]) == 2 and data["eigenvalues"][0]["imaginary"] == pytest.approx(4.79, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("simulate", "demo_arm", "--q", "lift"), "neither JOINT=VALUE nor numbers"),
+        (("simulate", "demo_arm", "--q", "1,2"), "needs (6,)"),
+        (("simulate", "demo_arm", "--q", "1,2,3,4,5,6", "--q", "lift=1"), "either once"),
+        (("simulate", "demo_arm", "--q", "nothing=1"), "nothing"),
+        (("simulate", "demo_arm", "--to", "motion.xyz"), ".csv, .npz, .parquet"),
+        (("simulate", "demo_arm", "--method", "magic"), "magic"),
+        (("simulate", "demo_arm", "--force", "lift=1", "--control", "gravity"), "exclude each other"),
+        (("simulate", "demo_arm", "--elements", "spring"), "no force elements"),
+        (("linearize", "demo_arm", "--actuator", "nothing"), "nothing"),
+    ],
+)
+def test_wrong_arguments_get_one_clean_message(capsys, arguments, words):
+    outcome = run(capsys, *arguments)
+    assert outcome.code == 2 and words in outcome.err and "Traceback" not in outcome.err

@@ -1,0 +1,151 @@
+"""Pictures show something, say what they show, and touch nothing global."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import pictures
+from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.pictures.tree import layout
+
+DRAWN = ("demo_arm", "stacker", "four_bar", "free_body")
+
+
+def pixels(figure) -> np.ndarray:
+    agg = pytest.importorskip("matplotlib.backends.backend_agg")
+    canvas = agg.FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3]
+
+
+def is_drawn(figure) -> bool:
+    """More than one colour, and ink on more than a few pixels."""
+    found = pixels(figure)
+    return float((np.ptp(found.astype(int), axis=2) > 30).mean()) > 1e-4
+
+
+def texts(figure) -> str:
+    words = [t.get_text() for axis in figure.axes for t in axis.findobj(match=lambda o: hasattr(o, "get_text"))]
+    return " ".join(words)
+
+
+@pytest.fixture
+def pyplot_free():
+    pytest.importorskip("matplotlib")
+    return
+
+
+@pytest.fixture(scope="module")
+def swing():
+    pendulum = da.substitute(da.load("double_pendulum"), {"g": 9.81, "l1": 1, "l2": 1, "m1": 1, "m2": 1})
+    return da.simulate(pendulum, {"shoulder": 1.0}, None, 1.0)
+
+
+def test_motions_and_energies(pyplot_free, swing):
+    assert is_drawn(pictures.draw_motion(swing)) and is_drawn(pictures.draw_motion(swing, "elbow"))
+    figure = pictures.draw_energies(swing)
+    assert is_drawn(figure) and "kinetic" in texts(figure)
+    balance = figure.axes[1].lines[0].get_ydata()
+    assert np.abs(balance).max() < 1e-6  # nothing is lost
+
+
+def test_eigenvalues(pyplot_free):
+    figure = pictures.draw_poles([-1 + 2j, -1 - 2j, 0.5])
+    assert is_drawn(figure) and "grows" in texts(figure)
+    assert "grows" not in texts(pictures.draw_poles([-1.0, -2.0]))
+
+
+def test_a_locus_follows_modes_and_shades_where_it_is_stable(pyplot_free):
+    """x'' + c x' + x = 0: stable for c > 0, real from c = 2 on; the order of eigenvalues given is shuffled."""
+    rng = np.random.default_rng(0)
+    values = np.linspace(-1, 3, 81)
+    figure = pictures.draw_locus(values, lambda c: rng.permutation(np.linalg.eigvals([[0, 1], [-1, -c]])), "c")
+    assert is_drawn(figure) and "stable" in texts(figure)
+    for line in figure.axes[0].lines[:1]:
+        steps = np.abs(np.diff(line.get_ydata()))
+        assert steps.max() < 0.35  # continuous but for the branching at c = 2
+    with pytest.raises(ArgumentError, match="expected"):
+        pictures.draw_locus([1, 2], [[1.0, 2.0]])
+
+
+def test_the_bicycle_over_its_speed(pyplot_free):
+    from dalembert.constraints import ConstrainedDynamics
+    from dalembert.constraints.classical import BICYCLE_UPRIGHT, whipple_bicycle
+
+    bicycle = ConstrainedDynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
+    positions, speeds = ["x", "y", "yaw", "rear", "front", "lean", "steer"], ["rear", "lean", "steer"]
+
+    def eigenvalues(speed):
+        v = np.zeros(9)
+        v[[0, 6, 8]] = speed, speed / 0.3, speed / 0.35
+        linear = bicycle.linearize(BICYCLE_UPRIGHT, v, np.zeros(9), positions=positions, speeds=speeds)
+        keep = [linear.states.index(name) for name in ("lean", "steer", "lean rate", "steer rate")]
+        return np.linalg.eigvals(linear.A[np.ix_(keep, keep)])
+
+    figure = pictures.draw_locus(np.linspace(1, 8, 15), eigenvalues, "speed (m/s)")
+    assert is_drawn(figure) and "stable" in texts(figure)
+
+
+def test_agreement(pyplot_free):
+    from dalembert.formulations.agreement import Agreement, Row
+
+    good = Row("mass matrix", "kane", "lagrange", 1e-16, 1e-10)
+    bad = Row("bias", "kane", "lagrange", 1e-3, 1e-10)
+    fine = pictures.draw_agreement(Agreement("arm", 4, (good,)))
+    wrong = pictures.draw_agreement(Agreement("arm", 4, (good, bad, Row("x", "a", "b", float("nan"), 1e-10))))
+    assert is_drawn(fine) and "all agree" in texts(fine) and "some disagree" in texts(wrong)
+    assert len(wrong.axes[0].get_yticklabels()) == 3
+
+
+def test_counts(pyplot_free):
+    dynamics = da.Dynamics(da.load("demo_arm"))
+    counts = {name: dynamics.cost(name) for name in ("gravity", "mass_matrix")}
+    figure = pictures.draw_counts(counts, "demo_arm")
+    assert is_drawn(figure) and "multiplications" in texts(figure)
+    for name, cost in counts.items():
+        parts = cost.multiplications + cost.additions + cost.divisions + cost.square_roots + cost.sines + cost.cosines
+        assert f" {parts}" in texts(figure), name
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_trees(pyplot_free, name, tmp_path):
+    mechanism = da.load(name)
+    assert is_drawn(pictures.draw_tree(mechanism))
+    path = pictures.write_tree(mechanism, tmp_path / "tree.svg")
+    root = ElementTree.parse(path).getroot()
+    assert root.tag.endswith("svg")
+    told = " ".join("".join(node.itertext()) for node in root)
+    assert all(body.name in told for body in mechanism.bodies)
+    assert ("stroke-dasharray" in path.read_text(encoding="utf-8")) == bool(mechanism.constraints)
+
+
+def test_a_tree_has_every_body_once_and_children_behind_parents():
+    for name in DRAWN:
+        mechanism = da.load(name)
+        place = layout(mechanism)
+        assert set(place) == {"world", *(body.name for body in mechanism.bodies)}
+        assert len(set(place.values())) == len(place)
+        assert all(place[j.child][0] == place[j.parent][0] + 1 for j in mechanism.joints)
+
+
+def test_without_matplotlib_there_is_a_hint(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[plot\]'"):
+        pictures.draw_poles([1.0])
+
+
+def test_pyplot_is_never_loaded(tmp_path):
+    pytest.importorskip("matplotlib")
+    code = (
+        "import sys, dalembert as da; from dalembert.pictures import draw_tree\n"
+        f"draw_tree(da.load('demo_arm')).savefig({str(tmp_path / 'a.png')!r})\n"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "False"
