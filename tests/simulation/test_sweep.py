@@ -2,8 +2,11 @@
 
 import _thread
 import os
+import subprocess
+import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.formats import load
 from dalembert.simulation import RolloutTask, SweepError, grid, rollout, samples, sweep
+from dalembert.simulation.fingerprint import fingerprint
 
 calls = []
 
@@ -49,8 +53,9 @@ def test_every_format_gives_back_what_was_computed(tmp_path, kind):
         if package:
             __import__(package)
     except ImportError:
-        with pytest.raises((MissingExtraError, SweepError), match=package):
-            sweep(polynomial, points, tmp_path, piece=8, format=kind)
+        with pytest.raises(MissingExtraError, match=r"dalembert\[tables\]"):
+            sweep(polynomial, points, tmp_path / "new", piece=8, format=kind)
+        assert not (tmp_path / "new").exists()
         return
     found = sweep(polynomial, points, tmp_path, piece=8, format=kind)
     assert np.array_equal(found["value"], np.linspace(0, 1, 7)[:, None] ** 2 + np.arange(5.0))
@@ -80,6 +85,48 @@ def test_folder_of_another_sweep_is_refused(tmp_path):
         sweep(lambda points: {"value": points["x"]}, grid(x=np.arange(3.0), y=[0.0]), tmp_path)
     with pytest.raises(ArgumentError, match="piece differs"):
         sweep(polynomial, grid(x=np.arange(3.0), y=[0.0]), tmp_path, piece=2)
+
+
+FACTOR = 2.0
+count = 0
+
+
+def scaled(points):
+    global count
+    count += 1
+    return {"value": FACTOR * points["x"] + len(calls)}
+
+
+def test_tasks_are_told_apart_by_what_they_refer_to(monkeypatch):
+    def closed(factor, places=()):
+        return lambda points: {"value": [factor * x for x in points["x"]], "at": places}
+
+    assert fingerprint(closed(2.0)) == fingerprint(closed(2.0))
+    long = np.arange(10000.0)
+    changed = np.where(long == 5000, -1.0, long)
+    every = [closed(2.0), closed(3.0), closed(long), closed(changed), closed(closed(1.0)), closed(closed(2.0))]
+    every += [closed(load("cart_pole")), closed(load("double_pendulum")), partial(closed, 2.0), partial(closed, 3.0)]
+    assert len({fingerprint(task) for task in every}) == len(every)
+    before = fingerprint(scaled)
+    scaled({"x": 1.0})
+    calls.append(1)
+    assert fingerprint(scaled) == before  # what it counts or collects makes it no other task
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 3.0)
+    assert fingerprint(scaled) != before
+
+
+def test_tasks_are_recognised_in_another_process():
+    """Inner functions and comprehensions have places in memory, which must not count."""
+    code = (
+        "from dalembert.simulation.fingerprint import fingerprint\n"
+        "def task(points, scale=2.0):\n"
+        "    inner = lambda x: [y for y in map(lambda z: z * scale, x)]\n"
+        "    return {'value': inner(points['x'])}\n"
+        "print(fingerprint(task, {'a': task}))"
+    )
+    command = [sys.executable, "-c", code]
+    found = {subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)}
+    assert len(found) == 1
 
 
 def sometimes(points):
@@ -130,6 +177,7 @@ def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path):
         (lambda f: grid(x=np.zeros((2, 2))), "vector of values"),
         (lambda f: samples(x=np.zeros(3), y=np.zeros(4)), "differ in number"),
         (lambda f: sweep(np.sin, grid(x=[1.0]), f), "give the sweep a key="),
+        (lambda f: sweep(3, grid(x=[1.0]), f), "give a function of points"),
     ],
 )
 def test_bad_input_is_refused_by_name(tmp_path, run, message):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.rollout import rollout
 from dalembert.simulation.system import Moving, as_system
@@ -41,15 +41,15 @@ class RolloutTask:
         parameters: dict[str, float] | None = None,
         **options: Any,
     ):
-        self.options = {"record": False, "threads": 1, **options}
+        threads = None if options.get("device") == "cuda" else 1
+        self.options = {"record": False, "threads": threads, **options}
         self.steps, self.step, self.parameters = steps, step, dict(parameters or {})
         forces = tuple(self.options.get("forces") or ())
         include = self.options.pop("include", ())
         held = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         self.system = as_system(mechanism, include, forces, self.options.pop("elements", None), None, *held)
-        told = [(name, _told(value)) for name, value in sorted(self.options.items()) if name != "threads"]
-        text = repr((self.system.digest("task"), steps, step, sorted(self.parameters.items()), told))
-        self.key = hashlib.sha256(text.encode()).hexdigest()
+        told = {name: value for name, value in self.options.items() if name != "threads"}
+        self.key = fingerprint(self.system.digest("task"), steps, step, self.parameters, told)
         """Changes with everything that determines the results."""
 
     def __call__(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -98,18 +98,3 @@ class RolloutTask:
             times = np.tile(found.t, (count, 1))
             results |= {"t": times, "records_q": found.q, "records_v": found.v}
         return results
-
-
-def _told(value: Any) -> Any:
-    """A description of an option; functions count by their code."""
-    if callable(value):
-        code = getattr(value, "__code__", None)
-        cells = [cell.cell_contents for cell in getattr(value, "__closure__", None) or ()]
-        return (value.__qualname__, code.co_code.hex(), repr(code.co_consts), repr(cells)) if code else repr(value)
-    if isinstance(value, dict):
-        return [(name, _told(item)) for name, item in sorted(value.items())]
-    if isinstance(value, (tuple, list)):
-        return [_told(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest(), value.shape
-    return repr(value)

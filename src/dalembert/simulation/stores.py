@@ -7,6 +7,8 @@ import os
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +29,13 @@ class Store(ABC):
     """
 
     suffix = ""
+    needs = ""
+    """A package that must be there."""
 
     def __init__(self, folder: Path, count: int, piece: int):
         self.folder, self.count, self.piece = folder, count, piece
+        if self.needs and find_spec(self.needs) is None:
+            raise MissingExtraError(self.needs, "tables", f"keeping results with {self.needs}")
 
     def path(self, number: int) -> Path:
         """The file of a piece."""
@@ -47,17 +53,25 @@ class Store(ABC):
     def read(self, number: int) -> Arrays:
         """The results of a piece."""
 
-    def _replace(self, number: int, write: Any) -> None:
-        """Write to a temporary file beside it, then rename: readers see all or nothing."""
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix="new-", suffix=self.suffix)
+
+def write_whole(path: Path, write: Callable[[str], object]) -> None:
+    """Write to a temporary file beside it, then rename: readers see all or nothing, also after a crash.
+
+    Args:
+        path: where the file shall be.
+        write: writes a file of the name it is given.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
+    try:
+        write(name)
+        os.fsync(handle)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    finally:
         os.close(handle)
-        try:
-            write(name)
-            os.replace(name, self.path(number))
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
 
 
 class NpzStore(Store):
@@ -66,21 +80,14 @@ class NpzStore(Store):
     suffix = ".npz"
 
     def has(self, number: int) -> bool:
-        path = self.path(number)
-        if not path.exists():
-            return False
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return archive.testzip() is None
-        except (OSError, zipfile.BadZipFile):  # a disk that was full, or a crash
-            return False
+        return zipfile.is_zipfile(self.path(number))  # its end is there
 
     def write(self, number: int, arrays: Arrays) -> None:
         def save(name: str) -> None:
             with open(name, "wb") as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]
 
-        self._replace(number, save)
+        write_whole(self.path(number), save)
 
     def read(self, number: int) -> Arrays:
         with np.load(self.path(number), allow_pickle=False) as file:
@@ -90,10 +97,10 @@ class NpzStore(Store):
 class ParquetStore(Store):
     """Parquet tables, one row per point; arrays are columns ``name[i,j]``. Needs pyarrow."""
 
-    suffix = ".parquet"
+    suffix, needs = ".parquet", "pyarrow"
 
     def write(self, number: int, arrays: Arrays) -> None:
-        pyarrow = _needed("pyarrow")
+        import pyarrow
         import pyarrow.parquet as parquet
 
         columns = {}
@@ -103,10 +110,9 @@ class ParquetStore(Store):
                 columns[label] = np.ascontiguousarray(array[(slice(None), *place)])
         shapes = {name: ",".join(map(str, array.shape[1:])) for name, array in arrays.items()}
         table = pyarrow.table(columns).replace_schema_metadata({f"shape of {n}": s for n, s in shapes.items()})
-        self._replace(number, lambda path: parquet.write_table(table, path))
+        write_whole(self.path(number), lambda path: parquet.write_table(table, path))
 
     def read(self, number: int) -> Arrays:
-        _needed("pyarrow")
         import pyarrow.parquet as parquet
 
         table = parquet.read_table(self.path(number))
@@ -126,10 +132,12 @@ class ZarrStore(Store):
     Needs zarr.
     """
 
-    suffix = ".done"
+    suffix, needs = ".done", "zarr"
 
     def _group(self) -> Any:
-        return _needed("zarr").open_group(str(self.folder / "results.zarr"), mode="a")
+        import zarr
+
+        return zarr.open_group(str(self.folder / "results.zarr"), mode="a")
 
     def write(self, number: int, arrays: Arrays) -> None:
         group = self._group()
@@ -151,12 +159,3 @@ class ZarrStore(Store):
 
 STORES: dict[str, type[Store]] = {"npz": NpzStore, "parquet": ParquetStore, "zarr": ZarrStore}
 """Every format by name."""
-
-
-def _needed(package: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise MissingExtraError(package, "tables", f"writing results with {package}") from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
+import functools
 import json
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ import numpy as np
 from dalembert.compiler.threads import default_threads
 from dalembert.errors import ArgumentError
 from dalembert.simulation.failure import SweepError
+from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.points import Points
 from dalembert.simulation.progress import Progress
-from dalembert.simulation.stores import STORES, Arrays, Store
+from dalembert.simulation.stores import STORES, Arrays, Store, write_whole
 
 Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
 """Takes points by name, (n, ...) each; returns results by name, (n, ...) each."""
@@ -42,7 +43,7 @@ class Sweep:
     @property
     def done(self) -> np.ndarray:
         """Which pieces are there."""
-        return np.array([self.store.has(k) for k in range(self.pieces)])
+        return np.array([self.store.has(k) for k in range(self.pieces)], dtype=bool)
 
     @property
     def complete(self) -> bool:
@@ -63,16 +64,16 @@ class Sweep:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """One result, (*shape of the grid, ...); points that are not computed yet are NaN."""
+        done = self.done
         if name not in self.names:
-            raise ArgumentError(f"there is no result {name!r}; there are {', '.join(self.names) or 'none'}")
+            raise ArgumentError(f"there is no result {name!r}; there are {', '.join(self.names) or 'none yet'}")
         whole: np.ndarray | None = None
-        for k in np.flatnonzero(self.done):
-            part = self.store.read(int(k))[name]
+        for k in np.flatnonzero(done).tolist():
+            part = self.store.read(k)[name]
             if whole is None:
-                dtype = part.dtype if self.complete else np.result_type(part.dtype, np.float64)
-                whole = np.full((len(self.points), *part.shape[1:]), 0 if self.complete else np.nan, dtype)
-            begin = int(k) * self.store.piece
-            whole[begin : begin + len(part)] = part
+                dtype = part.dtype if done.all() else np.result_type(part.dtype, np.float64)
+                whole = np.full((len(self.points), *part.shape[1:]), 0 if done.all() else np.nan, dtype)
+            whole[k * self.store.piece : k * self.store.piece + len(part)] = part
         assert whole is not None
         return whole.reshape(*self.points.shape, *whole.shape[1:])
 
@@ -107,20 +108,23 @@ def sweep(
         format: ``"npz"``, ``"parquet"`` or ``"zarr"``.
         client: a ``dask.distributed.Client``; threads of this process by default.
         threads: how many of them; all cores by default.
-        key: a name for what the task computes; by default its attribute ``key``, or a digest of its source code. A
-            folder with results of another task or other points is refused.
+        key: a name for what the task computes; by default its attribute ``key``, or for a function a digest of its code
+            and the numbers, arrays, functions and mechanisms it refers to. A folder with results of another task or
+            other points is refused.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     if not isinstance(points, Points):
         raise ArgumentError(f"points are {type(points).__name__}; make them with grid(...) or samples(...)")
     if format not in STORES:
         raise ArgumentError(f"there is no format {format!r}; choose one of {', '.join(STORES)}")
-    if not (isinstance(piece, int) and piece > 0):
+    if isinstance(piece, bool) or not isinstance(piece, (int, np.integer)) or piece < 1:
         raise ArgumentError(f"piece = {piece!r}; it must be a positive integer")
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    _claim(place, {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format})
+    if not callable(task):
+        raise ArgumentError(f"the task is {task!r}; give a function of points, or a RolloutTask")
+    place, told = Path(folder), {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format}
     store = STORES[format](place, len(points), piece)
+    place.mkdir(parents=True, exist_ok=True)
+    _claim(place, told)
     pieces = -(-len(points) // piece)
     missing = [k for k in range(pieces) if not store.has(k)]
     made = Sweep(points, store, pieces)
@@ -170,13 +174,15 @@ def _run(
     queue = [(k, 1) for k in reversed(missing)]
     pending: dict[Any, tuple[int, int]] = {}
     pool = ThreadPoolExecutor(threads or default_threads()) if client is None else None
-    hands = (threads or default_threads()) if client is None else max(1, sum(client.nthreads().values()))
+    hands = threads or default_threads()
     try:
         while queue or pending:
+            if client is not None:  # clusters grow and shrink
+                hands = max(1, sum(client.nthreads().values()))
             while queue and len(pending) < 2 * hands:
                 number, attempt = queue.pop()
                 given = _piece(points, piece, number)[0]
-                future = pool.submit(task, given) if pool else client.submit(task, given, pure=False, retries=2)
+                future = pool.submit(task, given) if pool else client.submit(task, given, pure=False)
                 pending[future] = number, attempt
             for future in _finished(list(pending), pool is None):
                 number, attempt = pending.pop(future)
@@ -230,7 +236,7 @@ def _claim(folder: Path, told: dict[str, Any]) -> None:
     """Write the manifest, or compare it with the one that is there."""
     manifest = folder / "sweep.json"
     if not manifest.exists():
-        manifest.write_text(json.dumps(told, indent=1))
+        write_whole(manifest, lambda name: Path(name).write_text(json.dumps(told, indent=1)))
         return
     try:
         known = json.loads(manifest.read_text())
@@ -248,10 +254,8 @@ def _key(task: Any) -> str:
     own = getattr(task, "key", None)
     if own:
         return str(own)
-    try:
-        source = inspect.getsource(task)
-    except (OSError, TypeError) as error:
-        raise ArgumentError(
-            f"what {task!r} computes cannot be recognised again; give the sweep a key=, a name that changes with it"
-        ) from error
-    return hashlib.sha256(f"{getattr(task, '__qualname__', '')}\n{source}".encode()).hexdigest()
+    if isinstance(task, (FunctionType, MethodType, functools.partial)):
+        return fingerprint(task)
+    raise ArgumentError(
+        f"what {task!r} computes cannot be recognised again; give the sweep a key=, a name that changes with it"
+    )
