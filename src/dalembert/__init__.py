@@ -37,12 +37,13 @@ _HOMES = {
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
     "SimulationError": "dalembert.simulation",
     "ConstrainedDynamics": "dalembert.constraints", "compare": "dalembert.comparison",
+    "view": "dalembert.viewer",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
     "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "pictures", "report", "simulation",
+    "formulations", "identification", "model", "pictures", "report", "simulation", "viewer",
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         simulate,
         sweep,
     )
+    from dalembert.viewer import view
 
 __all__ = [
     "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
@@ -92,7 +94,7 @@ __all__ = [
     "conventions", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
     "read_toml", "read_urdf", "reroot", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "verify", "with_base", "with_gravity", "write_toml",
+    "substitute", "subtree", "sweep", "symbolise", "verify", "view", "with_base", "with_gravity", "write_toml",
     "write_urdf",
 ]  # fmt: skip
 

@@ -35,12 +35,13 @@ from dalembert.cli import (
     show,
     simulate,
     verify,
+    view,
 )
 from dalembert.cli.terminal import Terminal, printable
 from dalembert.errors import DalembertError, ModelWarning
 
 COMMANDS: tuple[ModuleType, ...] = (
-    show, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
+    show, view, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
 )  # fmt: skip
 """Each has SUMMARY, its documentation with examples, ``add_arguments(parser)`` and ``run(options, terminal)``."""
 
