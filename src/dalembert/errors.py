@@ -8,6 +8,7 @@
     ├── SingularityError (ArithmeticError)   the answer does not exist here: gimbal lock, rank loss, ...
     ├── UnsupportedError (NotImplementedError)  the request is meaningful but this route cannot serve it
     ├── CompilerError (RuntimeError)     code generation or compilation failed
+    ├── DeviceError (RuntimeError)       there is no CUDA device, or its memory is full
     ├── SimulationError (RuntimeError)   a motion cannot be continued; knows time, state and what was computed
     ├── SweepError (RuntimeError)        pieces of a sweep failed; the others are kept
     └── MissingExtraError (ImportError)  an optional dependency is needed; says which and how to get it
@@ -85,6 +86,10 @@ class UnsupportedError(DalembertError, NotImplementedError):
 
 class CompilerError(DalembertError, RuntimeError):
     """Code generation or compilation failed."""
+
+
+class DeviceError(DalembertError, RuntimeError):
+    """There is no CUDA device, or its memory is full."""
 
 
 class MissingExtraError(DalembertError, ImportError):

@@ -50,10 +50,15 @@ class Recurrence:
     ):
         self.name, self.key, self.dtype = name, key, np.dtype(dtype)
         self.state, self.held, self.driven = tuple(state), tuple(held), tuple(driven)
-        self.target = target or Target.host()
+        self._target = target
         self._made = program
         self._guard = threading.Lock()
         self._code: Loaded | None = None
+
+    @property
+    def target(self) -> Target:
+        """The processor the loop is compiled for."""
+        return self._target or Target.host()
 
     @property
     def program(self) -> Program:

@@ -19,6 +19,27 @@ PIECE = 3e7
 """Nanoseconds, by estimate, after which a thread looks up: for Ctrl-C, and to share the work."""
 
 
+def batch_shape(made: Recurrence, start: Sequence[Any], held: Mapping[str, Any], rows: Any) -> tuple[int, ...]:
+    """The batch dimensions of all arrays, broadcast together.
+
+    Args:
+        made: the compiled loop.
+        start: initial positions (..., nq) and velocities (..., nv).
+        held: the held inputs by name, in order.
+        rows: the driven input, (..., rows, n), or None.
+    """
+    cores = [len(port.shape) for port in made.held]
+    others = [array.shape[: array.ndim - core] for array, core in zip(held.values(), cores)]
+    try:
+        return np.broadcast_shapes(
+            *(array.shape[:-1] for array in start), *others, *([] if rows is None else [rows.shape[:-2]])
+        )
+    except ValueError as error:
+        told = ", ".join(f"{name} {array.shape}" for name, array in held.items() if name != "h")
+        shapes = f"q0 {start[0].shape}, v0 {start[1].shape}, {told}{'' if rows is None else f', control {rows.shape}'}"
+        raise ArgumentError(f"the batch dimensions do not fit together: {shapes}") from error
+
+
 class Batch:
     """One batch of motions.
 
@@ -51,19 +72,9 @@ class Batch:
         summaries: Sequence[tuple[str, Any]],
     ):
         self.made, self.steps, self.every, self.hold = made, steps, every, hold
-        cores = [len(port.shape) for port in made.held]
-        others = [array.shape[: array.ndim - core] for array, core in zip(held.values(), cores)]
-        try:
-            self.shape = np.broadcast_shapes(
-                *(array.shape[:-1] for array in start), *others, *([] if rows is None else [rows.shape[:-2]])
-            )
-        except ValueError as error:
-            told = ", ".join(f"{name} {array.shape}" for name, array in held.items() if name != "h")
-            shapes = (
-                f"q0 {start[0].shape}, v0 {start[1].shape}, {told}{'' if rows is None else f', control {rows.shape}'}"
-            )
-            raise ArgumentError(f"the batch dimensions do not fit together: {shapes}") from error
+        self.shape = batch_shape(made, start, held, rows)
         self.count = math.prod(self.shape)
+        cores = [len(port.shape) for port in made.held]
         dtype = made.dtype
         self.state = [np.ascontiguousarray(self._flat(x, 1), dtype) for x in start]
         if len(made.state) == 4:

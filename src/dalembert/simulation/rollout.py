@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.cuda.arrays import to_host
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.simulation.batch import Batch
-from dalembert.simulation.state import as_parameters, as_position, as_velocity
+from dalembert.simulation.spaces import Space, space_of
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
@@ -47,7 +47,8 @@ class Rollout:
     @property
     def finite(self) -> np.ndarray:
         """Which motions ended in a finite state."""
-        return np.isfinite(self.final_q).all(axis=-1) & np.isfinite(self.final_v).all(axis=-1)
+        q, v = self.final_q, self.final_v
+        return (q - q == 0).all(-1) & (v - v == 0).all(-1)  # in the words of any library
 
     def trajectory(self, *index: int) -> Trajectory:
         """One of the motions; its control is not known to it and counts as zero.
@@ -58,11 +59,12 @@ class Rollout:
         from dalembert.simulation.interpolation import Hermite
 
         nv, frames = self.system.mechanism.nv, len(self.system.dynamics.wrenches)
-        values = self.parameters
+        values = None if self.parameters is None else to_host(self.parameters)
         if values is not None:
-            values = np.broadcast_to(values, (*self.final_q.shape[:-1], values.shape[-1]))[index]
+            values = np.broadcast_to(values, (*tuple(self.final_q.shape[:-1]), values.shape[-1]))[index]
         zeros = np.zeros((len(self.t), nv)), np.zeros((len(self.t), frames, 6))
-        made = Trajectory(self.system, self.t, self.q[index], self.v[index], *zeros, parameters=values)
+        q, v = (to_host(x[index]) for x in (self.q, self.v))
+        made = Trajectory(self.system, self.t, q, v, *zeros, parameters=values)
         made.interpolant = Hermite(made)
         return made
 
@@ -94,10 +96,15 @@ def rollout(
     parameters: Any = None,
     threads: int | None = None,
     progress: bool | None = None,
+    device: str | None = None,
 ) -> Rollout:
     """The motions of a mechanism from many initial states, in one call of compiled code.
 
     Everything with leading dimensions is broadcast together: initial states, controls, gains, forces, parameters.
+
+    On a CUDA device every thread carries one motion through all its steps. Arrays may be those of CuPy, PyTorch, JAX or
+    NumPy and results come in the same kind, times excepted; arrays that are all float32 are computed in float32.
+    Records lie in memory with the motions side by side: their shape is the usual one, but they are not contiguous.
 
     Args:
         mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
@@ -126,35 +133,41 @@ def rollout(
         stabilisation: frequency, rad/s, of the latter two; alone it means Baumgarte's method.
         parameters: values of the mechanism's parameters, by name (each may be an array) or (..., k).
         threads: how many to use at most; by default all cores for large batches.
-        progress: show progress on standard error; by default on a terminal, if it takes long.
+        progress: show progress on standard error; by default on a terminal, if it takes long. Not on a device.
+        device: ``"cpu"`` or ``"cuda"``; by default that of the given Dynamics, or the processor.
     """
-    system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
+    space = space_of(device, mechanism, (q0, v0, control, gains, forces, parameters))
+    moving = space.moving(mechanism)
+    near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
+    system = as_system(moving, include, tuple(forces or ()), elements, near, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     steps, every = _positive("steps", steps), _positive("every", every)
     if not (step > 0 and math.isfinite(step)):
         raise ArgumentError(f"step = {step} s; it must be positive and finite")
     policy = control if callable(control) else None
-    places, rows, kept = _control(model, control, actuators, hold, steps)
+    places, rows, kept = _control(model, control, actuators, hold, steps, space)
     wanted = dict(summaries or {})
-    held = {"h": np.array(float(step))}
+    held: dict[str, Any] = {"h": np.array(float(step))}
     if gains is not None:
-        held["gains"] = np.atleast_1d(np.asarray(gains, dtype=float))
+        numbers = space.array(gains, "gains")
+        held["gains"] = numbers if numbers.ndim else numbers[None]
         if policy is None:
             raise ArgumentError("gains are for a control that is a function; this one is not")
     if dynamics.wrenches:
-        given = [np.asarray((forces or {}).get(name, np.zeros(6)), dtype=float) for name in dynamics.wrenches]
-        held["wrenches"] = np.stack(np.broadcast_arrays(*given), axis=-2)
-    values = as_parameters(dynamics, parameters, batch=True)
+        held["wrenches"] = space.stack(
+            [space.array((forces or {}).get(name, np.zeros(6)), f"force on {name!r}") for name in dynamics.wrenches]
+        )
+    values = space.parameters(dynamics, parameters)
     if values is not None:
         held["parameters"] = values
-    q, v = as_position(model, q0, batch=True), as_velocity(model, v0, batch=True)
-    if values is None or values.ndim == 1:
-        system = system.with_parameters(values)
-        system.check_start(0.0, q, v)
+    q, v = space.position(model, q0), space.velocity(model, v0)
+    if (values is None or values.ndim == 1) and system.constrained is not None:
+        system = system.with_parameters(space.host(values))
+        system.check_start(0.0, space.host(q), space.host(v))
     made = recurrence(
         system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
     )
-    batch = Batch(made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
+    batch = space.batch(system, made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
     batch.run(threads, progress)
     recorded_q, recorded_v, final_q, final_v = batch.results()
     return Rollout(
@@ -177,8 +190,8 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _control(
-    model: Mechanism, control: Any, actuators: Sequence[str] | None, hold: int | None, steps: int
-) -> tuple[list[int] | None, np.ndarray | None, int]:
+    model: Mechanism, control: Any, actuators: Sequence[str] | None, hold: int | None, steps: int, space: Space
+) -> tuple[list[int] | None, Any, int]:
     """Which velocities a control array acts on, its rows (..., rows, n), and the steps each is held for."""
     if control is None or callable(control):
         if actuators is not None:
@@ -195,14 +208,14 @@ def _control(
                 raise ArgumentError(f"actuator {name!r}: the joint has {part.stop - part.start} degrees, not one")
             places.append(part.start)
     kept = _positive("hold", 1 if hold is None else hold)
-    rows = np.asarray(control, dtype=float)
+    rows = space.array(control, "control")
     rows = rows[None] if rows.ndim == 1 else rows
     needed = -(-steps // kept)
     if rows.ndim < 2 or rows.shape[-1] != len(places) or rows.shape[-2] not in (1, needed):
         raise ArgumentError(
-            f"control has shape {np.shape(control)}, expected ({len(places)},) or (..., {needed}, {len(places)}): "
+            f"control has shape {tuple(rows.shape)}, expected ({len(places)},) or (..., {needed}, {len(places)}): "
             f"{steps} steps, each row held for {kept}"
         )
-    if not np.isfinite(rows).all():
+    if not space.finite(rows):
         raise ArgumentError("control contains numbers that are not finite")
     return places, rows, kept if rows.shape[-2] == needed else steps

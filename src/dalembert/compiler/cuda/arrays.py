@@ -7,12 +7,14 @@ copied to the device and the result is copied back, with a warning that says so.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError, DeviceError, MissingExtraError
 
 
 class DeviceCopyWarning(UserWarning):
@@ -82,6 +84,7 @@ def give(y: Any, kind: str) -> Any:
     if kind == "jax":
         import jax
 
+        y = cupy().ascontiguousarray(y)  # JAX knows no strides
         cupy().cuda.get_current_stream().synchronize()  # JAX reads on streams of its own
         return jax.dlpack.from_dlpack(y)
     if kind == "numpy":
@@ -106,6 +109,44 @@ def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
             if hasattr(x, "block_until_ready"):
                 x.block_until_ready()
     return cp.cuda.get_current_stream()
+
+
+def to_host(x: Any) -> np.ndarray:
+    """Any array as a NumPy array.
+
+    Args:
+        x: an array of any library, on the device or not.
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    if type(x).__module__.partition(".")[0] == "torch":
+        return x.detach().cpu().numpy()
+    return x.get() if hasattr(x, "get") else np.asarray(x)
+
+
+@contextmanager
+def device_errors(name: str) -> Iterator[None]:
+    """Turn what CuPy raises for lack of a device or of memory into an error of ours.
+
+    Args:
+        name: of what is computed, for messages.
+    """
+    cp = cupy()
+    try:
+        yield
+    except cp.cuda.memory.OutOfMemoryError as error:
+        free, total = cp.cuda.runtime.memGetInfo()
+        raise DeviceError(
+            f"{name}: the memory of the CUDA device is full ({free / 2**30:.1f} of {total / 2**30:.1f} GiB are free, "
+            f"and CuPy keeps {cp.get_default_memory_pool().free_bytes() / 2**30:.1f} GiB for reuse): {error}; compute "
+            "in pieces, or free arrays and call cupy.get_default_memory_pool().free_all_blocks()"
+        ) from error
+    except (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError) as error:
+        if any(word in str(error) for word in ("NoDevice", "InsufficientDriver", "NO_DEVICE", "NOT_INITIALIZED")):
+            raise DeviceError(
+                f"{name}: there is no CUDA device here, or no driver; use device='cpu' ({error})"
+            ) from error
+        raise DeviceError(f"{name}: the CUDA device cannot be used: {error}") from error
 
 
 def warn_copy(name: str) -> None:

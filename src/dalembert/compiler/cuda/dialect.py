@@ -1,0 +1,68 @@
+"""How operations are written in CUDA: C with a reciprocal, a sine and a cosine of our own, and nothing to include."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dalembert.compiler.cuda.functions import reciprocal_source, sincos_source
+from dalembert.compiler.printers.c_family import Flavour, Real, c_number, c_templates
+from dalembert.compiler.printers.names import Names
+from dalembert.compiler.printers.statements import PRODUCT, Infix, Text
+from dalembert.compiler.program import Program
+
+
+class CudaDialect(Infix):
+    """C with a reciprocal of our own: the division of the language branches.
+
+    Args:
+        number: writes constants.
+        templates: of functions and comparisons.
+        reciprocal: name of the function.
+    """
+
+    def __init__(self, number: Callable[[float], str], templates: dict[str, str], reciprocal: str):
+        super().__init__(number, templates, pairs=True)
+        self._reciprocal = reciprocal
+
+    def operation(self, op: str, args: list[Text]) -> Text:
+        if op != "div":
+            return super().operation(op, args)
+        inverse = Text(f"{self._reciprocal}({args[1].source})")
+        if args[0].source in ("1.0", "1.0f"):
+            return inverse
+        return Text(f"{super().operation('mul', [args[0], inverse]).source}", PRODUCT)
+
+
+def device_flavour(program: Program, real: Real, names: Names, function: str) -> tuple[Flavour, list[str]]:
+    """How device functions are written, and the definitions they need before them.
+
+    Args:
+        program: what they will compute.
+        real: the type of all numbers.
+        names: names given out so far.
+        function: what names of the helpers begin with.
+    """
+    pair, reciprocal = (names.new(f"{function}_{part}") for part in ("sincos", "reciprocal"))
+    templates, helpers = c_templates(real, names, program)
+    flavour = Flavour(
+        real, "bool", "__restrict__", "static __device__ __forceinline__ void",
+        "static __device__ __noinline__ void", CudaDialect(device_number(real), templates, reciprocal), sincos=pair,
+    )  # fmt: skip
+    definitions = [sincos_source(real, pair), reciprocal_source(real, reciprocal)]
+    return flavour, definitions + [f"static __device__ __forceinline__ {helper}" for helper in helpers]
+
+
+def device_number(real: str) -> Callable[[float], str]:
+    """Writes a constant as C does; infinity and NaN without a header.
+
+    Args:
+        real: ``double`` or ``float``.
+    """
+    plain = c_number(real)
+    suffix = "f" if real == "float" else ""
+    special = {
+        "INFINITY": f"(1.0{suffix} / 0.0{suffix})",
+        "-INFINITY": f"(-1.0{suffix} / 0.0{suffix})",
+        "NAN": f"(0.0{suffix} / 0.0{suffix})",
+    }
+    return lambda value: special.get(plain(value), plain(value))

@@ -1,0 +1,41 @@
+"""From CUDA source to a function that can be launched, and how many of its blocks a device holds at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.compiler.cuda.arrays import cupy
+from dalembert.errors import CompilerError
+
+REGISTERS, THREADS, SHARED = 65536, 2048, 227 * 1024
+"""Of a multiprocessor."""
+
+
+def compiled(name: str, source: str, kernel: str) -> Any:
+    """A kernel of a source text, compiled by NVRTC for the current device.
+
+    Args:
+        name: of what is computed, for messages.
+        source: the text.
+        kernel: name of the kernel in it.
+    """
+    cp = cupy()
+    try:
+        return cp.RawModule(code=source, backend="nvrtc", options=("-std=c++14",)).get_function(kernel)
+    except cp.cuda.compiler.CompileException as error:
+        raise CompilerError(f"{name}: NVRTC refused the generated source: {error}") from error
+
+
+def resident_blocks(function: Any, threads: int, shared: int, device: int) -> int:
+    """How many blocks of a kernel are at work at the same time on a whole device.
+
+    Args:
+        function: the kernel.
+        threads: of a block.
+        shared: bytes of shared memory of a block.
+        device: index of the device.
+    """
+    each = min(THREADS // threads, REGISTERS // max(function.num_regs, 1) // threads)
+    if shared:
+        each = min(each, SHARED // (shared + 1024))
+    return max(1, each) * cupy().cuda.Device(device).attributes["MultiProcessorCount"]

@@ -1,0 +1,215 @@
+"""Where the arrays of many motions live: in the memory of the processor, or on a CUDA device.
+
+A space takes what a user gives - arrays of any library, dictionaries, None - checks it and brings it to one form, and
+makes the batch that computes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dalembert.compiler.recurrence import Recurrence
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.simulation.batch import Batch
+from dalembert.simulation.manifold import quaternion_places
+from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity
+from dalembert.simulation.system import Moving, System
+
+
+class Space(Protocol):
+    """What a rollout asks of the place where its arrays live."""
+
+    def moving(self, moving: Moving | System) -> Moving | System:
+        """What is simulated, in a form that can be traced here."""
+
+    def array(self, given: Any, name: str) -> Any:
+        """Numbers as a user gives them."""
+
+    def stack(self, arrays: Sequence[Any]) -> Any:
+        """Arrays (..., n), broadcast together, as one (..., len(arrays), n)."""
+
+    def finite(self, array: Any) -> bool:
+        """Whether all numbers are."""
+
+    def position(self, mechanism: Mechanism, given: Any) -> Any:
+        """Positions (..., nq), quaternions of unit length."""
+
+    def velocity(self, mechanism: Mechanism, given: Any) -> Any:
+        """Velocities (..., nv)."""
+
+    def parameters(self, dynamics: Dynamics, given: Any) -> Any:
+        """Values of the parameters (..., k), or None if there are none."""
+
+    def host(self, array: Any) -> Any:
+        """An array in the memory of the processor; anything else as it is."""
+
+    def batch(self, system: System, made: Recurrence, *rest: Any) -> Any:
+        """The batch that computes; the arguments are those of :class:`~dalembert.simulation.batch.Batch`."""
+
+
+class Host:
+    """The memory of the processor; NumPy arrays."""
+
+    def moving(self, moving: Moving | System) -> Moving | System:
+        return moving
+
+    def array(self, given: Any, name: str) -> np.ndarray:
+        return np.asarray(given, dtype=float)
+
+    def stack(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return np.stack(np.broadcast_arrays(*arrays), axis=-2)
+
+    def finite(self, array: np.ndarray) -> bool:
+        return bool(np.isfinite(array).all())
+
+    def position(self, mechanism: Mechanism, given: Any) -> np.ndarray:
+        return as_position(mechanism, given, batch=True)
+
+    def velocity(self, mechanism: Mechanism, given: Any) -> np.ndarray:
+        return as_velocity(mechanism, given, batch=True)
+
+    def parameters(self, dynamics: Dynamics, given: Any) -> np.ndarray | None:
+        return as_parameters(dynamics, given, batch=True)
+
+    def host(self, array: Any) -> Any:
+        return array
+
+    def batch(self, system: System, made: Recurrence, *rest: Any) -> Batch:
+        return Batch(made, *rest)
+
+
+class Device:
+    """A CUDA device: arrays of any library that are there are used there, all others are copied to it.
+
+    Args:
+        given: everything numeric that the user gave; decides in which kind of array and which precision results are.
+    """
+
+    def __init__(self, given: Sequence[Any]):
+        from dalembert.compiler.cuda import arrays
+
+        self._arrays, self._cupy = arrays, arrays.cupy()
+        with arrays.device_errors("rollout"):
+            self._cupy.cuda.runtime.getDeviceCount()  # says if there is none
+        known = [x for x in _leaves(given) if hasattr(x, "dtype")]
+        self.kind = arrays.library(tuple(known))
+        self.given = tuple(known)
+        single = bool(known) and all(str(x.dtype).rpartition(".")[2] == "float32" for x in known)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def _foreign(self, given: Any) -> bool:
+        """Whether it is an array of a library other than NumPy."""
+        return hasattr(given, "dtype") and not isinstance(given, (np.ndarray, np.generic))
+
+    def moving(self, moving: Moving | System) -> Moving | System:
+        if isinstance(moving, Dynamics) and moving.device == "cuda":
+            if moving not in _twins:
+                _twins[moving] = Dynamics(
+                    moving.mechanism, parameters=moving.parameter_names[len(moving.mechanism.symbols) :],
+                    wrenches=moving.wrenches, include=moving.include, dtype=moving.dtype, optimise=moving.optimise,
+                    open_loops=True,
+                )  # fmt: skip
+            return _twins[moving]
+        return moving
+
+    def array(self, given: Any, name: str) -> Any:
+        found = self._arrays.take(given, name)
+        return found if found.dtype.kind == "f" else found.astype(np.float64)
+
+    def stack(self, arrays: Sequence[Any]) -> Any:
+        return self._cupy.stack(self._cupy.broadcast_arrays(*arrays), axis=-2)
+
+    def finite(self, array: Any) -> bool:
+        return bool(self._cupy.isfinite(array).all())
+
+    def _vector(self, mechanism: Mechanism, given: Any, name: str, size: int) -> Any:
+        found = self.array(given, name)
+        if found.shape[-1:] != (size,):
+            raise ArgumentError(f"{name} has shape {found.shape}, but {mechanism.name!r} needs (..., {size})")
+        if not self.finite(found):
+            raise ArgumentError(f"{name} contains numbers that are not finite")
+        return found
+
+    def position(self, mechanism: Mechanism, given: Any) -> Any:
+        if not self._foreign(given):
+            return self._cupy.asarray(as_position(mechanism, given, batch=True))
+        q = self._vector(mechanism, given, "q0", mechanism.nq)
+        turning = quaternion_places(mechanism.tree)
+        q = q.copy() if turning else q
+        for k in turning:
+            length = self._cupy.sqrt((q[..., k : k + 4] ** 2).sum(axis=-1, keepdims=True))
+            worst = float(abs(length - 1).max()) if length.size else 0.0
+            if worst > UNIT:
+                raise ArgumentError(
+                    f"q0[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
+                    f"{worst:.3g}"
+                )
+            q[..., k : k + 4] /= length
+        return q
+
+    def velocity(self, mechanism: Mechanism, given: Any) -> Any:
+        if not self._foreign(given):
+            return self._cupy.asarray(as_velocity(mechanism, given, batch=True))
+        return self._vector(mechanism, given, "v0", mechanism.nv)
+
+    def parameters(self, dynamics: Dynamics, given: Any) -> Any:
+        names = dynamics.parameter_names
+        if not names or not any(self._foreign(x) for x in _leaves([given])):
+            found = as_parameters(dynamics, given, batch=True)
+            return None if found is None else self._cupy.asarray(found)
+        if isinstance(given, Mapping):
+            by_name = {str(name): value for name, value in given.items()}
+            own = {name: value for name, value in by_name.items() if not self._foreign(value)}
+            rest = {name: 0.0 for name in by_name if name not in own}
+            plain = as_parameters(dynamics, {**own, **rest}, batch=True)  # refuses names that do not exist
+            assert plain is not None
+            columns = [
+                self.array(by_name[name], name) if name in rest else self._cupy.asarray(plain[..., k])
+                for k, name in enumerate(names)
+            ]
+            given = self._cupy.stack(self._cupy.broadcast_arrays(*columns), axis=-1)
+        found = self.array(given, "parameters")
+        if found.shape[-1:] != (len(names),) or not self.finite(found):
+            raise ArgumentError(f"parameters have shape {found.shape}; expected finite numbers: {', '.join(names)}")
+        return found
+
+    def host(self, array: Any) -> Any:
+        if isinstance(array, self._cupy.ndarray) or self._foreign(array):
+            return self._cupy.asnumpy(self._arrays.take(array, "array"))
+        return array
+
+    def batch(self, system: System, made: Recurrence, *rest: Any) -> Any:
+        from dalembert.simulation.device_batch import DeviceBatch
+
+        dtype = self.dtype if system.dynamics.dtype is None else np.dtype(system.dynamics.dtype)
+        return DeviceBatch(system, made, self.kind, self.given, dtype, *rest)
+
+
+_twins: WeakKeyDictionary[Dynamics, Dynamics] = WeakKeyDictionary()
+"""For dynamics made for a device the same ones for the processor, whose programs are traced into a step."""
+
+
+def _leaves(given: Sequence[Any]) -> Iterator[Any]:
+    for x in given:
+        yield from _leaves(list(x.values())) if isinstance(x, Mapping) else [x]
+
+
+def space_of(device: str | None, moving: Moving | System, given: Sequence[Any]) -> Space:
+    """The space that a user asks for.
+
+    Args:
+        device: ``"cpu"`` or ``"cuda"``; None for that of the dynamics, or the processor.
+        moving: what is simulated.
+        given: everything numeric that the user gave.
+    """
+    own = moving.device if isinstance(moving, Dynamics) else None
+    device = device or own or "cpu"
+    if device not in ("cpu", "cuda"):
+        raise ArgumentError(f"device = {device!r}; choose 'cpu' or 'cuda'")
+    return Host() if device == "cpu" else Device(given)
