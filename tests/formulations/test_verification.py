@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from classical_systems import closed_four_bar, rp_arm, stacker
 from hypothesis import given, settings
+from sympy import Symbol
 
 from dalembert.algebra.scalar import sin
 from dalembert.algebra.transform import Transform
@@ -77,6 +78,13 @@ def test_force_elements_of_every_kind_enter():
     assert powered == {"coil", "free coil", "twist", "push", "jet", "moon", "tide"}
     stored = {item.name for item in mechanism.forces if ("force " + item.name, "slope of its energy") in rows}
     assert stored == {"free coil", "twist", "moon"}
+
+
+def test_forces_that_do_not_know_time_enter_too():
+    mechanism = random_mechanism(1, 2, kinds=("revolute",))
+    spring = Force("coil", "joint-spring", "j1", stiffness=Symbol("k"))
+    outcome = verify(mechanism.replace(forces=(spring,)), states=1)
+    assert outcome.ok and any(row.quantity == "force coil" for row in outcome.rows), str(outcome)
 
 
 def test_a_wrong_force_is_found(monkeypatch):

@@ -57,7 +57,8 @@ def force_rows(
     rows = []
     for method, equations in derived.items():
         if equations.passive is not None:
-            passive = equations.passive.evaluate({"q": q, "v": v, "t": TIME, **values})
+            clock = {"t": TIME} if "t" in equations.scope.names else {}
+            passive = equations.passive.evaluate({"q": q, "v": v, **clock, **values})
             rows.append(row("force elements", f"derived: {method}", "one by one", passive, whole))
     kernel = ConstrainedDynamics(mechanism.replace(constraints=()), forces="all").evaluate("forces", q, v, TIME)
     for k, item in enumerate(mechanism.forces):

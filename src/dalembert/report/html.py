@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from importlib import resources
 
-from dalembert.formulations.citations import CITATIONS
-from dalembert.report.document import (
-    Bullets,
-    Cite,
-    Code,
-    Display,
-    Document,
-    Figure,
-    Heading,
-    Line,
-    Math,
-    Paragraph,
-    References,
-    Sequence,
-    Table,
-    numbered,
-)
+from dalembert.report.document import Document, Figure, Heading, Line, Paragraph, Table, numbered
 from dalembert.report.drawing import to_svg
 from dalembert.report.escape import html_text
 from dalembert.report.mathml import display, inline
+from dalembert.report.writer import Pairs, Writer
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content security policy: even if something slipped through, nothing may run or be fetched."""
@@ -39,7 +24,7 @@ def to_html(document: Document) -> str:
     title = html_text(document.title)
     body = [f"<header><h1>{title}</h1>", f'<p class="subtitle">{html_text(document.subtitle)}</p></header>']
     body.append(_contents(document))
-    body += [_block(block, number) for block, number in numbered(document.blocks)]
+    body += HtmlWriter().blocks(document)
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -64,58 +49,58 @@ def _contents(document: Document) -> str:
     return f'<nav aria-label="Contents"><ol>{"".join(entries)}</ol></nav>'
 
 
-def _block(block: object, number: int) -> str:
-    match block:
-        case Heading(text, 1):
-            return f'<h2 id="section-{number}"><span class="number">{number}</span> {html_text(text)}</h2>'
-        case Heading(text, _):
-            return f"<h3>{html_text(text)}</h3>"
-        case Paragraph(parts, kind):
-            return f'<p class="{kind}">{_line(parts)}</p>'
-        case Bullets(items):
-            return f"<ul>{''.join(f'<li>{_line(item)}</li>' for item in items)}</ul>"
-        case Table():
-            return _table(block)
-        case Display(rows):
-            tag = f'<span class="tag">({number})</span>' if number else ""
-            return f'<div class="equation"><div class="scroll" tabindex="0">{display(rows)}</div>{tag}</div>'
-        case Sequence(rows):
-            lines = (f"<li>{inline(' '.join(row))}</li>" for row in rows)
-            return '<ul class="sequence">' + "".join(lines) + "</ul>"
-        case Figure(drawing, caption):
-            words = "".join(part for part in caption if isinstance(part, str))
-            return f"<figure>{to_svg(drawing, words)}<figcaption>{_line(caption)}</figcaption></figure>"
-        case References(keys):
-            entries = (f'<li id="{key}"><b>[{key}]</b> {html_text(CITATIONS[key])}</li>' for key in keys)
-            return f'<ul class="references">{"".join(entries)}</ul>'
-    raise AssertionError(f"a block has no HTML form: {block!r}")
+class HtmlWriter(Writer):
+    """Blocks as HTML."""
 
+    def text(self, text: str) -> str:
+        return html_text(text)
 
-def _table(table: Table) -> str:
-    def cell(tag: str, column: int, line: Line, more: str = "") -> str:
-        kind = ' class="number"' if column in table.numbers else ""
-        return f"<{tag}{more}{kind}>{_line(line)}</{tag}>"
+    def math(self, latex: str) -> str:
+        return inline(latex)
 
-    head = "".join(cell("th", k, line, ' scope="col"') for k, line in enumerate(table.head))
-    rows = ("".join(cell("td", k, line) for k, line in enumerate(row)) for row in table.rows)
-    caption = f"<figcaption>{html_text(table.caption)}</figcaption>" if table.caption else ""
-    lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        f'<figure class="table">{caption}<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>\n{lines}\n</tbody></table></div></figure>"
-    )
+    def code(self, text: str) -> str:
+        return f"<code>{html_text(text)}</code>"
 
+    def cite(self, key: str) -> str:
+        return f'<a class="cite" href="#{key}">{key}</a>'
 
-def _line(line: Line) -> str:
-    return "".join(_inline(part) for part in line)
+    def heading(self, text: str, level: int, number: int) -> str:
+        if level > 1:
+            return f"<h3>{text}</h3>"
+        return f'<h2 id="section-{number}"><span class="number">{number}</span> {text}</h2>'
 
+    def paragraph(self, paragraph: Paragraph) -> str:
+        return f'<p class="{paragraph.kind}">{self.line(paragraph.parts)}</p>'
 
-def _inline(part: object) -> str:
-    match part:
-        case Math(latex):
-            return inline(latex)
-        case Code(text):
-            return f"<code>{html_text(text)}</code>"
-        case Cite(key):
-            return f'<a class="cite" href="#{key}">{key}</a>'
-    return html_text(str(part))
+    def bullets(self, items: list[str]) -> str:
+        return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+    def table(self, table: Table) -> str:
+        def cell(tag: str, column: int, line: Line, more: str = "") -> str:
+            kind = ' class="number"' if column in table.numbers else ""
+            return f"<{tag}{more}{kind}>{self.line(line)}</{tag}>"
+
+        head = "".join(cell("th", k, line, ' scope="col"') for k, line in enumerate(table.head))
+        rows = ("".join(cell("td", k, line) for k, line in enumerate(row)) for row in table.rows)
+        caption = f"<figcaption>{html_text(table.caption)}</figcaption>" if table.caption else ""
+        lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
+        return (
+            f'<figure class="table">{caption}<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>\n{lines}\n</tbody></table></div></figure>"
+        )
+
+    def display(self, rows: Pairs, number: int) -> str:
+        tag = f'<span class="tag">({number})</span>' if number else ""
+        return f'<div class="equation"><div class="scroll" tabindex="0">{display(rows)}</div>{tag}</div>'
+
+    def sequence(self, rows: Pairs) -> str:
+        lines = (f"<li>{inline(' '.join(row))}</li>" for row in rows)
+        return '<ul class="sequence">' + "".join(lines) + "</ul>"
+
+    def figure(self, figure: Figure) -> str:
+        words = "".join(part for part in figure.caption if isinstance(part, str))
+        return f"<figure>{to_svg(figure.drawing, words)}<figcaption>{self.line(figure.caption)}</figcaption></figure>"
+
+    def references(self, entries: list[tuple[str, str]]) -> str:
+        lines = (f'<li id="{key}"><b>[{key}]</b> {text}</li>' for key, text in entries)
+        return f'<ul class="references">{"".join(lines)}</ul>'

@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from dalembert.formulations.citations import CITATIONS
-from dalembert.report.document import (
-    Bullets,
-    Cite,
-    Code,
-    Display,
-    Document,
-    Figure,
-    Heading,
-    Line,
-    Math,
-    Paragraph,
-    References,
-    Sequence,
-    Table,
-    numbered,
-)
+from dalembert.report.document import Document, Figure, Paragraph, Table
 from dalembert.report.escape import markdown_text, printable
+from dalembert.report.writer import Pairs, Writer
 
 
 def to_markdown(document: Document) -> str:
@@ -28,60 +13,55 @@ def to_markdown(document: Document) -> str:
     Args:
         document: what it says.
     """
-    blocks = [_block(block, number) for block, number in numbered(document.blocks)]
+    blocks = MarkdownWriter().blocks(document)
     return "\n\n".join([f"# {markdown_text(document.title)}", markdown_text(document.subtitle), *blocks]) + "\n"
 
 
-def _block(block: object, number: int) -> str:
-    match block:
-        case Heading(text, 1):
-            return f"## {number}. {markdown_text(text)}"
-        case Heading(text, _):
-            return f"### {markdown_text(text)}"
-        case Paragraph(parts, kind):
-            return f"**{_line(parts)}**" if kind in ("good", "bad") else _line(parts)
-        case Bullets(items):
-            return "\n".join(f"- {_line(item)}" for item in items)
-        case Table():
-            return _table(block)
-        case Display(rows):
-            return _display(rows, number)
-        case Sequence(rows):
-            return _display(rows, 0)
-        case Figure(_, caption, outline):
-            tree = "\n".join(f"    {printable(line)}" for line in outline)
-            return f"{tree}\n\n{_line(caption)}"
-        case References(keys):
-            return "\n".join(f"- **{key}** {markdown_text(CITATIONS[key])}" for key in keys)
-    raise AssertionError(f"a block has no Markdown form: {block!r}")
+class MarkdownWriter(Writer):
+    """Blocks as Markdown."""
 
+    def text(self, text: str) -> str:
+        return markdown_text(text)
 
-def _display(rows: tuple[tuple[str, str], ...], number: int) -> str:
-    tag = rf" \tag{{{number}}}" if number else ""
-    if len(rows) == 1:
-        return f"$$\n{' '.join(rows[0]).strip()}{tag}\n$$"
-    lines = " \\\\\n".join(f"{left} & {right}" for left, right in rows)
-    return f"$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}{tag}\n$$"
+    def math(self, latex: str) -> str:
+        return f"${latex}$"
 
+    def code(self, text: str) -> str:
+        fence = "``" if "`" in text else "`"
+        return f"{fence}{printable(text)}{fence}"
 
-def _table(table: Table) -> str:
-    rule = ["---:" if k in table.numbers else "---" for k in range(len(table.head))]
-    rows = [[_line(line) for line in table.head], rule, *([_line(line) for line in row] for row in table.rows)]
-    caption = f"{markdown_text(table.caption)}\n\n" if table.caption else ""
-    return caption + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    def cite(self, key: str) -> str:
+        return f"[{key}]"
 
+    def heading(self, text: str, level: int, number: int) -> str:
+        return f"## {number}. {text}" if level == 1 else f"### {text}"
 
-def _line(line: Line) -> str:
-    return "".join(_inline(part) for part in line)
+    def paragraph(self, paragraph: Paragraph) -> str:
+        line = self.line(paragraph.parts)
+        return f"**{line}**" if paragraph.kind in ("good", "bad") else line
 
+    def bullets(self, items: list[str]) -> str:
+        return "\n".join(f"- {item}" for item in items)
 
-def _inline(part: object) -> str:
-    match part:
-        case Math(latex):
-            return f"${latex}$"
-        case Code(text):
-            fence = "``" if "`" in text else "`"
-            return f"{fence}{printable(text)}{fence}"
-        case Cite(key):
-            return f"[{key}]"
-    return markdown_text(str(part))
+    def table(self, table: Table) -> str:
+        rule = ["---:" if k in table.numbers else "---" for k in range(len(table.head))]
+        lines = [[self.line(cell) for cell in row] for row in (table.head, *table.rows)]
+        caption = f"{markdown_text(table.caption)}\n\n" if table.caption else ""
+        return caption + "\n".join(f"| {' | '.join(row)} |" for row in (lines[0], rule, *lines[1:]))
+
+    def display(self, rows: Pairs, number: int) -> str:
+        tag = rf" \tag{{{number}}}" if number else ""
+        if len(rows) == 1:
+            return f"$$\n{' '.join(rows[0]).strip()}{tag}\n$$"
+        lines = " \\\\\n".join(f"{left} & {right}" for left, right in rows)
+        return f"$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}{tag}\n$$"
+
+    def sequence(self, rows: Pairs) -> str:
+        return self.display(rows, 0)
+
+    def figure(self, figure: Figure) -> str:
+        tree = "\n".join(f"    {printable(line)}" for line in figure.outline)
+        return f"{tree}\n\n{self.line(figure.caption)}"
+
+    def references(self, entries: list[tuple[str, str]]) -> str:
+        return "\n".join(f"- **{key}** {text}" for key, text in entries)
