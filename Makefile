@@ -4,10 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs facts wheel clean
 
 demo: $(VENV)/ready
-	$(BIN)/dalembert demo
+	$(BIN)/dalembert demo --to out/demo.html
 
 test: lint
 	$(BIN)/pytest -n 2
@@ -16,6 +16,12 @@ lint: $(VENV)/ready-to-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+facts: $(VENV)/ready
+	$(BIN)/python .ci/facts.py
+
+wheel: $(VENV)/ready
+	$(BIN)/python .ci/wheel.py
 
 docs: $(VENV)/ready-to-test
 	for example in examples/[!_]*.py; do echo $$example; $(BIN)/python $$example || exit 1; done

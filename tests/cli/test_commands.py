@@ -315,8 +315,11 @@ def test_doctor_without_a_cache(tmp_path):
         assert words in json.loads(outcome.stdout)["cache"]["folder"]
 
 
-def test_demo_does_the_main_job(capsys):
-    outcome = run(capsys, "demo")
+def test_demo_does_the_main_job(capsys, tmp_path):
+    page = tmp_path / "folder" / "demo.html"
+    outcome = run(capsys, "demo", "--to", str(page))
+    text = page.read_text(encoding="utf-8")
+    assert "<canvas" in text and "<math" in text and str(page) in outcome.out.replace("\n", "")
     assert outcome.code == 0
     for words in ("demo_arm: 7 bodies", "tau (Nm)", "newton-euler", "compiled kernel", "mult", "dalembert export"):
         assert words in outcome.out

@@ -1,7 +1,10 @@
 """See dalembert at work: a six-axis arm is loaded, described, computed in every way it knows, compiled and timed.
 
-example:
+Its motion is written as one page for the browser, with sliders, plots and equations, that needs nothing else.
+
+examples:
   dalembert demo
+  dalembert demo --to arm.html
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 import time
+from pathlib import Path
 from typing import Any
 
 from dalembert.cli.options import add_common
@@ -29,12 +33,17 @@ NEXT = """\
   dalembert cost YOUR_ROBOT.urdf --algorithms  what each algorithm costs on it
   dalembert export YOUR_ROBOT.urdf inverse_dynamics --to .     C, CUDA, Python, LaTeX
   dalembert robots                             robots known by name
+  dalembert view YOUR_ROBOT.urdf               the page above, of your robot
+  dalembert compare YOUR_ROBOT.urdf --with mujoco    does MuJoCo see the same robot? what differs first?
   dalembert derive cart_pole --steps           a derivation, step by step
   python -c "import dalembert as da; print(da.load('demo_arm'))"
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--to", metavar="FILE", default="dalembert_demo.html", help="the page (default dalembert_demo.html)"
+    )
     add_common(parser, json=False)
 
 
@@ -116,6 +125,32 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.title("6. Equations to read: a double pendulum by Kane's method")
     terminal.say(f"\n{derive(load('double_pendulum'), 'kane')}")
 
+    terminal.title("7. A page for the browser: the arm falls, with the damping of its joints")
+    terminal.progress("simulating and writing a page ...")
+    page = write_page(options.to)
+    terminal.say(
+        f"  {page} ({page.stat().st_size / 1e6:.1f} MB): open it, move the sliders, play the motion; it can be mailed",
+        "good",
+    )
+
     terminal.title(f"What next? (This took {duration(time.perf_counter() - start)}.)")
     terminal.say(NEXT.rstrip())
     return 0
+
+
+def write_page(path: str) -> Path:
+    """The arm, its fall and the equations of a double pendulum as one page.
+
+    Args:
+        path: the file to write, ``.html``; folders on the way are made.
+    """
+    import numpy as np
+
+    from dalembert.formats import load
+    from dalembert.simulation import simulate
+    from dalembert.viewer import view
+
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    start, speed = {"turn": 0.4, "lift": -0.6, "bend": 1.2}, {"turn": 1.0, "spin": 4.0}
+    motion = simulate(load(ROBOT), start, speed, np.linspace(0, 4, 121), include=["damping"], progress=False)
+    return view(motion, to=path, equations=load("double_pendulum"))

@@ -96,7 +96,7 @@ def time_quantity(
 
 
 def time_peer(result: Timing, peer: PinocchioPeer, states: dict[str, np.ndarray], threads: int, seconds: float) -> None:
-    """Add Pinocchio's times: its functions for batches where it has them, else its Python call in a loop.
+    """Add Pinocchio's times: the better of its functions for batches, where it has them, and its Python call in a loop.
 
     Args:
         result: the timing to add to.
@@ -127,7 +127,9 @@ def time_peer(result: Timing, peer: PinocchioPeer, states: dict[str, np.ndarray]
                 pool = pin.ModelPool(model, workers)
                 took = best(lambda: run(workers, pool, *columns, out), seconds)  # noqa: B023 - called at once
                 setattr(result, field, took / len(q))
-    else:
-        few = min(len(q), 1000)
-        rows = list(zip(q[:few].copy(), v[:few].copy(), third[:few].copy()))
-        result.peer_batch = best(lambda: [call(*row) for row in rows], seconds) / few
+    few = min(len(q), 1000)
+    rows = list(zip(q[:few].copy(), v[:few].copy(), third[:few].copy()))
+    looped = best(lambda: [call(*row) for row in rows], seconds) / few
+    result.peer_batch = min(looped, result.peer_batch or looped)
+    if result.peer_threads is not None:
+        result.peer_threads = min(result.peer_threads, result.peer_batch)
