@@ -31,7 +31,7 @@ $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dalembert needs Python 3.11 or newer; \
 	try: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e ".[report]"
 	$(PIP) -e ".[peers]" || echo "Pinocchio, MuJoCo or example robots cannot be installed here; going on without"
 	touch $@
 
