@@ -6,7 +6,8 @@
 Arrays are row-major, states one after the other, as users have them. An input with one value for all states is passed
 once, with its bit in ``shared_inputs`` set.
 
-How a warp works through the states is told in :mod:`dalembert.compiler.cuda.tiles`.
+How a warp works through the states is told in :mod:`dalembert.compiler.cuda.tiles`; how several warps share the work on
+large systems, in :mod:`dalembert.compiler.cuda.crew`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.compiler.cost import max_live
+from dalembert.compiler.cuda.crew import Parts, crew
+from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, CrewKernel, Go
+from dalembert.compiler.cuda.crew_kernel import Layout as CrewLayout
 from dalembert.compiler.cuda.functions import reciprocal_source, sincos_source
 from dalembert.compiler.cuda.split import by_output, restricted, split
 from dalembert.compiler.cuda.tiles import TILE, Layout, kernel_text, rows_of
@@ -31,8 +35,23 @@ from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.printers.statements import PRODUCT, Infix, Text
 from dalembert.compiler.program import Program
 
+WIDTH = {"double": 8, "float": 4}
+"""Bytes of a number."""
+
 LIVE = {"double": 125, "float": 235}
 """Values that fit the 255 registers of a thread besides addresses."""
+
+ALONE = 110
+"""Live values up to which one thread per state is better than a crew."""
+
+SHAPES = {
+    "double": ((3, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 1)),
+    "float": ((2, 1, 2), (3, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 1)),
+}
+"""Shapes of a crew, the one that was measured to be best first; see ``to_cuda``."""
+
+SHARED_WORK = 0.6
+"""Largest part of all operations that the busiest worker of a crew may have."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +64,7 @@ class CudaSource:
         source: the text.
         threads: threads of a block.
         shared: bytes of shared memory of a block.
+        states: states that a block works on at a time.
     """
 
     function: str
@@ -52,6 +72,7 @@ class CudaSource:
     source: str
     threads: int
     shared: int
+    states: int
 
 
 class _Cuda(Infix):
@@ -77,6 +98,8 @@ def to_cuda(
     staged: str = "auto",
     blocks: int = 0,
     longest: int = 20_000,
+    parts: Parts | None = None,
+    shape: tuple[int, int, int] | None = None,
 ) -> CudaSource:
     """A program as CUDA source.
 
@@ -89,8 +112,13 @@ def to_cuda(
         blocks: how many blocks of that size a multiprocessor must be able to hold; bounds the registers of a thread.
             0 for what was measured to be best.
         longest: most nodes in one function.
+        parts: the parts of the system, if it has some; a crew of warps then works on each tile of states, where that
+            is worth while.
+        shape: warps of each worker of a crew, tiles of inputs it holds, blocks a multiprocessor must be able to hold;
+            None for the first of ``SHAPES`` that fits.
     """
     check_real(real)
+    width, team = WIDTH[real], _team(program, real, parts, shape)
     light = real == "float" and max_live(program.nodes) <= 100
     threads = threads or (256 if light else 128)
     blocks = blocks or (2 if light else 1)
@@ -104,20 +132,45 @@ def to_cuda(
         real, "bool", "__restrict__", "static __device__ __forceinline__ void",
         "static __device__ __noinline__ void", _Cuda(_number(real), templates, reciprocal), sincos=pair,
     )  # fmt: skip
-    parts = [comment(program, face), "", sincos_source(real, pair), reciprocal_source(real, reciprocal)]
-    parts += [f"static __device__ __forceinline__ {helper}" for helper in helpers]
+    text = [comment(program, face), "", sincos_source(real, pair), reciprocal_source(real, reciprocal)]
+    text += [f"static __device__ __forceinline__ {helper}" for helper in helpers]
+    if team is not None:
+        plan, blocks = team
+        text.append(CrewKernel(plan, face, names, quick, kernel, blocks).source())
+        return CudaSource(face.function, kernel, "\n".join(text), plan.threads, plan.bytes, plan.tile)
     groups = by_output(program, LIVE[real])
     stages: list[list[str]] = []
     for ports in groups:
         goes = split(restricted(program, ports), LIVE[real], 2)
         single = len(groups) == 1 and len(goes) == 1
         stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
-        parts += [functions(go, face, names, quick, stage, longest) for go, stage in zip(goes, stages[-1])]
-    rows, threads = rows_of(program, face, groups, 8 if real == "double" else 4, threads, staged)
+        text += [functions(go, face, names, quick, stage, longest) for go, stage in zip(goes, stages[-1])]
+    rows, threads = rows_of(program, face, groups, width, threads, staged)
     layout = Layout(rows, groups, len(program.inputs))
-    parts.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
-    shared = layout.words * (threads // TILE) * (8 if real == "double" else 4)
-    return CudaSource(face.function, kernel, "\n".join(parts), threads, shared)
+    text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
+    shared = layout.words * (threads // TILE) * width
+    return CudaSource(face.function, kernel, "\n".join(text), threads, shared, threads)
+
+
+def _team(
+    program: Program, real: Real, parts: Parts | None, shape: tuple[int, int, int] | None
+) -> tuple[CrewLayout, int] | None:
+    """A crew for the program and its blocks per multiprocessor, if one thread per state is not enough and it fits."""
+    if parts is None or max_live(program.nodes) < ALONE:
+        return None
+    ports = tuple(range(len(program.outputs)))
+    for groups in ([ports], [(p,) for p in ports]):
+        goes = []
+        for group in groups:
+            part = restricted(program, group)
+            goes.append(Go(group, part, crew(part, parts)))
+            if goes[-1].crew.longest > SHARED_WORK * sum(1 for _ in part.operations()):
+                return None
+        for ranks, buffers, blocks in (shape,) if shape else SHAPES[real]:
+            layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
+            if (layout.bytes + RESERVED) * blocks <= SHARED:
+                return layout, blocks
+    return None
 
 
 def _number(real: str):

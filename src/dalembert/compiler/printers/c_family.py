@@ -164,7 +164,7 @@ def _piece(
 
     loads = {k: f"w[{slot}]" for k, slot in piece.loads.items()}
     body = Body(program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses)
-    lines = [_line(program, flavour, *statement) for statement in body.statements]
+    lines = [statement_line(program, flavour, *statement) for statement in body.statements]
     for name, row in zip(face.outputs, program.results):
         for place, k in enumerate(row):
             if piece.start <= k < piece.stop:
@@ -177,7 +177,7 @@ def _piece(
     return [f"    (void){name};" for name in arguments if name not in used] + lines
 
 
-def _line(program: Program, flavour: Flavour, name: str, source: str, node: int, cosine: str) -> str:
+def statement_line(program: Program, flavour: Flavour, name: str, source: str, node: int, cosine: str) -> str:
     if cosine:
         function = flavour.sincos or ("sincosf" if flavour.kind == "float" else "sincos")
         return f"    {flavour.kind} {name}, {cosine};\n    {function}({source}, &{name}, &{cosine});"

@@ -1,0 +1,387 @@
+"""The kernel of a crew: a block of warps that carries tiles of states through the turns of its workers.
+
+Every worker of the crew is several warps, which do the same for different states of a tile at the same time: the
+instructions, of which large programs have more than the caches near the arithmetic units hold, are then fetched once
+for all of them.
+
+Shared memory holds the inputs of the tile, those of the next one if there is room, the values that workers hand on to
+each other, and the results. Of wide results, such as matrices of sparse structure, it holds each different value once,
+and a table tells which element has which. The block writes whole states to global memory, neighbouring threads
+neighbouring elements: memory is slow where it gets pieces of its sectors. Results that are too many for that are
+computed in several goes, one output after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.compiler.cost import count_uses
+from dalembert.compiler.cuda.crew import EXCHANGE, Crew
+from dalembert.compiler.printers.c_family import Flavour, Interface, statement_line
+from dalembert.compiler.printers.names import Names
+from dalembert.compiler.printers.statements import Body
+from dalembert.compiler.program import Port, Program
+
+WARP = 32
+
+WIDE = 96
+"""Outputs with more elements are written through a buffer, piece by piece."""
+
+SHARED = 227 * 1024
+"""Bytes of shared memory of a multiprocessor that blocks can use, on cards of compute capability 9.0."""
+
+RESERVED = 1024
+"""Bytes of it that the system takes for each block."""
+
+
+@dataclass(frozen=True)
+class Go:
+    """Outputs that are computed together, and by whom.
+
+    Args:
+        ports: the outputs.
+        program: the part of the whole that computes them.
+        crew: who computes what.
+    """
+
+    ports: tuple[int, ...]
+    program: Program
+    crew: Crew
+
+    def slots(self, port: int, start: int) -> dict[int, int]:
+        """Slots of the different values of an output, by node."""
+        return {k: start + i for i, k in enumerate(dict.fromkeys(self.program.results[port]))}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things lie in the shared memory of a block.
+
+    Args:
+        program: the whole.
+        goes: what is computed one after the other.
+        ranks: how many warps each worker has.
+        buffers: how many tiles of inputs are held, one or two.
+        width: bytes of a number.
+    """
+
+    program: Program
+    goes: tuple[Go, ...]
+    ranks: int
+    buffers: int
+    width: int
+
+    @property
+    def workers(self) -> int:
+        """Size of the crew."""
+        return max(go.crew.size for go in self.goes)
+
+    @property
+    def tile(self) -> int:
+        """States of a tile."""
+        return WARP * self.ranks
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.tile * self.workers
+
+    def step(self, port: Port) -> int:
+        """Numbers from one state to the next: as in global memory unless many threads would then meet on one bank."""
+        return port.size if port.size % 4 else port.size + 1
+
+    def place(self, port: Port) -> str:
+        """Where number k of a tile lies."""
+        step = self.step(port)
+        return "k" if step == port.size else f"k / {port.size} * {step} + k % {port.size}"
+
+    def room(self, port: Port) -> int:
+        """Numbers for a tile of an array; what follows is aligned to sixteen bytes."""
+        return (self.step(port) * self.tile + 3) // 4 * 4
+
+    def wide(self, port: Port) -> bool:
+        """Whether the different values of an output are held instead of its elements."""
+        return port.size > WIDE
+
+    def slots(self, go: Go) -> dict[int, dict[int, int]]:
+        """For each wide output of a go, the slots of its values by node."""
+        found: dict[int, dict[int, int]] = {}
+        for p in go.ports:
+            if self.wide(self.program.outputs[p]):
+                found[p] = go.slots(p, sum(map(len, found.values())))
+        return found
+
+    @property
+    def offsets(self) -> tuple[list[int], list[int], int, int, int]:
+        """Of inputs, of narrow outputs (-1 for wide ones), of exchanged values, of the values of wide ones, the end."""
+        at = 0
+        inputs, outputs = [], []
+        for port in self.program.inputs:
+            inputs.append(at)
+            at += self.room(port) * self.buffers
+        for port in self.program.outputs:
+            outputs.append(-1 if self.wide(port) else at)
+            at += 0 if self.wide(port) else self.room(port)
+        exchange = at
+        at += max(go.crew.slots for go in self.goes) * self.tile
+        values = at
+        at += max(sum(map(len, self.slots(go).values())) for go in self.goes) * (self.tile + 1)
+        return inputs, outputs, exchange, values, at
+
+    @property
+    def bytes(self) -> int:
+        """Shared memory of a block."""
+        return (self.offsets[-1] * self.width + 15) // 16 * 16
+
+
+class CrewKernel:
+    """Source of the workers' functions and of the kernel.
+
+    Args:
+        layout: where things lie.
+        face: names of function and arrays.
+        names: names given out so far.
+        flavour: the language.
+        kernel: name of the kernel.
+        blocks: how many blocks a multiprocessor must be able to hold.
+    """
+
+    def __init__(self, layout: Layout, face: Interface, names: Names, flavour: Flavour, kernel: str, blocks: int):
+        self.layout, self.face, self.names, self.flavour = layout, face, names, flavour
+        self.kernel, self.blocks, self.real = kernel, blocks, flavour.kind
+        self.program = layout.program
+
+    def source(self) -> str:
+        """The text."""
+        text = [_macros(self.layout)]
+        calls = []
+        for number, go in enumerate(self.layout.goes):
+            functions = [self.names.new(f"{self.face.function}_worker{number}_{w}") for w in range(go.crew.size)]
+            text += [self._worker(go, name, turns) for name, turns in zip(functions, go.crew.turns)]
+            tables = {}
+            for p, slots in self.layout.slots(go).items():
+                tables[p] = self.names.new(f"{self.face.function}_slots")
+                entries = ", ".join(str(slots[k]) for k in go.program.results[p])
+                text.append(f"static __device__ const short {tables[p]}[] = {{{entries}}};")
+            calls.append((go, functions, tables))
+        return "\n".join([*text, "", *self._kernel(calls)])
+
+    # ---------------------------------------------------------------------------------------------------- workers
+
+    def _worker(self, go: Go, function: str, turns: tuple[Program | None, ...]) -> str:
+        """The function of one worker: its turns, and the barriers between them."""
+        scope = self.names.scope()
+        kept: dict[int, str] = {}
+        lines: list[str] = []
+        for turn, own in enumerate(turns):
+            if any(self._receives(worker[turn]) for worker in go.crew.turns):
+                lines.append("    __syncthreads();")
+            if own is not None:
+                lines += self._turn(go, own, scope, kept)
+        arguments = [
+            *(f"const {self.real} *__restrict__ {name}" for name in self.face.inputs),
+            *(f"{self.real} *__restrict__ {name}" for name in self.face.outputs),
+            f"{self.real} *{EXCHANGE}", f"{self.real} *values",
+        ]  # fmt: skip
+        voids = [f"    (void){name};" for name in (*self.face.inputs, *self.face.outputs, EXCHANGE, "values")]
+        return "\n".join([f"{self.flavour.head} {function}({', '.join(arguments)})", "{", *voids, *lines, "}", ""])
+
+    def _receives(self, own: Program | None) -> bool:
+        """Whether somebody needs values of others in a turn."""
+        port = len(self.program.inputs)
+        return own is not None and any(node.op == "input" and node.args[0] == port for node in own.nodes)
+
+    def _turn(self, go: Go, own: Program, scope: Names, kept: dict[int, str]) -> list[str]:
+        """The statements of one turn; each result goes where it belongs as soon as it is known."""
+        inputs, outputs, tile = len(self.program.inputs), self.program.outputs, self.layout.tile
+
+        def read(port: int, element: int) -> str:
+            if port == inputs:
+                return f"{EXCHANGE}[{element * tile}]"
+            return kept[element] if port == inputs + 1 else f"{self.face.inputs[port]}[{element}]"
+
+        goals: dict[int, list[tuple[int, int]]] = {}
+        for number, row in enumerate(own.results):
+            for element, k in enumerate(row):
+                if k >= 0:
+                    goals.setdefault(k, []).append((number, element))
+        body = Body(own, self.flavour.dialect, scope, read, keep=frozenset(goals), uses=count_uses(own))
+        wide = self.layout.slots(go)
+        lines: list[str] = []
+
+        def deliver(k: int) -> None:
+            source = body.text(k).source
+            slots = set()
+            for number, element in goals.pop(k, ()):
+                if number == len(outputs):
+                    lines.append(f"    {EXCHANGE}[{element * tile}] = {source};")
+                elif number > len(outputs):
+                    kept[element] = source
+                elif number in wide:
+                    slots.add(wide[number][go.program.results[number][element]])
+                else:
+                    lines.append(f"    {self.face.outputs[number]}[{element}] = {source};")
+            lines.extend(f"    values[{slot * (tile + 1)}] = {source};" for slot in sorted(slots))
+
+        partners = {node.args: k for k, node in enumerate(own.nodes) if node.op == "cos"}
+        for k in [k for k in goals if own.nodes[k].op in ("const", "input")]:
+            deliver(k)
+        for statement in body.statements:
+            lines.append(statement_line(own, self.flavour, *statement))
+            deliver(statement.node)
+            if statement.cosine:
+                deliver(partners[own.nodes[statement.node].args])
+        return lines
+
+    # ----------------------------------------------------------------------------------------------------- kernel
+
+    def _kernel(self, calls: list[tuple[Go, list[str], dict[int, str]]]) -> list[str]:
+        layout, face, real = self.layout, self.face, self.real
+        tile = layout.tile
+        inputs, outputs, exchange, values, _ = layout.offsets
+        given = [
+            f"s_{name} + buffer * {layout.room(port)} + state * {layout.step(port)}"
+            for name, port in zip(face.inputs, self.program.inputs)
+        ]
+        taken = [
+            name if at < 0 else f"s_{name} + state * {layout.step(port)}"
+            for name, port, at in zip(face.outputs, self.program.outputs, outputs)
+        ]
+        arguments = ", ".join([*given, *taken, f"memory + {exchange} + state", f"memory + {values} + state"])
+        body = []
+        for go, functions, tables in calls:
+            body += [
+                f"        switch (threadIdx.x / {WARP} % {layout.workers}) {{",
+                *(f"        case {w}: {function}({arguments}); break;" for w, function in enumerate(functions)),
+                "        }",
+                "        __syncthreads();",
+                *(line for p in go.ports if p not in tables for line in self._flush(p)),
+                *(line for p, table in tables.items() for line in self._write(p, table, values)),
+                *(["        __syncthreads();"] if go is not calls[-1][0] else []),
+            ]
+        count = f"n - first < {tile} ? (int)(n - first) : {tile}"
+        parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
+        starts = [(name, at) for name, at in zip((*face.inputs, *face.outputs), (*inputs, *outputs)) if at >= 0]
+        fetch = [line for k in range(len(inputs)) for line in self._fetch(k)]
+        following = [
+            f"        if ((tile + gridDim.x) * {tile} < n) {{",
+            f"            const long long first = (tile + gridDim.x) * {tile};",
+            f"            const int rows = {count};",
+            *fetch,
+            "        }",
+            "        COMMIT();",
+        ]
+        ahead = layout.buffers == 2
+        return [
+            f'extern "C" __global__ void __launch_bounds__({layout.threads}, {self.blocks})',
+            f"{self.kernel}({parameters})",
+            "{",
+            f"    extern __shared__ __align__(16) {real} memory[];",
+            *(f"    {real} *const s_{name} = memory + {at};" for name, at in starts),
+            f"    const int state = threadIdx.x / {WARP * layout.workers} * {WARP} + threadIdx.x % {WARP};",
+            "    int buffer = 0;",
+            "    long long tile = blockIdx.x;",
+            f"    if (tile * {tile} < n) {{",
+            f"        const long long first = tile * {tile};",
+            f"        const int rows = {count};",
+            *fetch,
+            "    }",
+            "    COMMIT();",
+            f"    for (; tile * {tile} < n; tile += gridDim.x) {{",
+            *(["        buffer ^= 1;", *following, "        buffer ^= 1;"] if ahead else []),
+            f"        const long long first = tile * {tile};",
+            f"        const int rows = {count};",
+            "        WAIT();",
+            "        __syncthreads();",
+            *body,
+            *(["        buffer ^= 1;"] if ahead else following),
+            "    }",
+            "}",
+            "",
+        ]
+
+    def _loop(self, count: str, statement: str) -> str:
+        return f"              for (int k = threadIdx.x; k < {count}; k += {self.layout.threads}) {statement}"
+
+    def _pieces(self, port: Port) -> int:
+        """In how many pieces of sixteen bytes a tile can be copied; zero if its rows lie differently."""
+        same = self.layout.step(port) == port.size
+        return port.size * self.layout.tile * self.layout.width // 16 if same else 0
+
+    def _fetch(self, number: int) -> list[str]:
+        """Statements that bring the tile of an input to shared memory, all threads of the block together."""
+        port, name, layout = self.program.inputs[number], self.face.inputs[number], self.layout
+        if not port.size:
+            return []
+        place, per, pieces = layout.place(port), 16 // layout.width, self._pieces(port)
+        shared = f"shared_inputs & {1 << number}u"
+        lines = [
+            f"        {{ const {self.real} *const from = {name} + (({shared}) ? 0 : first * {port.size});",
+            f"          {self.real} *const to = s_{name} + buffer * {layout.room(port)};",
+            f"          if ({shared})",
+            self._loop(f"{port.size * layout.tile}", f"to[{place}] = from[k % {port.size}];"),
+        ]
+        if pieces:
+            lines += [
+                f"          else if (rows == {layout.tile} && ((unsigned long long)from & 15) == 0)",
+                self._loop(f"{pieces}", f"FETCH16(to + k * {per}, from + k * {per});"),
+            ]
+        return [
+            *lines, "          else", self._loop(f"rows * {port.size}", f"FETCH(to + ({place}), from + k);"),
+            "        }",
+        ]  # fmt: skip
+
+    def _flush(self, number: int) -> list[str]:
+        """Statements that write a narrow output of the tile to global memory."""
+        port, name, layout = self.program.outputs[number], self.face.outputs[number], self.layout
+        if not port.size:
+            return []
+        per, pieces = 16 // layout.width, self._pieces(port)
+        lines = [f"        {{ {self.real} *const to = {name} + first * {port.size};"]
+        if pieces:
+            lines += [
+                f"          if (rows == {layout.tile} && ((unsigned long long)to & 15) == 0)",
+                self._loop(f"{pieces}", f"*(int4 *)(to + k * {per}) = *(const int4 *)(s_{name} + k * {per});"),
+                "          else",
+            ]
+        return [*lines, self._loop(f"rows * {port.size}", f"to[k] = s_{name}[{layout.place(port)}];"), "        }"]
+
+    def _write(self, number: int, table: str, values: int) -> list[str]:
+        """Statements that write a wide output of the tile to global memory."""
+        size, tile, threads = self.program.outputs[number].size, self.layout.tile, self.layout.threads
+        copy = f"to[(long long)s * {size} + e] = from[s];"
+        return [
+            f"        for (int e = threadIdx.x; e < {size}; e += {threads}) {{",
+            f"            {self.real} *const to = {self.face.outputs[number]} + first * {size};",
+            f"            const {self.real} *const from = memory + {values} + {table}[e] * {tile + 1};",
+            f"            if (rows == {tile}) {{",
+            "                #pragma unroll 8",
+            f"                for (int s = 0; s < {tile}; ++s) {copy}",
+            "            } else {",
+            f"                for (int s = 0; s < rows; ++s) {copy}",
+            "            }",
+            "        }",
+        ]
+
+
+def _macros(layout: Layout) -> str:
+    """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones."""
+    copies = [("FETCH", "ca", layout.width), ("FETCH16", "cg", 16)]
+    return "\n".join(
+        [
+            "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800",
+            *(
+                f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\\n'
+                '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")'
+                for name, level, size in copies
+            ),
+            '#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")',
+            f'#define WAIT() asm volatile("cp.async.wait_group {layout.buffers - 1};" ::: "memory")',
+            "#else",
+            "#define FETCH(to, from) (*(to) = *(from))",
+            "#define FETCH16(to, from) (*(int4 *)(to) = *(const int4 *)(from))",
+            "#define COMMIT()",
+            "#define WAIT()",
+            "#endif",
+        ]
+    )
