@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.cuda import arrays
+from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError, CompilerError
@@ -32,6 +33,7 @@ class CudaKernel:
         program: what to compute, or a function that gives it, called only when it is needed.
         dtype: float64 or float32 to compute in one precision always.
         doc: documentation.
+        parts: which parts of the system the elements of inputs and outputs belong to, if it has parts.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class CudaKernel:
         program: Program | Callable[[], Program],
         dtype: Any = None,
         doc: str = "",
+        parts: Parts | None = None,
     ):
         self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype not in NAMES:
             raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
         self._made = program
+        self._parts = parts
         self._compiled: dict[tuple[int, np.dtype], tuple[Any, CudaSource, int]] = {}
         self._lock = threading.RLock()
         self._cores = [port.shape for port in self.inputs]
@@ -67,7 +71,7 @@ class CudaKernel:
         Args:
             dtype: float64 or float32.
         """
-        return to_cuda(self.program, NAMES[np.dtype(dtype)])  # type: ignore[arg-type]
+        return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)  # type: ignore[arg-type]
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, CudaSource, int]:
         """Function, source and number of blocks that fill the device."""
@@ -181,7 +185,7 @@ class CudaKernel:
                 if not y._c_contiguous:
                     return None
         function, source, blocks = ready
-        grid = min(-(-batch // source.threads), blocks)
+        grid = min(-(-batch // source.states), blocks)
         arguments = (*inputs, *results, _NONE_SHARED, np.int64(batch))
         function((grid,), (source.threads,), arguments, shared_mem=source.shared)
         if out is not None:
@@ -225,7 +229,7 @@ class CudaKernel:
         count = int(np.prod(batch, dtype=np.int64))
         if count:
             function, source, blocks = self._get(ready[0].device.id, dtype)
-            grid = min(-(-count // source.threads), blocks)
+            grid = min(-(-count // source.states), blocks)
             arguments = (*ready, *results, np.uint32(flags), np.int64(count))
             function((grid,), (source.threads,), arguments, shared_mem=source.shared)
         return results
