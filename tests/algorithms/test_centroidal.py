@@ -11,7 +11,12 @@ from algorithm_cases import MIXES, along, difference, drawn, position_rate, seed
 from hypothesis import given
 
 import dalembert as da
-from dalembert.algorithms.centroidal import centroidal, centroidal_momentum, generalised_momentum
+from dalembert.algorithms.centroidal import (
+    centroidal,
+    centroidal_matrix_rate,
+    centroidal_momentum,
+    generalised_momentum,
+)
 from dalembert.algorithms.energy import kinetic_energy, momentum
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import center_of_mass
@@ -38,6 +43,20 @@ def test_momentum_and_its_rate(mix, seed):
     assert difference(found.matrix @ a + found.bias, rate, np.abs(h).max(initial=1)) < 1e-11
     velocity = along(lambda q: center_of_mass(mechanism, q), q, qd)
     assert difference(found.mass * velocity, linear, 1.0) < 1e-11
+
+
+@pytest.mark.parametrize("mix", MOVING)
+@given(seed=seeds)
+def test_the_rate_of_the_matrix(mix, seed):
+    """By complex step along the motion; and Adot v is the bias."""
+    mechanism, q, v, _ = drawn(mix, seed)
+    if not mechanism.nv:
+        return
+    found = centroidal_matrix_rate(mechanism, q, v)
+    scale = centroidal(mechanism, q, v).mass
+    rate = along(lambda x: centroidal(mechanism, x, v).matrix, q, position_rate(mechanism, q, v))
+    assert difference(found, rate, scale) < 1e-11
+    assert difference(found @ v, centroidal(mechanism, q, v).bias, scale) < 1e-11
 
 
 @pytest.mark.parametrize("mix", ["revolute", "spherical", "floating", "mimic"])

@@ -12,8 +12,8 @@ from algorithm_cases import by_position, by_velocity, difference
 import dalembert as da
 from dalembert.algorithms.analytic_jacobian import analytic_jacobian_rates, frame_coordinates
 from dalembert.algorithms.cartesian import cartesian_dynamics, cartesian_inverse_dynamics, cartesian_linearization
-from dalembert.algorithms.centroidal import centroidal
-from dalembert.algorithms.hessians import hessian
+from dalembert.algorithms.centroidal import centroidal, centroidal_matrix_rate
+from dalembert.algorithms.hessians import hessian, relative_motion
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.regressor import (
     kinetic_energy_regressor,
@@ -75,6 +75,27 @@ def test_momenta_and_matrices(tree):
     assert difference(dynamics.generalised_momentum(q, v), np.einsum("bij,bj->bi", M, v)) < 1e-10
     identity = np.broadcast_to(np.eye(mechanism.nv), M.shape)
     assert difference(dynamics.mass_matrix_inverse(q) @ M, identity) < 1e-9
+
+
+def test_rate_of_the_centroidal_matrix(tree):
+    mechanism, dynamics, (q, v, _) = tree
+    agree(dynamics.centroidal_matrix_rate(q, v), lambda *s: centroidal_matrix_rate(mechanism, *s), q, v)
+
+
+def test_motion_relative_to_a_moving_frame(tree):
+    mechanism, dynamics, (q, *_) = tree
+    for reference in ("world", mechanism.bodies[0].name):
+
+        def seen(q, reference=reference):
+            found = relative_motion(mechanism, q, "tool", reference)
+            return np.concatenate([found.J_T, found.J_R]), np.concatenate([found.H_T, found.H_R])
+
+        agree(dynamics.relative_motion(q, frame="tool", reference=reference), seen, q)
+    J, H = dynamics.relative_motion(q, frame="tool")
+    assert difference(J, dynamics.jacobian(q, frame="tool")) < 1e-12
+    assert difference(H, dynamics.hessian(q, frame="tool")) < 1e-12
+    turning = dynamics.hessian(q, frame="tool", axes="body", starred=False)
+    agree(turning, lambda q: np.concatenate(hessian(mechanism, q, "tool", axes="body", starred=False)[::-1]), q)
 
 
 def test_second_derivatives_of_inverse_dynamics(tree):

@@ -3,8 +3,8 @@
     h_G = A_G(q) v = [linear; angular about the centre of mass c], world axes ,     d h_G/dt = A_G a + Adot_G v
 
 Column k of A_G is the momentum that unit velocity k gives to everything beyond its joint: with mass, first moment U and
-inertia E of the generalized link (6.3.29), linear = zw x U + m zv and angular = E zw + U x zv, referred to c. The rate
-follows from the inertial forces at a = 0, so Adot is never formed.
+inertia E of the generalized link (6.3.29), linear = zw x U + m zv and angular = E zw + U x zv, referred to c. Adot v
+follows from the inertial forces at a = 0, without Adot; :func:`centroidal_matrix_rate` gives Adot itself.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dalembert.algebra import scalar
-from dalembert.algebra.inertia import parallel_axes, torque_from_tensor
+from dalembert.algebra.inertia import inertia_from_pseudo, parallel_axes, torque_from_tensor
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.transform import Transform
-from dalembert.algebra.vectors import cross
+from dalembert.algebra.vectors import cross, dual, dyad
+from dalembert.algorithms.energy import link_velocities
 from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments, generalized_moments
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import center_of_mass, checked, link_poses
@@ -75,6 +76,57 @@ def centroidal(mechanism: Mechanism, q: Any, v: Any) -> Centroidal:
         bias=_bias(tree, poses, v, c),
         inertia=_locked_inertia(tree, poses, c),
     )
+
+
+def centroidal_matrix_rate(mechanism: Mechanism, q: Any, v: Any) -> Array:
+    """Adot_G, the time derivative of the centroidal momentum matrix, 6 x nv.
+
+    Each column is differentiated as it stands, with moments about the point where the centre of mass is now,
+
+        vP = zv + r x zw ,    linear = m vP + zw x H ,    angular = E zw + H x vP - (c - P) x linear .
+
+    Args:
+        mechanism: the mechanism; something that moves must have mass.
+        q: positions, nq.
+        v: velocities, nv.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    tree = mechanism.tree
+    c = center_of_mass(mechanism, q)
+    poses = link_poses(tree, q)
+    w, od, arms = [], [], [place.translation - c for place in poses]
+    mass, H, Hd, S, Sd = [], [], [], [], []  # zeroth, first and second moments about P of each link, and their rates
+    for link, place, r, (turning, moving) in zip(tree.links, poses, arms, link_velocities(tree, q, v)):
+        w.append(place.rotate(turning))
+        od.append(place.rotate(moving))
+        m, h = link.moments.mass, place.rotate(link.moments.first)
+        J = product(product(place.rotation, link.moments.second), place.rotation.T)
+        hd = cross(w[-1], h)
+        half = product(dual(w[-1]), J) + dyad(hd, r) + dyad(od[-1], m * r + h)
+        mass.append(m)
+        H.append(m * r + h)
+        Hd.append(m * od[-1] + hd)
+        S.append(J + dyad(h, r) + dyad(r, h) + m * dyad(r, r))
+        Sd.append(half + half.T)
+    for i in reversed(range(len(tree.links))):
+        p = tree.links[i].parent
+        if p >= 0:
+            for moments in (mass, H, Hd, S, Sd):
+                moments[p] = moments[p] + moments[i]
+    roots = [i for i, link in enumerate(tree.links) if link.parent < 0]
+    cd = sum((Hd[i] for i in roots), scalar.zeros(3)) / sum(mass[i] for i in roots)
+    columns: list[Array] = [scalar.zeros(6)] * tree.nv
+    for i, link in enumerate(tree.links):
+        r, E, Ed = arms[i], inertia_from_pseudo(S[i]), inertia_from_pseudo(Sd[i])
+        for k in range(link.nv):
+            zw, zv = poses[i].rotate(link.Zw[:, k]), poses[i].rotate(link.Zv[:, k])
+            zwd = cross(w[i], zw)
+            vP, vPd = zv + cross(r, zw), cross(w[i], zv) + cross(od[i], zw) + cross(r, zwd)
+            linear = mass[i] * vPd + cross(zwd, H[i]) + cross(zw, Hd[i])
+            angular = product(Ed, zw) + product(E, zwd) + cross(Hd[i], vP) + cross(H[i], vPd)
+            angular = angular - cross(cd, mass[i] * vP + cross(zw, H[i]))
+            columns[link.v + k] = columns[link.v + k] + link.gain * scalar.asarray([*linear, *angular])
+    return scalar.stack(columns).reshape(tree.nv, 6).T
 
 
 def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:

@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import algorithms
 from dalembert.algebra import scalar
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.scalar import Array
-from dalembert.algorithms import analytic_jacobian as analytic
-from dalembert.algorithms import cartesian, regressor
-from dalembert.algorithms.centroidal import centroidal as centroidal_of
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
-from dalembert.algorithms.hessians import hessian as hessian_of
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.parsa_coriolis import parsa_coriolis as parsa_coriolis_of
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import UnsupportedError
@@ -31,7 +27,7 @@ def mass_matrix_inverse(s: Setting, q: Array) -> Array:
 
 
 def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
-    return parsa_coriolis_of(s.mechanism, q, v)
+    return algorithms.parsa_coriolis(s.mechanism, q, v)
 
 
 def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
@@ -40,8 +36,12 @@ def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
 
 
 def centroidal(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
-    found = centroidal_of(s.mechanism, q, v)
+    found = algorithms.centroidal(s.mechanism, q, v)
     return found.matrix, found.bias, found.center, found.inertia
+
+
+def centroidal_matrix_rate(s: Setting, q: Array, v: Array) -> Array:
+    return algorithms.centroidal_matrix_rate(s.mechanism, q, v)
 
 
 def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
@@ -69,50 +69,55 @@ def _tangents(tree: Tree, q: Array) -> Array:
 
 
 def regressor_matrix(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    return regressor.regressor(s.mechanism, q, v, a)
+    return algorithms.regressor(s.mechanism, q, v, a)
 
 
 def kinetic_energy_regressor(s: Setting, q: Array, v: Array) -> Array:
-    return regressor.kinetic_energy_regressor(s.mechanism, q, v)
+    return algorithms.kinetic_energy_regressor(s.mechanism, q, v)
 
 
 def potential_energy_regressor(s: Setting, q: Array) -> Array:
-    return regressor.potential_energy_regressor(s.mechanism, q)
+    return algorithms.potential_energy_regressor(s.mechanism, q)
 
 
 def hessian(s: Setting, q: Array) -> Array:
-    angular, linear = hessian_of(s.mechanism, q, **s.options)
+    angular, linear = algorithms.hessian(s.mechanism, q, **s.options)
     return scalar.stack([*linear, *angular])
 
 
+def relative_motion(s: Setting, q: Array) -> tuple[Array, Array]:
+    found = algorithms.relative_motion(s.mechanism, q, **s.options)
+    return scalar.stack([*found.J_T, *found.J_R]), scalar.stack([*found.H_T, *found.H_R])
+
+
 def frame_coordinates(s: Setting, q: Array) -> Array:
-    return analytic.frame_coordinates(s.mechanism, q, **s.options)
+    return algorithms.frame_coordinates(s.mechanism, q, **s.options)
 
 
 def analytic_jacobian(s: Setting, q: Array) -> Array:
-    return analytic.analytic_jacobian(s.mechanism, q, **s.options)
+    return algorithms.analytic_jacobian(s.mechanism, q, **s.options)
 
 
 def analytic_jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
-    return analytic.analytic_jacobian_rates(s.mechanism, q, v, scalar.zeros(s.nv), **s.options).Jd
+    return algorithms.analytic_jacobian_rates(s.mechanism, q, v, scalar.zeros(s.nv), **s.options).Jd
 
 
 def analytic_jacobian_second_rate(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    return analytic.analytic_jacobian_rates(s.mechanism, q, v, a, **s.options).Jdd
+    return algorithms.analytic_jacobian_rates(s.mechanism, q, v, a, **s.options).Jdd
 
 
 def cartesian_dynamics(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
-    found = cartesian.cartesian_dynamics(s.mechanism, q, v, **s.options, tree=s.tree, armature=s.joints.armature)
+    found = algorithms.cartesian_dynamics(s.mechanism, q, v, **s.options, tree=s.tree, armature=s.joints.armature)
     return found.inertia, found.coriolis, found.gravity, found.inverse
 
 
 def cartesian_inverse_dynamics(s: Setting, q: Array, v: Array, xdd: Array) -> Array:
-    a = cartesian.resolved_acceleration(s.mechanism, q, v, xdd, **s.options, tree=s.tree, armature=s.joints.armature)
+    a = algorithms.resolved_acceleration(s.mechanism, q, v, xdd, **s.options, tree=s.tree, armature=s.joints.armature)
     return augmented_links(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
 
 
 def cartesian_linearization(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-    return cartesian.cartesian_linearization(
+    return algorithms.cartesian_linearization(
         s.mechanism, q, v, a, **s.options, tree=s.tree, armature=s.joints.armature, viscous=s.joints.damping
     )
 
@@ -126,12 +131,15 @@ DERIVED: dict[str, Quantity] = {
         ("q",), {"inverse": ("n", "n")}, mass_matrix_inverse, "Inverse of the joint-space inertia matrix."),
     "parsa_coriolis": Quantity(
         ("q", "v"), {"C": ("n", "n")}, parsa_coriolis,
-        "Parsa's Coriolis matrix: C v = bias - gravity and Mdot - 2C skew, but not of Christoffel symbols."),
+        "Parsa's Coriolis matrix: like coriolis_matrix C v = bias - gravity without wrenches and joint forces and "
+        "Mdot - 2C skew, but not of Christoffel symbols."),
     "generalised_momentum": Quantity(
         ("q", "v"), {"p": ("n",)}, generalised_momentum, "M(q) v, without forming M."),
     "centroidal": Quantity(
         ("q", "v"), {"A": (6, "n"), "bias": (6,), "center": (3,), "inertia": (3, 3)}, centroidal,
         "Centroidal momentum matrix A ([linear; angular], world axes), Adot v, centre of mass, locked inertia."),
+    "centroidal_matrix_rate": Quantity(
+        ("q", "v"), {"Adot": (6, "n")}, centroidal_matrix_rate, "Time derivative of the centroidal momentum matrix."),
     "inverse_dynamics_hessian": Quantity(
         ("q", "v", "a"),
         {"d2tau_dqdq": ("n",) * 3, "d2tau_dvdq": ("n",) * 3, "d2tau_dvdv": ("n",) * 3, "d2tau_dadq": ("n",) * 3},
@@ -140,15 +148,22 @@ DERIVED: dict[str, Quantity] = {
         "D; about 20 thousand operations for seven joints.", loads=True),
     "regressor": Quantity(
         ("q", "v", "a"), {"Y": ("n", "p")}, regressor_matrix,
-        "Y with inverse dynamics = Y pi, pi the ten inertial parameters of every body."),
+        "Y with inverse dynamics = Y pi, pi the ten inertial parameters of every body; armature, damping, friction and "
+        "wrenches are no part of it, even if included: add them to Y pi."),
     "kinetic_energy_regressor": Quantity(
-        ("q", "v"), {"y": ("p",)}, kinetic_energy_regressor, "y with kinetic energy = y . pi."),
+        ("q", "v"), {"y": ("p",)}, kinetic_energy_regressor,
+        "y with kinetic energy = y . pi, that of rotors apart."),
     "potential_energy_regressor": Quantity(
         ("q",), {"y": ("p",)}, potential_energy_regressor, "y with potential energy = y . pi."),
     "hessian": Quantity(
         ("q",), {"H": (6, "nn")}, hessian,
-        "Hessian of a frame's point and rotation: [linear; angular] acceleration = J a + H (v x v) (Kronecker).",
-        options={**_POINT, "axes": "world"}),
+        "Hessian of a frame's point and rotation: [linear; angular] acceleration = J a + H (v x v) (Kronecker). "
+        "starred=False with body axes: the derivative of the Jacobian in these turning axes instead.",
+        options={**_POINT, "axes": "world", "starred": True}),
+    "relative_motion": Quantity(
+        ("q",), {"J": (6, "n"), "H": (6, "nn")}, relative_motion,
+        "Jacobian and Hessian of a frame as seen from a moving reference frame, in the axes of that one.",
+        options={**_POINT, "reference": "world"}),
 }  # fmt: skip
 """Quantities that any mechanism has."""
 

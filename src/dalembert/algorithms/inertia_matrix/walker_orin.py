@@ -1,6 +1,7 @@
 """Algorithm 6.1: composite bodies (Walker and Orin; THESIS (6.2.5)-(6.2.9)).
 
-Published cost: 12 n^2 + 56 n - 27 multiplications, 7 n^2 + 67 n - 53 additions.
+Published cost: 12 n^2 + 56 n - 27 multiplications, 7 n^2 + 67 n - 53 additions. It works with centres of mass, so every
+link must be a real body: regrouped moments, a first moment without mass, have none and are refused.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dalembert.algebra.inertia import parallel_axes
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.step import steps
+from dalembert.errors import UnsupportedError
 from dalembert.model.tree import Tree, gather_matrix
 
 
@@ -20,6 +22,11 @@ def walker_orin(tree: Tree, q: Array) -> Array:
     mass, R, E_C = [], [], []  # of each composite: mass, centre of mass, inertia about it
     for link in tree.links:
         m = link.moments.mass
+        if scalar.is_zero(m) and not all(scalar.is_zero(x) for x in link.moments.first):
+            raise UnsupportedError(
+                f"Algorithm 6.1 needs centres of mass, but link {link.name!r} has a first moment and no mass; "
+                "use the mechanism's own tree, not a regrouped one, or algorithm='generalized-links'"
+            )
         center = link.moments.first / m if not scalar.is_zero(m) else scalar.zeros(3)
         mass.append(m)
         R.append(center)
