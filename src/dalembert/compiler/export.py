@@ -2,7 +2,7 @@
 
 c        C99, one self-contained function; with a header if it is written to a file
 c-simd   the same, several states at once with the vector types of GCC and Clang
-cuda     CUDA: a kernel with one thread per state, and how to launch it; nothing to include
+cuda     CUDA: a kernel, and a C function that launches it; with a header if it is written to a file
 python   a module with one function on NumPy arrays
 latex    aligned equations, for a document that uses amsmath
 llvm     LLVM IR, as it is compiled for the processor of the kernel; calls functions that all kernels share
@@ -44,12 +44,12 @@ def export(kernel: Kernel, language: str, path: str | Path | None = None, name: 
     Args:
         kernel: what to print.
         language: one of :data:`LANGUAGES`.
-        path: the file to write, or a folder, in which the file is called like the function. C gets a header of the same
-            name beside it. If None nothing is written, and C comes with its declarations included.
+        path: the file to write, or a folder, in which the file is called like the function. C and CUDA get a header of
+            the same name beside it. If None nothing is written, and they come with their declarations included.
         name: of the function; that of the kernel by default.
 
     Returns:
-        The text, as it is in the file (for C, that of the source).
+        The text, as it is in the file (for C and CUDA, that of the source).
     """
     if language not in SUFFIXES:
         raise ArgumentError(f"there is no language {language!r}; choose one of {', '.join(LANGUAGES)}")
@@ -86,17 +86,25 @@ def _print(kernel: Kernel, program: Program, language: str, target: Path | None)
         if target is None:
             declarations = made.header[made.header.index("#ifndef") :].rstrip("\n")
             return {main: _titled(kernel, made.source.replace(include, declarations, 1), _c_comment)}
-        header = target.with_suffix(".h")
-        if header == target:
-            raise ArgumentError(f"{target} is the name of a header; choose one that ends in .c")
+        header = _header(target, ".c")
         source = made.source.replace(include, f'#include "{header.name}"', 1)
         return {main: _titled(kernel, source, _c_comment), header: _titled(kernel, made.header, _c_comment)}
     if language == "cuda":
+        from .cuda.library import cuda_library
         from .cuda.source import to_cuda
 
         cuda = to_cuda(program, real)
         launch = f"Launch {cuda.kernel} with blocks of {cuda.threads} threads and {cuda.shared} bytes of shared memory."
-        return {main: _titled(kernel, cuda.source, _c_comment, launch)}
+        file = target or Path(f"{cuda.function}.cu")
+        head = _header(file, ".cu")
+        library = cuda_library(program, cuda, real, head.name, file.name)
+        text = library.before + cuda.source + library.after
+        if target is None:
+            declarations = library.header[library.header.index("#ifndef") :]
+            return {
+                main: _titled(kernel, text.replace(f'#include "{head.name}"\n', declarations, 1), _c_comment, launch)
+            }
+        return {main: _titled(kernel, text, _c_comment, launch), head: _titled(kernel, library.header, _c_comment)}
     if language == "python":
         from .printers.python import to_python
 
@@ -109,6 +117,14 @@ def _print(kernel: Kernel, program: Program, language: str, target: Path | None)
 
     text = module_text(program, kernel.dtype or np.dtype(np.float64), kernel.target)
     return {main: _titled(kernel, text, _line_comment(";"))}
+
+
+def _header(target: Path, suffix: str) -> Path:
+    """The header that goes with a source."""
+    header = target.with_suffix(".h")
+    if header == target:
+        raise ArgumentError(f"{target} is the name of a header; choose one that ends in {suffix}")
+    return header
 
 
 def _titled(kernel: Kernel, text: str, comment: Callable[[str], str], more: str = "") -> str:

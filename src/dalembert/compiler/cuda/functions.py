@@ -39,7 +39,7 @@ def sincos_source(real: str, name: str) -> str:
 
     not_a_number = "__int_as_float(0x7fffffff)" if f else "__longlong_as_double(0x7fffffffffffffffLL)"
     reduction = "\n".join(f"    r = fma{f}(-k, {number(p)}, r);" for p in parts)
-    return f"""static __device__ __forceinline__ void {name}({real} x, {real} *sine, {real} *cosine)
+    return f"""__device__ __forceinline__ void {name}({real} x, {real} *sine, {real} *cosine)
 {{
     const {real} k = rint{f}(x * {number(1 / half_pi(53)[0])});
     const int quadrant = (int)k;
@@ -63,7 +63,7 @@ def reciprocal_source(real: str, name: str) -> str:
         real: ``double`` or ``float``.
         name: of the function.
     """
-    head = f"static __device__ __forceinline__ {real} {name}({real} x)\n{{\n    {real} r;\n"
+    head = f"__device__ __forceinline__ {real} {name}({real} x)\n{{\n    {real} r;\n"
     if real == "float":
         return head + '    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));\n    return r;\n}\n'
     step = "    r = fma(r, fma(-x, r, 1.0), r);\n"

@@ -1,0 +1,102 @@
+"""The pair of files for nvcc: no warnings; a C program that knows only the header links with it and agrees."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import ArgumentError
+
+needs_nvcc = pytest.mark.skipif(
+    shutil.which("nvcc") is None or shutil.which("gcc") is None, reason="needs nvcc and gcc"
+)
+
+CALLER = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "moved.h"
+
+int cudaMalloc(void **, size_t);
+int cudaMemcpy(void *, const void *, size_t, int);
+
+int main(void)
+{
+    enum { N = 1000, W = NV };
+    static REAL host[4][N * W];
+    void *device[4];
+    for (int k = 0; k < 3; ++k)
+        for (int i = 0; i < N * W; ++i) host[k][i] = (REAL)((i * 37 + k * 11) % 101) / 50 - 1;
+    for (int k = 0; k < 4; ++k) {
+        if (cudaMalloc(&device[k], sizeof host[k])) return 77;
+        if (cudaMemcpy(device[k], host[k], sizeof host[k], 1)) return 1;
+    }
+    if (FUNCTION(device[0], device[1], device[2], device[3], 0, -1, 0) == 0) return 2;
+    if (FUNCTION(device[0], device[1], device[2], device[3], 0, 0, 0)) return 3;
+    if (FUNCTION(device[0], device[1], device[2], device[3], 4u, N, 0)) return 4;
+    if (cudaMemcpy(host[3], device[3], sizeof host[3], 2)) return 5;
+    for (int i = 0; i < N * W; ++i) printf("%.17g\\n", (double)host[3][i]);
+    return 0;
+}
+"""
+
+
+def built(folder, quantity, dtype):
+    arm = da.load("demo_arm")
+    dynamics = da.Dynamics(arm, dtype=dtype)
+    dynamics.export(quantity, "cuda", folder / "moved.cu")
+    (folder / "main.c").write_text(CALLER)
+    real = "float" if dtype == "float32" else "double"
+    commands = [
+        ["nvcc", "-O1", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", "moved.cu"],
+        ["gcc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-DREAL={real}", f"-DNV={arm.nv}",
+         f"-DFUNCTION={quantity}_launch", "-c", "main.c"],
+        ["nvcc", "moved.o", "main.o", "-o", "caller"],
+    ]  # fmt: skip
+    for command in commands:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return dynamics
+
+
+@needs_nvcc
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_c_program_links_with_it(tmp_path, dtype):
+    built(tmp_path, "inverse_dynamics", dtype)
+
+
+@pytest.mark.gpu
+@needs_nvcc
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics"])
+def test_it_computes_the_same(tmp_path, quantity, dtype, tolerance):
+    from dalembert.compiler.evaluate import evaluate
+
+    dynamics = built(tmp_path, quantity, dtype)
+    done = subprocess.run(["./caller"], cwd=tmp_path, capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("needs a CUDA device")
+    assert done.returncode == 0
+    nv = dynamics.mechanism.nv
+    index = np.arange(1000 * nv)
+    given = [(((index * 37 + k * 11) % 101) / 50 - 1).astype(dtype).astype(float).reshape(1000, nv) for k in range(3)]
+    given[2] = np.broadcast_to(given[2][0], given[2].shape)  # shared by all states
+    program = dynamics.program(quantity)
+    (exact,) = evaluate(program, dict(zip((p.name for p in program.inputs), given))).values()
+    found = np.array(done.stdout.split(), float).reshape(1000, nv)
+    scale = 1e3 if quantity == "forward_dynamics" else 1  # condition of the inertia matrix
+    assert np.abs(found - exact).max() < tolerance * scale * np.abs(exact).max()
+
+
+def test_one_text_has_everything_and_a_header_stands_beside_a_file(tmp_path):
+    dynamics = da.Dynamics(da.load("demo_arm"))
+    text = dynamics.export("gravity", "cuda")
+    assert '#include "' not in text
+    assert text.count("int gravity_launch(") == 2  # declared and defined
+    assert "nvcc -O3" in text
+    dynamics.export("gravity", "cuda", tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"gravity.cu", "gravity.h"}
+    assert "cuda_runtime" not in (tmp_path / "gravity.h").read_text()
+    with pytest.raises(ArgumentError, match=r"\.cu"):
+        dynamics.export("gravity", "cuda", tmp_path / "gravity.h")
