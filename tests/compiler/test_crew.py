@@ -1,0 +1,112 @@
+"""A program divided among the workers of a crew computes what it computed before, whatever the parts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_programs import EXACT, _number, exact, random_program
+
+import dalembert as da
+from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
+from dalembert.compiler.cuda.split import restricted
+from dalembert.compiler.evaluate import interpret
+from dalembert.compiler.program import Program
+
+
+def together(program: Program, team: Crew, inputs: list[list[int]]) -> list[list[object]]:
+    """What a crew delivers, turn after turn; within a turn nobody sees what others have exchanged."""
+    results: list[list[object]] = [[None] * len(row) for row in program.results]
+    exchanged: list[object] = [None] * team.slots
+    kept: dict[int, dict[int, object]] = {w: {} for w in range(team.size)}
+    for turn in range(TURNS):
+        sent: dict[int, object] = {}
+        for worker, turns in enumerate(team.turns):
+            own = turns[turn]
+            if own is None:
+                continue
+            values = interpret(own, [*inputs, list(exchanged), kept[worker]], EXACT, _number)
+            for row, place in zip(own.results, (*results, sent, kept[worker])):
+                for element, k in enumerate(row):
+                    if k >= 0:
+                        assert values[k] is not None
+                        place[element] = values[k]
+        for slot, value in sent.items():
+            exchanged[slot] = value
+    return results
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 4))
+def test_a_crew_computes_the_same(seed, count, most):
+    program = random_program(seed, 80)
+    rng = np.random.default_rng(seed)
+    parts = Parts(
+        tuple(tuple(rng.integers(0, count + 1, port.size).tolist()) for port in program.inputs),
+        tuple(tuple(rng.integers(0, count + 1, port.size).tolist()) for port in program.outputs),
+    )
+    draw = np.random.default_rng(0)
+    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    team = crew(program, parts, most)
+    assert team.size <= most
+    assert together(program, team, inputs) == exact(program)
+
+
+def test_a_crew_leaves_out_what_is_not_wanted():
+    program = random_program(3, 60)
+    part = restricted(program, (1,))
+    parts = Parts(((1, 2, 1, 2), (0, 1, 2, 0)), tuple((0,) * port.size for port in program.outputs))
+    draw = np.random.default_rng(0)
+    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    found = together(program, crew(part, parts), inputs)
+    assert found[1] == exact(program)[1]
+    assert all(x is None for x in (*found[0], *found[2]))
+
+
+def walker(legs: int = 4, joints: int = 6) -> da.Mechanism:
+    """A free base on legs with products of inertia."""
+    inertia = da.Inertia.box(1.5, (0.2, 0.3, 0.4), (0.01, 0.02, 0.03))
+    bodies, made = [da.Body("base", inertia)], [da.Joint("base", "free", "world", "base")]
+    for leg in range(legs):
+        above = "base"
+        for k in range(joints):
+            name = f"leg{leg}_{k}"
+            place = da.Transform.from_translation((0.1 + leg / 10, 0.2, 0.3 - k / 10))
+            bodies.append(da.Body(name, inertia))
+            made.append(da.Joint(f"{name}_joint", "revolute", above, name, place, axis=np.eye(3)[k % 3]))
+            above = name
+    return da.Mechanism("walker", bodies, made)
+
+
+QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives")
+
+
+@pytest.fixture(scope="module")
+def dynamics():
+    return da.Dynamics(walker(), device="cuda")
+
+
+def test_legs_share_the_work(dynamics):
+    """What each of four workers has to do is near a quarter, and hardly anything is exchanged."""
+    for quantity, most in (("inverse_dynamics", 60), ("forward_dynamics", 220)):
+        kernel = dynamics.kernel(quantity)
+        team = crew(kernel.program, dynamics._parts(kernel.inputs, kernel.outputs))
+        assert team.size == 4
+        assert team.slots < most
+        assert team.longest < 0.45 * sum(1 for _ in kernel.program.operations())
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix"])
+def test_kernels_of_a_crew_compile(dynamics, quantity, dtype, tmp_path):
+    made = dynamics.kernel(quantity).source(dtype)
+    assert "_worker0_3(" in made.source
+    (tmp_path / "crew.cu").write_text(made.source)
+    command = ["nvcc", "-cubin", "-arch=sm_90", "-Werror", "all-warnings", "-o", "crew.bin", "crew.cu"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
