@@ -1,10 +1,10 @@
 """Trunk and branches of trees."""
 
 import numpy as np
-from random_mechanisms import random_mechanism
 
 import dalembert as da
 from dalembert.model.branches import branches, coordinate_branches
+from random_mechanisms import random_mechanism
 
 INERTIA = da.Inertia.box(1.0, (0.1, 0.2, 0.3), (0, 0, 0))
 
@@ -46,7 +46,7 @@ def test_a_coordinate_that_two_branches_follow_belongs_to_the_trunk():
 
 
 def test_branches_meet_in_the_trunk_only():
-    """The inertia matrix is zero between different branches, and a link has the branch of its parent or of the trunk."""
+    """The inertia matrix is zero between different branches, and what hangs on a branch belongs to it."""
     for seed in range(40):
         m = random_mechanism(np.random.default_rng(seed), 12)
         found = branches(m.tree)
