@@ -7,7 +7,7 @@ copied to the device and the result is copied back, with a warning that says so.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -67,7 +67,10 @@ def take(x: Any, name: str, device: int | None = None) -> Any:
             raise ArgumentError(f"{name} is not on a CUDA device; move it there, or use device='cpu'")
         found = cp.from_dlpack(x)
     else:
-        found = cp.asarray(np.asarray(x))
+        host = np.asarray(x)
+        if host.dtype.kind not in "fiu":
+            raise ArgumentError(f"{name} has dtype {host.dtype}; it must be real numbers")
+        found = cp.asarray(host)
     if device is not None and found.device.id != device:
         raise ArgumentError(f"{name} is on CUDA device {found.device.id}, the other arguments on device {device}")
     if found.dtype.kind not in "fiu":
@@ -98,12 +101,11 @@ def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
     if kind == "torch":
         import torch
 
-        current = torch.cuda.current_stream()
-        return (
-            cp.cuda.Stream.from_external(current)
-            if hasattr(cp.cuda.Stream, "from_external")
-            else (cp.cuda.ExternalStream(current.cuda_stream))
-        )
+        device = next((x.device for x in arrays if hasattr(x, "is_cuda") and x.is_cuda), None)
+        current = torch.cuda.current_stream(device)
+        if hasattr(cp.cuda.Stream, "from_external"):
+            return cp.cuda.Stream.from_external(current)
+        return cp.cuda.ExternalStream(current.cuda_stream)
     if kind == "jax":
         for x in arrays:
             if hasattr(x, "block_until_ready"):
@@ -124,29 +126,57 @@ def to_host(x: Any) -> np.ndarray:
     return x.get() if hasattr(x, "get") else np.asarray(x)
 
 
+def overlap(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether an array of the first shares memory with one of the second; all are CuPy's and contiguous.
+
+    Args:
+        some: arrays.
+        others: arrays.
+    """
+    for x in some:
+        first, size = x.data.ptr, x.nbytes
+        for y in others:
+            if first < y.data.ptr + y.nbytes and y.data.ptr < first + size:
+                return True
+    return False
+
+
+def device_error(name: str, error: Exception) -> DeviceError | None:
+    """What CuPy raises for lack of a device or of memory, as an error of ours; None for all others.
+
+    Args:
+        name: of what is computed, for messages.
+        error: the error.
+    """
+    cp = cupy()
+    if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+        free, total = cp.cuda.runtime.memGetInfo()
+        return DeviceError(
+            f"{name}: the memory of the CUDA device is full ({free / 2**30:.1f} of {total / 2**30:.1f} GiB are free, "
+            f"and CuPy keeps {cp.get_default_memory_pool().free_bytes() / 2**30:.1f} GiB for reuse): {error}; compute "
+            "in pieces, or free arrays and call cupy.get_default_memory_pool().free_all_blocks()"
+        )
+    if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
+        if any(word in str(error) for word in ("NoDevice", "InsufficientDriver", "NO_DEVICE", "NOT_INITIALIZED")):
+            return DeviceError(f"{name}: there is no CUDA device here, or no driver; use device='cpu' ({error})")
+        return DeviceError(f"{name}: the CUDA device cannot be used: {error}")
+    return None
+
+
 @contextmanager
 def device_errors(name: str) -> Iterator[None]:
-    """Turn what CuPy raises for lack of a device or of memory into an error of ours.
+    """Raise errors of ours where CuPy lacks a device or memory.
 
     Args:
         name: of what is computed, for messages.
     """
-    cp = cupy()
     try:
         yield
-    except cp.cuda.memory.OutOfMemoryError as error:
-        free, total = cp.cuda.runtime.memGetInfo()
-        raise DeviceError(
-            f"{name}: the memory of the CUDA device is full ({free / 2**30:.1f} of {total / 2**30:.1f} GiB are free, "
-            f"and CuPy keeps {cp.get_default_memory_pool().free_bytes() / 2**30:.1f} GiB for reuse): {error}; compute "
-            "in pieces, or free arrays and call cupy.get_default_memory_pool().free_all_blocks()"
-        ) from error
-    except (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError) as error:
-        if any(word in str(error) for word in ("NoDevice", "InsufficientDriver", "NO_DEVICE", "NOT_INITIALIZED")):
-            raise DeviceError(
-                f"{name}: there is no CUDA device here, or no driver; use device='cpu' ({error})"
-            ) from error
-        raise DeviceError(f"{name}: the CUDA device cannot be used: {error}") from error
+    except Exception as error:
+        found = device_error(name, error)
+        if found is None:
+            raise
+        raise found from error
 
 
 def warn_copy(name: str) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.compiler.cuda import arrays
 from dalembert.compiler.cuda.crew import Parts
+from dalembert.compiler.cuda.launch import compiled, resident_blocks
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.program import Port, Program
-from dalembert.errors import ArgumentError, CompilerError
+from dalembert.errors import ArgumentError
 
 _NONE_SHARED = np.uint32(0)
 
@@ -77,23 +78,13 @@ class CudaKernel:
         """Function, source and number of blocks that fill the device."""
         with self._lock:
             if (device, dtype) not in self._compiled:
-                cp = arrays.cupy()
                 source = self.source(dtype)
-                try:
-                    module = cp.RawModule(code=source.source, backend="nvrtc", options=("-std=c++14",))
-                    function = module.get_function(source.kernel)
-                except cp.cuda.compiler.CompileException as error:
-                    raise CompilerError(f"{self.name}: NVRTC refused the generated source: {error}") from error
+                function = compiled(self.name, source.source, source.kernel)
                 if source.shared > 48 * 1024:
                     function.max_dynamic_shared_size_bytes = source.shared
-                per_processor = max(
-                    1, min(2048 // source.threads, 65536 // max(function.num_regs, 1) // source.threads)
-                )
-                if source.shared:
-                    per_processor = max(1, min(per_processor, 227 * 1024 // (source.shared + 1024)))
-                processors = cp.cuda.Device(device).attributes["MultiProcessorCount"]
-                self._cupy = cp
-                self._compiled[device, dtype] = (function, source, per_processor * processors)
+                blocks = resident_blocks(function, source.threads, source.shared, device)
+                self._cupy = arrays.cupy()
+                self._compiled[device, dtype] = (function, source, blocks)
             return self._compiled[device, dtype]
 
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
@@ -101,13 +92,40 @@ class CudaKernel:
 
         Args:
             inputs: the input arrays; any of them may be given by name instead.
-            out: the array to write to, or a tuple of them; C-contiguous arrays on the device. Made if None.
+            out: the array to write to, or a tuple of them; C-contiguous arrays on the device, which may share memory
+                with inputs. Made if None.
             named: inputs by name.
         """
-        if not named:
-            quick = self._quick(inputs, out)
-            if quick is not None:
-                return quick
+        try:
+            if not named:
+                quick = self._quick(inputs, out)
+                if quick is not None:
+                    return quick
+            return self._slow(inputs, out, named)
+        except Exception as error:
+            found = arrays.device_error(self.name, error)
+            if found is None:
+                raise
+            raise found from error
+
+    def launch(self, dtype: Any, pointers: Sequence[int], shared: int, count: int) -> None:
+        """Launch on memory of the current device, on CuPy's current stream; nothing is checked.
+
+        Args:
+            dtype: float64 or float32.
+            pointers: addresses of the inputs, then of the outputs.
+            shared: bit k says that input k has one value for all states.
+            count: number of states.
+        """
+        if count:
+            device = arrays.cupy().cuda.runtime.getDevice()
+            function, source, blocks = self._get(device, np.dtype(dtype))
+            grid = min(-(-count // source.states), blocks)
+            arguments = (*(np.uintp(p) for p in pointers), np.uint32(shared), np.int64(count))
+            function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+
+    def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+        """The general case: everything is checked, and converted where needed."""
         given = self._arguments(inputs, named)
         kind = arrays.library(given)
         if kind == "numpy":
@@ -184,6 +202,8 @@ class CudaKernel:
                     return None
                 if not y._c_contiguous:
                     return None
+            if arrays.overlap(inputs, results):
+                return None
         function, source, blocks = ready
         grid = min(-(-batch // source.states), blocks)
         arguments = (*inputs, *results, _NONE_SHARED, np.int64(batch))
@@ -226,13 +246,19 @@ class CudaKernel:
                 x = cp.broadcast_to(x, (*batch, *self.inputs[k].shape))
             ready.append(cp.ascontiguousarray(x, dtype=dtype))
         results = self._results(cp, out, batch, dtype)
+        wanted = results
+        if out is not None and arrays.overlap(ready, results):
+            results = [cp.empty_like(y) for y in results]
         count = int(np.prod(batch, dtype=np.int64))
         if count:
             function, source, blocks = self._get(ready[0].device.id, dtype)
             grid = min(-(-count // source.states), blocks)
             arguments = (*ready, *results, np.uint32(flags), np.int64(count))
             function((grid,), (source.threads,), arguments, shared_mem=source.shared)
-        return results
+        if results is not wanted:
+            for y, z in zip(wanted, results):
+                cp.copyto(y, z)
+        return wanted
 
     def _results(self, cp: Any, out: Any, batch: tuple[int, ...], dtype: np.dtype) -> list[Any]:
         if out is None:
@@ -240,6 +266,12 @@ class CudaKernel:
         wanted = out if isinstance(out, tuple) else (out,)
         if len(wanted) != len(self.outputs):
             raise ArgumentError(f"{self.name}: out has {len(wanted)} arrays; it needs {len(self.outputs)}")
+        for k, x in enumerate(wanted):
+            if arrays.library((x,)) in ("numpy", "jax"):
+                raise ArgumentError(
+                    f"{self.name}: out[{k}] is a {type(x).__name__}; it must be an array on the device that can be "
+                    "changed: CuPy's or PyTorch's"
+                )
         results = [arrays.take(x, f"out[{k}]") for k, x in enumerate(wanted)]
         for k, (y, port) in enumerate(zip(results, self.outputs)):
             shape = (*batch, *port.shape)
@@ -248,6 +280,8 @@ class CudaKernel:
                     f"{self.name}: out[{k}] must be a C-contiguous {dtype} array of shape {shape}, "
                     f"got {y.dtype} {y.shape}"
                 )
+            if arrays.overlap(results[:k], [y]):
+                raise ArgumentError(f"{self.name}: out[{k}] shares memory with another array of out")
         return results
 
     def __repr__(self) -> str:
