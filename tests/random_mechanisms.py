@@ -135,6 +135,21 @@ def random_mechanism(
     return Mechanism(f"random{n}", tuple(bodies), tuple(joints), (tool,), gravity=np.asarray(gravity, dtype=float))
 
 
+def walker(legs: int = 4, joints: int = 6) -> Mechanism:
+    """A free base on legs with products of inertia."""
+    inertia = Inertia.box(1.5, (0.2, 0.3, 0.4), (0.01, 0.02, 0.03))
+    bodies, made = [Body("base", inertia)], [Joint("base", "free", "world", "base")]
+    for leg in range(legs):
+        above = "base"
+        for k in range(joints):
+            name = f"leg{leg}_{k}"
+            place = Transform.from_translation((0.1 + leg / 10, 0.2, 0.3 - k / 10))
+            bodies.append(Body(name, inertia))
+            made.append(Joint(f"{name}_joint", "revolute", above, name, place, axis=np.eye(3)[k % 3]))
+            above = name
+    return Mechanism("walker", bodies, made)
+
+
 def mechanisms(min_bodies: int = 1, max_bodies: int = 7, **options: Any) -> st.SearchStrategy[Mechanism]:
     """Hypothesis strategy of random mechanisms.
 

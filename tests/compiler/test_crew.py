@@ -16,6 +16,7 @@ from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
 from dalembert.compiler.cuda.split import restricted
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.program import Program
+from random_mechanisms import walker
 
 
 def together(program: Program, team: Crew, inputs: list[list[int]]) -> list[list[object]]:
@@ -65,24 +66,6 @@ def test_a_crew_leaves_out_what_is_not_wanted():
     found = together(program, crew(part, parts), inputs)
     assert found[1] == exact(program)[1]
     assert all(x is None for x in (*found[0], *found[2]))
-
-
-def walker(legs: int = 4, joints: int = 6) -> da.Mechanism:
-    """A free base on legs with products of inertia."""
-    inertia = da.Inertia.box(1.5, (0.2, 0.3, 0.4), (0.01, 0.02, 0.03))
-    bodies, made = [da.Body("base", inertia)], [da.Joint("base", "free", "world", "base")]
-    for leg in range(legs):
-        above = "base"
-        for k in range(joints):
-            name = f"leg{leg}_{k}"
-            place = da.Transform.from_translation((0.1 + leg / 10, 0.2, 0.3 - k / 10))
-            bodies.append(da.Body(name, inertia))
-            made.append(da.Joint(f"{name}_joint", "revolute", above, name, place, axis=np.eye(3)[k % 3]))
-            above = name
-    return da.Mechanism("walker", bodies, made)
-
-
-QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,80 @@
+"""Kernels in which a crew of warps shares the states of a large robot, and every quantity on the device."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.compiler.trace import evaluate
+from dalembert.quantities import ALL_QUANTITIES
+from random_mechanisms import walker
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy", reason="needs CuPy")
+if not cupy.is_available():
+    pytest.skip("needs a CUDA device", allow_module_level=True)
+
+SHARED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "inverse_dynamics_derivatives")
+
+
+@pytest.fixture(scope="module")
+def dynamics():
+    return da.Dynamics(walker(), device="cuda", wrenches=("leg0_5", "base"))
+
+
+def state(mechanism, batch, dtype):
+    rng = np.random.default_rng(0)
+    q, v, a = mechanism.random_state(rng, batch)
+    given = {"q": q, "v": v, "a": a, "tau": a, "wrenches": rng.normal(size=(*batch, 2, 6))}
+    return {k: x.astype(dtype) for k, x in given.items()}
+
+
+def check(kernel, given, tolerance):
+    """Against the interpreter in double precision, relative to the largest element."""
+    found = kernel(*(cupy.asarray(given[p.name]) for p in kernel.inputs))
+    exact = evaluate(kernel.program, {p.name: given[p.name].astype(float) for p in kernel.inputs}).values()
+    for ours, right in zip(found if isinstance(found, tuple) else (found,), exact):
+        assert ours.shape == right.shape
+        scale = np.abs(right).max(initial=1e-300)
+        assert np.abs(cupy.asnumpy(ours) - right).max(initial=0) <= tolerance * scale
+
+
+@pytest.mark.parametrize("quantity", SHARED)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-3)])
+def test_a_crew_agrees_with_the_interpreter(dynamics, quantity, dtype, tolerance):
+    """For batches that end within a tile and for many tiles per block; rounding as for other kernels."""
+    kernel = dynamics.kernel(quantity)
+    assert "_worker" in kernel.source(dtype).source
+    for batch in ((), (1,), (33,), (64,), (97,), (40_000,)):
+        check(kernel, state(dynamics.mechanism, batch, dtype), tolerance)
+
+
+def test_a_crew_takes_inputs_that_are_the_same_for_all(dynamics):
+    given = state(dynamics.mechanism, (100,), np.float64)
+    q, v, a, w = (cupy.asarray(given[k]) for k in ("q", "v", "a", "wrenches"))
+    once = dynamics.inverse_dynamics(q, v[0], a[0], w[0])
+    every = dynamics.inverse_dynamics(q, v[:1].repeat(100, 0), a[:1].repeat(100, 0), w[:1].repeat(100, 0))
+    assert cupy.array_equal(once, every)
+
+
+def test_nan_stays_in_its_state(dynamics):
+    given = state(dynamics.mechanism, (100,), np.float64)
+    args = [cupy.asarray(given[k]) for k in ("q", "v", "a", "wrenches")]
+    clean = dynamics.inverse_dynamics(*args)
+    args[0][5, 12] = cupy.nan
+    found = dynamics.inverse_dynamics(*args)
+    assert cupy.isnan(found[5]).any()
+    rest = [k for k in range(100) if k != 5]
+    assert cupy.array_equal(found[rest], clean[rest])
+
+
+@pytest.mark.parametrize("quantity", sorted(ALL_QUANTITIES))
+def test_every_quantity_of_an_arm(quantity):
+    """Tolerance as above; tasks are well conditioned at this state."""
+    arm = da.load("demo_arm")
+    spec = ALL_QUANTITIES[quantity]
+    kernel = da.Dynamics(arm, device="cuda").kernel(
+        quantity, **({"frame": "flange"} if "frame" in spec.options else {})
+    )
+    given = state(arm, (50,), np.float64)
+    extra = {p.name: np.random.default_rng(1).normal(size=(50, *p.shape)) for p in kernel.inputs if p.name not in given}
+    check(kernel, {**given, **extra}, 1e-9)
