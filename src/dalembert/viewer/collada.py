@@ -40,14 +40,12 @@ class _Scene:
         self.named = {e.attributes["id"]: e for e in _descendants(root) if "id" in e.attributes}
 
     def parts(self) -> list[Part]:
-        asset = _child(self.root, "asset")
-        unit = _child(asset, "unit") if asset else None
-        scale = float(unit.attributes.get("meter", "1")) if unit else 1.0
-        up = _child(asset, "up_axis") if asset else None
-        turn = UP.get(up.text.strip() if up else "Y_UP", np.eye(3))
-        base = np.eye(4)
-        base[:3, :3] = scale * turn
         try:
+            asset = _child(self.root, "asset")
+            unit, up = (_child(asset, tag) for tag in ("unit", "up_axis"))
+            base = np.eye(4)
+            scale = float(unit.attributes.get("meter", "1")) if unit else 1.0
+            base[:3, :3] = scale * UP.get(up.text.strip() if up else "Y_UP", np.eye(3))
             found: list[Part] = []
             for scene in self._scenes():
                 for node in scene.all("node"):

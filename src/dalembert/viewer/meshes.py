@@ -27,6 +27,10 @@ MOST_TRIANGLES = 250_000
 """Triangles of all meshes of a page together; finer ones are made coarser."""
 
 
+FARTHEST = 1e9
+"""Largest coordinate of a vertex; nothing that is drawn is that large, in any unit."""
+
+
 def search_path(folder: Path | None) -> tuple[Path, ...]:
     """Folders in which the packages of ``package://`` addresses are looked for.
 
@@ -122,6 +126,10 @@ class Meshes:
         for part in parts:
             if not np.isfinite(part.vertices).all():
                 raise FormatError("a coordinate in it is not finite")
+            if np.abs(part.vertices).max() > FARTHEST:
+                raise FormatError(f"a coordinate in it is larger than {FARTHEST:g}")
+            if part.colour is not None and not np.isfinite(part.colour).all():
+                raise FormatError("a colour in it is not finite")
         return parts
 
     def packed(self) -> tuple[list[Any], bytes]:
@@ -137,6 +145,8 @@ class Meshes:
             rows = []
             for part in parts:
                 vertices, triangles = coarsened(part.vertices, part.triangles, int(share * len(part.triangles)) + 4)
+                if not len(triangles):  # all its vertices lie in one point
+                    continue
                 low = vertices.min(axis=0)
                 span = np.maximum(vertices.max(axis=0) - low, 1e-12)
                 grid = np.round((vertices - low) / span * 65535).astype("<u2")
@@ -146,7 +156,9 @@ class Meshes:
                         "span": [float(x) for x in span],
                         "vertices": [len(block), len(vertices)],
                         "triangles": [len(block) + 6 * len(vertices) + 2 * (len(vertices) % 2), len(triangles)],
-                        "colour": None if part.colour is None else [round(float(c), 4) for c in part.colour],
+                        "colour": None
+                        if part.colour is None
+                        else [round(min(max(float(c), 0.0), 1.0), 4) for c in part.colour],
                     }
                 )
                 # indices are 32-bit numbers and must lie at a multiple of four

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.transform import Transform
+from dalembert.errors import ModelError
 from dalembert.model import WORLD, Body, Mechanism
 from dalembert.report.escape import printable
 from dalembert.simulation.names import position_names, velocity_names
@@ -77,7 +78,10 @@ def pose(transform: Transform) -> list[float]:
 
 def numbers(values: Iterable[Any]) -> list[float]:
     """Plain floats, with nine digits: what a picture needs, and no more."""
-    return [float(f"{float(x):.9g}") for x in values]
+    found = [float(f"{float(x):.9g}") for x in values]
+    if not all(map(math.isfinite, found)):
+        raise ModelError(f"{found}: what is shown must have finite numbers; see the shapes, frames and inertias")
+    return found
 
 
 def _real(values: Any) -> np.ndarray:

@@ -127,13 +127,20 @@ def _numeric(mechanism: Mechanism, trajectory: Trajectory | None) -> tuple[Mecha
     if not mechanism.symbols:
         return mechanism, []
     names = [symbol.name for symbol in mechanism.symbols]
-    if trajectory is not None and trajectory.parameters is not None:
-        given = trajectory.dynamics.parameter_names
-        values = dict(zip(given, map(float, trajectory.parameters)))
-        return substitute(mechanism.replace(strict=False), {n: values[n] for n in names if n in values}), []
+    loose = mechanism.replace(strict=False)
+    if trajectory is not None:
+        if not trajectory.mechanism.symbols:
+            return trajectory.mechanism, []
+        if trajectory.parameters is None:
+            raise ArgumentError(
+                f"the trajectory does not say which values {', '.join(names)} of {mechanism.name!r} have; give the "
+                "mechanism with numbers, for example by load(..., parameters='default')"
+            )
+        found = dict(zip(trajectory.dynamics.parameter_names, map(float, trajectory.parameters)))
+        return substitute(loose, {name: found[name] for name in names}), []
     values = {name: LENGTHS[k % len(LENGTHS)] for k, name in enumerate(names)}
     listed = ", ".join(f"{name} = {value:g}" for name, value in values.items())
-    return substitute(mechanism.replace(strict=False), values), [f"Shown with {listed}, because no values were given."]
+    return substitute(loose, values), [f"Shown with {listed}, because no values were given."]
 
 
 def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple[np.ndarray, list[float] | None]:
@@ -176,7 +183,7 @@ def _closed(mechanism: Mechanism, q: np.ndarray, given: Any) -> np.ndarray:
 def _written(target: Path, text: str) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8", newline="\n")  # the policy holds for these very bytes
     except OSError as error:
         raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from error
     return target

@@ -1,0 +1,210 @@
+"""The page as a browser shows it, in headless Chromium with software rendering: a user's mouse moves what it should."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import viewer_cases as cases
+
+import dalembert as da
+from dalembert.algorithms.kinematics import link_poses
+from dalembert.viewer import view
+
+browsers = cases.chromium()
+pytestmark = pytest.mark.skipif(browsers.find_chromium() is None, reason="needs Chromium")
+
+READY = "!!window.dalembert"
+FRAME = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+STAGE = "#stage"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsers.Chromium(1000, 640) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+def pixels(browser) -> np.ndarray:
+    """What the stage shows, as the page itself reads it back: (height, width, 4)."""
+    source = """(() => {
+      const { stage } = dalembert, canvas = stage.renderer.domElement;
+      stage.dirty = true; stage.render();
+      const small = document.createElement("canvas");
+      small.width = 160; small.height = 120;
+      const c = small.getContext("2d");
+      c.drawImage(canvas, 0, 0, 160, 120);
+      return Array.from(c.getImageData(0, 0, 160, 120).data);
+    })()"""
+    return np.array(browser.run(source), dtype=float).reshape(120, 160, 4)
+
+
+def positions(browser) -> np.ndarray:
+    return np.array(browser.run("Array.from(dalembert.machine.q)"))
+
+
+def drag_slider(browser, number: int, share: float) -> None:
+    """Take the thumb of a slider and drag it to a part of its way."""
+    selector = f"#slider-{number}"
+    x, y, w, h = browser.place(selector)
+    low, high, now = browser.run(f"(() => {{ const s = document.querySelector('{selector}');"
+                                 " return [Number(s.min), Number(s.max), Number(s.value)]; })()")  # fmt: skip
+    thumb = x + 7.5 + (w - 15) * (now - low) / (high - low)
+    browser.drag((thumb, y + h / 2), (x + 7.5 + (w - 15) * share, y + h / 2))
+    browser.run(FRAME)
+
+
+@pytest.fixture(scope="module")
+def arm_page(folder):
+    return view("demo_arm", to=folder / "arm.html")
+
+
+def test_the_picture_is_not_blank_and_the_page_is_quiet(browser, arm_page):
+    browser.messages.clear()
+    browser.open(arm_page, READY)
+    shown = pixels(browser)
+    drawn = shown[..., 3] > 0
+    assert 0.05 < drawn.mean() <= 1.0
+    orange = (shown[..., 0] > 1.5 * shown[..., 2]) & (shown[..., 3] > 200)
+    assert orange.mean() > 0.01  # the arm itself, not only the ground
+    assert len(set(browser.picture())) > 200
+    assert browser.run("document.getElementById('failure').hidden") is True
+    assert browser.messages == []  # no errors, no requests
+
+
+def test_a_slider_moves_the_robot(browser, arm_page):
+    browser.open(arm_page, READY)
+    before, was = pixels(browser), positions(browser)
+    drag_slider(browser, 1, 0.85)
+    after, now = pixels(browser), positions(browser)
+    arm = da.load("demo_arm")
+    limits = arm.joints[2 if arm.joints[0].nq == 0 else 1].limits
+    assert now[1] == pytest.approx(limits.lower + 0.85 * (limits.upper - limits.lower), abs=0.05)
+    assert np.abs(np.delete(now - was, 1)).max() == 0
+    assert (np.abs(after - before).max(axis=2) > 30).mean() > 0.01
+    shown = browser.run("dalembert.stage.links.map((link) => link.matrix.elements.slice(12, 15))")
+    np.testing.assert_allclose(shown, [p.translation for p in link_poses(arm.tree, now)], atol=1e-9)
+    label = browser.run("document.querySelector('#slider-1').parentElement.querySelector('output').textContent")
+    assert float(label.split("\u2009")[0].replace("\u2212", "-")) == pytest.approx(now[1], abs=1e-3)
+    browser.click("#reset")
+    browser.run(FRAME)
+    np.testing.assert_array_equal(positions(browser), was)
+
+
+def test_layers_can_be_switched(browser, arm_page):
+    browser.open(arm_page, READY)
+    for layer in ("skeleton", "frames", "centres", "ellipsoids", "ground", "geometry"):
+        before = pixels(browser)
+        browser.click(f'[data-layer="{layer}"]')
+        browser.run(FRAME)
+        assert (np.abs(pixels(browser) - before).max(axis=2) > 8).mean() > 0.001, layer
+    assert browser.run("[...document.querySelectorAll('#labels span')].some((x) => x.textContent === 'flange')")
+
+
+def test_loops_stay_closed_under_the_mouse(browser, folder):
+    mechanism = da.load("four_bar", parameters="default")
+    system = da.ConstrainedDynamics(mechanism)
+    browser.open(view(mechanism, to=folder / "bar.html"), READY)
+    start = positions(browser)
+    drag_slider(browser, 0, 0.62)
+    now = positions(browser)
+    assert np.abs(now - start).min() > 1e-3  # everything moved
+    assert np.abs(system.evaluate("positions", now, 0.0)[0]).max() < 1e-8
+    browser.run("dalembert.machine.move({ coordinate: { q: 2, v: 2 }, part: -1 }, 20)")  # as far as the rocker goes
+    assert np.abs(system.evaluate("positions", positions(browser), 0.0)[0]).max() < 1e-8
+
+
+def test_a_motion_plays_by_itself_stops_and_is_scrubbed(browser, folder):
+    mechanism = da.load("double_pendulum", parameters="default")
+    swing = da.simulate(mechanism, [1.5, 0.5], t=3.0, control=lambda t, q, v: -0.2 * v)
+    browser.open(view(mechanism, swing, to=folder / "swing.html"), READY)
+    first = browser.run("dalembert.state.time")
+    before = pixels(browser)
+    browser.until(f"dalembert.state.time > {first} + 0.3 || dalembert.state.time < {first}", 20)
+    assert (np.abs(pixels(browser) - before).max(axis=2) > 30).mean() > 0.002
+    browser.click("#play")
+    stopped = browser.run("dalembert.state.time")
+    time.sleep(0.3)
+    assert browser.run("dalembert.state.time") == stopped
+    x, y, w, h = browser.place("#scrub")
+    browser.drag((x + w / 2, y + h / 2), (x + w / 2, y + h / 2))
+    browser.run(FRAME)
+    now = browser.run("dalembert.state.time")
+    assert now == pytest.approx(1.5, abs=0.05)
+    np.testing.assert_allclose(positions(browser), swing(now).q, atol=2e-3)  # straight lines between sixtieths
+    x, y, w, h = browser.place(".plot canvas")
+    browser.drag((x + w / 4, y + h / 2), (x + w / 4, y + h / 2))
+    assert browser.run("dalembert.state.time") == pytest.approx(0.75, abs=0.05)
+    ink = browser.run("(() => { const c = document.querySelector('.plot canvas'); const d = c.getContext('2d')"
+                      ".getImageData(0, 0, c.width, c.height).data; return d.filter((x, k) => k % 4 === 3 && x > 100)"
+                      ".length / (c.width * c.height); })()")  # fmt: skip
+    assert 0.01 < ink < 0.5
+
+
+def test_what_is_let_go_falls_as_the_library_says(browser, folder):
+    mechanism = da.load("double_pendulum", parameters="default")
+    browser.open(view(mechanism, q=[1.0, 0.5], to=folder / "fall.html"), READY)
+    browser.run("dalembert.machine.fall(0.5)")
+    seconds = browser.run("dalembert.machine.t[0]")
+    wanted = da.simulate(mechanism, [1.0, 0.5], t=1.0, include=("damping",))(seconds)
+    np.testing.assert_allclose(positions(browser), wanted.q, atol=5e-3)  # first order, half a millisecond a step
+    browser.click("#fall")
+    before = positions(browser)
+    browser.until("dalembert.state.fallen > 0.2", 20)
+    browser.click("#fall")
+    assert np.abs(positions(browser) - before).max() > 0.01
+
+
+def test_a_floating_body_is_turned_by_its_sliders(browser, folder):
+    mechanism = da.load("free_body", parameters="default")
+    browser.open(view(mechanism, q=mechanism.neutral, to=folder / "free.html"), READY)
+    drag_slider(browser, 4, 0.75)
+    q = positions(browser)
+    assert np.linalg.norm(q[3:]) == pytest.approx(1.0)
+    assert 2 * np.arctan2(q[4], q[6]) == pytest.approx(np.pi / 2, abs=0.05)  # three quarters of -pi .. pi, about y
+
+
+def test_hostile_names_are_shown_and_not_obeyed(browser, folder):
+    with pytest.warns(da.errors.ModelWarning):
+        page = view(cases.hostile(), to=folder / "hostile.html")
+    browser.open(page, READY)
+    browser.run(FRAME)
+    assert browser.run("document.title") == f"{cases.NASTY[0]} · dalembert"
+    assert browser.run("document.querySelector('#title h1').textContent") == cases.NASTY[0]
+    assert browser.run("document.querySelectorAll('img, #labels svg, #sliders script').length") == 0
+    assert browser.run("document.querySelector('#notes').hidden") is False
+    browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"document.title=1\">')")
+    time.sleep(0.2)
+    assert browser.run("document.title").startswith(cases.NASTY[0])  # even then the policy stops it
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_picture_and_panel(arm_page, dark):
+    with browsers.Chromium(390, 780, dark=dark) as phone:
+        phone.open(arm_page, READY)
+        assert phone.run("document.documentElement.scrollWidth") <= 390
+        _, top, width, height = phone.place(STAGE)
+        _, panel, panel_width, _ = phone.place("#panel")
+        assert width == panel_width == 390 and top + height <= panel + 1 and height > 300
+        assert (pixels(phone)[..., 3] > 0).mean() > 0.05
+        brightness = phone.run("getComputedStyle(document.querySelector('#panel')).color")
+        light_text = int(brightness.split("(")[1].split(",")[0]) > 128
+        assert light_text == dark
+
+
+def test_without_webgl_the_panel_still_works(arm_page, browser):
+    crippled = arm_page.with_name("no-webgl.html")
+    text = arm_page.read_text(encoding="utf-8").replace("script-src", "script-src 'unsafe-inline'; x-was", 1)
+    hook = "<script>HTMLCanvasElement.prototype.getContext = () => null;</script><style>"
+    crippled.write_text(text.replace("<style>", hook, 1), encoding="utf-8")
+    browser.open(crippled, READY)
+    assert "cannot draw in three dimensions" in browser.run("document.getElementById('failure').textContent")
+    before = positions(browser)
+    drag_slider(browser, 0, 0.9)
+    assert np.abs(positions(browser) - before).max() > 0.1

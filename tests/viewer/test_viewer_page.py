@@ -1,0 +1,321 @@
+"""The page as text: it needs nothing, obeys no name, carries the right numbers; bad input gives clear errors."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import warnings
+import webbrowser
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import viewer_cases as cases
+
+import dalembert as da
+from dalembert.cli import main
+from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelError, ModelWarning, UnsupportedError
+from dalembert.viewer import view
+from dalembert.viewer.meshes import Meshes
+from dalembert.viewer.motion import as_trajectory
+from dalembert.viewer.page import as_json
+from dalembert.viewer.scene import scene
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    return da.load("double_pendulum", parameters="default")
+
+
+@pytest.fixture(scope="module")
+def swing(pendulum):
+    return da.simulate(pendulum, [1.0, 0.5], t=2.0, control=lambda t, q, v: -0.3 * v)
+
+
+@pytest.fixture(scope="module")
+def written(pendulum, swing, tmp_path_factory):
+    return view(pendulum, swing, to=tmp_path_factory.mktemp("pages") / "swing.html")
+
+
+class Reader(HTMLParser):
+    """Tags with their attributes, and the texts of scripts."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict]] = []
+        self.scripts: list[str] = []
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+            self.inside = True
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "script"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.scripts[-1] += data
+
+
+def test_the_page_refers_to_nothing_and_runs_only_what_it_names(written):
+    read = Reader(written.read_text(encoding="utf-8"))
+    for _, attributes in read.tags:
+        assert not {"src", "href", "data", "action", "srcdoc"} & set(attributes)
+        assert not any(name.startswith("on") for name in attributes)
+    (policy,) = [a["content"] for tag, a in read.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "unsafe-eval" not in policy
+    plain = [tag for tag, a in read.tags if tag == "script" and "type" not in a]
+    scripts = [s for (tag, a), s in zip([t for t in read.tags if t[0] == "script"], read.scripts) if "type" not in a]
+    assert len(plain) == len(scripts) == 2
+    for text in scripts:
+        assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
+    assert "The MIT License" in scripts[0]
+
+
+def test_hostile_names_are_data_and_nothing_else(tmp_path):
+    with pytest.warns(ModelWarning, match="is not drawn"):
+        text = view(cases.hostile(), to=tmp_path / "x.html").read_text(encoding="utf-8")
+    read = Reader(text)
+    assert sum(tag == "script" for tag, _ in read.tags) == 4
+    assert {tag for tag, _ in read.tags} & {"img", "svg"} <= {"svg"}
+    assert all("onload" not in attributes and "onerror" not in attributes for _, attributes in read.tags)
+    assert "owned" not in "".join(s for (t, a), s in zip([t for t in read.tags if t[0] == "script"], read.scripts)
+                                  if "type" not in a)  # fmt: skip
+    shown = cases.data_of(text)["scene"]
+    assert shown["name"] == cases.NASTY[0] and shown["bodies"][0]["name"] == cases.NASTY[1]
+    assert shown["coordinates"][0]["name"] == cases.NASTY[4]
+
+
+def test_json_cannot_end_its_element():
+    text = as_json({"</script>": "<!-- & -->\u2028"})
+    assert not set("<>&\u2028") & set(text)
+
+
+def test_samples_in_the_page_are_those_of_the_trajectory(written, swing):
+    text = written.read_text(encoding="utf-8")
+    table, block = cases.data_of(text)["motion"], cases.block_of(text)
+
+    def column(name):
+        at, size = table["places"][name]
+        return np.frombuffer(block, "<f4", size, table["base"] + at).astype(float)
+
+    t = column("t")
+    assert len(t) == table["count"] == 121  # sixty pictures a second
+    exact = swing(np.clip(t, 0, 2))
+    np.testing.assert_allclose(column("q").reshape(-1, 2), exact.q, atol=1e-5)  # single precision
+    energy = column("kinetic") + column("potential")
+    np.testing.assert_allclose(energy[[0, -1]], swing.energy[[0, -1]], rtol=1e-5)
+    assert (np.diff(energy) < 1e-5).all()  # the brake takes energy away
+    np.testing.assert_allclose(column("tau").reshape(-1, 2)[-1], swing.tau[-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_motion_from_a_file_is_the_same_motion(suffix, pendulum, swing, tmp_path):
+    file = tmp_path / f"m{suffix}"
+    (swing.to_npz if suffix == ".npz" else swing.to_csv)(file)
+    back = as_trajectory(file, pendulum)
+    np.testing.assert_allclose(back.q, swing.q, atol=1e-12)
+    np.testing.assert_allclose(back.tau, swing.tau, atol=1e-12)
+    data = cases.data_of(view(pendulum, file, to=tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert {"t", "q", "tau", "kinetic", "potential"} <= set(data["motion"]["places"])
+
+
+def test_plain_positions_can_be_played_but_have_no_energy(pendulum, tmp_path):
+    t = np.linspace(0, 1, 11)
+    data = cases.data_of(view(pendulum, (t, np.zeros((11, 2))), to=tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert set(data["motion"]["places"]) == {"t", "q"}
+
+
+def test_a_trajectory_brings_its_mechanism(swing, tmp_path):
+    data = cases.data_of(view(swing, to=tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert data["scene"]["name"] == "double_pendulum" and "motion" in data
+
+
+def test_symbols_get_the_values_of_the_motion(tmp_path):
+    symbolic = da.load("double_pendulum")
+    values = {"m1": 1, "m2": 1, "l1": 0.25, "l2": 0.125, "g": 9.81}
+    moved = da.simulate(symbolic, [0.3, 0.1], t=0.5, parameters=values)
+    data = cases.data_of(view(symbolic, moved, to=tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert abs(data["scene"]["size"] - 0.375) < 1e-6 and data["notes"] == []
+    data = cases.data_of(view(symbolic, to=tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert "no values were given" in data["notes"][0]
+
+
+def test_equations_are_mathematics_for_small_mechanisms_and_counts_for_large_ones(tmp_path):
+    small = view("cart_pole", to=tmp_path / "a.html").read_text(encoding="utf-8")
+    assert small.count("<math") >= 4
+    large = view("demo_arm", to=tmp_path / "b.html").read_text(encoding="utf-8")
+    count = da.Dynamics(da.load("demo_arm")).cost("inverse_dynamics").multiplications
+    assert f"<td>{count}</td>" in large
+    assert view("cart_pole", to=tmp_path / "c.html", equations=False).read_text(encoding="utf-8").count("<math") == 0
+    symbolic = da.derive(da.load("cart_pole"), method="kane")
+    numeric = da.load("cart_pole", parameters="default")
+    assert "<math" in view(numeric, to=tmp_path / "d.html", equations=symbolic).read_text(encoding="utf-8")
+
+
+def test_ellipsoids_have_the_inertia_of_their_bodies():
+    rng = np.random.default_rng(1)
+    box = da.Inertia.box(3.0, [0.4, 0.2, 0.6], center=rng.normal(size=3))
+    m = da.Mechanism("m", (da.Body("b", box),), (da.Joint("j", "free", "world", "b"),))
+    shown = scene(m, m.neutral, Meshes())["bodies"][0]
+    a = np.array(shown["ellipsoid"]["axes"])
+    R = np.array(shown["ellipsoid"]["at"][:9]).reshape(3, 3)
+    tensor = R @ np.diag(3.0 / 5 * (np.sum(a**2) - a**2)) @ R.T  # of a homogeneous ellipsoid
+    np.testing.assert_allclose(tensor, box.tensor, atol=1e-7)
+    np.testing.assert_allclose(shown["ellipsoid"]["at"][9:], box.center, atol=1e-7)
+
+
+def test_sliders_keep_to_limits_and_leave_mimic_joints_out():
+    arm = da.load("demo_arm")
+    shown = scene(arm, arm.neutral, Meshes())["coordinates"]
+    assert [(c["low"], c["high"]) for c in shown] == [(j.limits.lower, j.limits.upper) for j in arm.joints if j.nq]
+    bodies = (da.Body("a", da.Inertia.sphere(1, 0.1)), da.Body("b", da.Inertia.sphere(1, 0.1)))
+    joints = (
+        da.Joint("lead", "revolute", "world", "a"),
+        da.Joint("follow", "prismatic", "a", "b", mimic=da.Mimic("lead", 0.5)),
+    )
+    geared = da.Mechanism("geared", bodies, joints)
+    shown = scene(geared, geared.neutral, Meshes())
+    assert [c["name"] for c in shown["coordinates"]] == ["lead"] and len(shown["steps"]) == 1 and shown["links"] == 2
+
+
+def test_the_start_is_closed_and_inside_the_limits(tmp_path):
+    mechanism = da.load("four_bar", parameters="default")
+    q = cases.data_of(view(mechanism, to=tmp_path / "x.html").read_text(encoding="utf-8"))["scene"]["q"]
+    system = da.ConstrainedDynamics(mechanism)
+    assert np.abs(system.evaluate("positions", q, 0.0)[0]).max() < 1e-6
+    given = view(mechanism, q={"drive": 1.0}, to=tmp_path / "y.html").read_text(encoding="utf-8")
+    q = cases.data_of(given)["scene"]["q"]
+    assert abs(q[0] - 1.0) < 1e-9 and np.abs(system.evaluate("positions", q, 0.0)[0]).max() < 1e-6
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "why"),
+    [
+        ((np.zeros(3), np.zeros((3, 3))), r"\(T, 2\)"),
+        ((np.zeros(0), np.zeros((0, 2))), "empty"),
+        ((np.arange(3.0), np.full((3, 2), np.nan)), r"q\[0, 0\] is nan"),
+        ((np.array([0.0, np.inf]), np.zeros((2, 2))), r"t\[1\] is inf"),
+        ((np.array([1.0, 0.5]), np.zeros((2, 2))), "must not decrease"),
+        (("zero", "one"), "array of numbers"),
+        (3, "give a Trajectory"),
+    ],
+)
+def test_a_motion_that_cannot_be_played_says_why(trajectory, why, pendulum, tmp_path):
+    with pytest.raises(ArgumentError, match=why):
+        view(pendulum, trajectory, to=tmp_path / "x.html")
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_motion_of_another_mechanism_is_refused(swing, tmp_path):
+    with pytest.raises(ArgumentError, match="double_pendulum"):
+        view(da.load("cart_pole", parameters="default"), swing, to=tmp_path / "x.html")
+    with pytest.raises(ArgumentError, match="trajectory already"):
+        view(swing, swing)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("", "empty"),
+        ("t,q.shoulder\n0,0\n", "q.elbow"),
+        ("t,q.shoulder,q.elbow\n0,0\n", "entries"),
+        ("t,q.shoulder,q.elbow\n0,0,zero\n", "numbers only"),
+    ],
+)
+def test_a_table_that_cannot_be_read_says_why(content, why, pendulum, tmp_path):
+    (tmp_path / "m.csv").write_text(content)
+    with pytest.raises(FormatError, match=why):
+        view(pendulum, tmp_path / "m.csv", to=tmp_path / "x.html")
+
+
+def test_other_bad_input(pendulum, swing, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "m.npz").write_bytes(b"PK")
+    for call, error, why in [
+        (lambda: view(pendulum, to=tmp_path / "x.pdf"), ArgumentError, ".html"),
+        (lambda: view(pendulum, to=tmp_path / "file" / "x.html"), ArgumentError, "cannot be written"),
+        (lambda: view(pendulum, tmp_path / "m.npz", to=tmp_path / "x.html"), FormatError, "no trajectory"),
+        (lambda: view(pendulum, tmp_path / "m.bag", to=tmp_path / "x.html"), FormatError, ".csv"),
+        (lambda: view(pendulum, tmp_path / "none.csv", to=tmp_path / "x.html"), FormatError, "no such file"),
+        (lambda: view(pendulum, q=[1.0], to=tmp_path / "x.html"), ArgumentError, "q0 has shape"),
+        (lambda: view(pendulum, swing, q=[1.0, 1.0], to=tmp_path / "x.html"), ArgumentError, "does not move"),
+        (lambda: view(3.0), ArgumentError, "Mechanism"),
+        (lambda: view("no_such_robot"), DalembertError, "no_such_robot"),
+        (
+            lambda: view(da.load("double_pendulum"), (np.arange(2.0), np.zeros((2, 2))), to=tmp_path / "x.html"),
+            ArgumentError,
+            "which values",
+        ),
+    ]:
+        with pytest.raises(error, match=re.escape(why)):
+            call()
+    endless = da.Shape("sphere", (np.inf,))
+    odd = da.Mechanism("odd", (da.Body("a", shapes=(endless,)),), (da.Joint("j", "revolute", "world", "a"),))
+    with pytest.raises(ModelError, match="finite"):
+        view(odd, to=tmp_path / "x.html")
+
+
+def test_without_a_browser_the_page_is_kept_and_named(pendulum, monkeypatch, tmp_path):
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    with pytest.raises(UnsupportedError, match=r"no browser was found; the page is .*double_pendulum\.html"):
+        view(pendulum)
+    asked = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: asked.append(address) or True)
+    page = view(pendulum)
+    assert asked == [page.as_uri()] and page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_page_is_replaced(pendulum, tmp_path):
+    target = tmp_path / "new" / "x.html"
+    view(pendulum, to=target)
+    target.write_text("old")
+    assert view(pendulum, to=target) == target and target.read_text(encoding="utf-8") != "old"
+
+
+# -------------------------------------------------------------------------------------------------------- command line
+
+
+def test_the_command_writes_a_page(tmp_path, capsys, swing):
+    swing.to_npz(tmp_path / "m.npz")
+    target = tmp_path / "x.html"
+    assert main(["view", "double_pendulum", str(tmp_path / "m.npz"), "--to", str(target), "--json"]) == 0
+    assert f'"bytes": {target.stat().st_size}' in capsys.readouterr().out
+    text = target.read_text(encoding="utf-8")
+    assert "motion" in cases.data_of(text) and "<msub>" in text  # equations with the symbols of the file
+    assert main(["view", "demo_arm", "--at", "lift=0.5", "--to", str(target), "--no-equations"]) == 0
+    assert 0.5 in cases.data_of(target.read_text(encoding="utf-8"))["scene"]["q"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["view"],
+        ["view", "no_such_robot"],
+        ["view", "demo_arm", "nothing.npz", "--to", "x.html"],
+        ["view", "demo_arm", "--to", "x.pdf"],
+        ["view", "demo_arm", "--at", "lift", "--to", "x.html"],
+        ["view", "demo_arm", "--at", "lifts=1", "--to", "x.html"],
+    ],
+)
+def test_the_command_refuses_nonsense(arguments, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert "Traceback" not in told and told.strip()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_warning_for_ordinary_robots(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("demo_arm", "free_body", "four_bar", "stacker"):
+            view(name, to=tmp_path / "x.html")
