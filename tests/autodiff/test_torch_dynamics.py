@@ -62,8 +62,44 @@ def test_second_derivatives_are_refused():
     q, v, a = tensors(arm)
     loss = TorchDynamics(da.Dynamics(arm)).inverse_dynamics(q, v, a).square().sum()
     (grad,) = torch.autograd.grad(loss, q, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    with pytest.raises(RuntimeError, match="autograd formula"):
         grad.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_compiled_without_a_break(name):
+    """The graph that torch.compile captures is whole, and gives the same value and gradients."""
+    arm = da.load("demo_arm")
+    function = getattr(TorchDynamics(da.Dynamics(arm)), name)
+
+    def loss(q, v, a):
+        return function(torch.sin(q), v, 2 * a).square().sum()
+
+    plain, other = tensors(arm, (3,)), tensors(arm, (3,))
+    loss(*plain).backward()
+    torch.compile(loss, fullgraph=True, backend="aot_eager")(*other).backward()
+    for x, y in zip(plain, other):
+        assert torch.allclose(x.grad, y.grad, rtol=1e-12, atol=1e-12)
+
+
+def test_operations_keep_pytorch_s_rules():
+    arm = da.load("demo_arm")
+    function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics
+    operation = TorchDynamics(da.Dynamics(arm))._inverse
+    torch.library.opcheck(operation, tuple(tensors(arm, (2,))))
+    q, v, a = (x.detach() for x in tensors(arm, (4,)))
+    one = torch.func.vmap(function, in_dims=(0, None, 0))(q, v[0], a)
+    assert torch.equal(one, function(q, v[0], a))
+    grid = torch.func.vmap(function, in_dims=(None, 1, None))(q, v.T.contiguous(), a)
+    assert torch.equal(grid, function(q, v[:, None], a))
+
+
+def test_single_precision_stays_single():
+    arm = da.load("demo_arm")
+    q, v, a = (x.detach().float().requires_grad_() for x in tensors(arm, (4,)))
+    tau = TorchDynamics(da.Dynamics(arm)).inverse_dynamics(q, v, a)
+    tau.sum().backward()
+    assert tau.dtype == q.grad.dtype == torch.float32
 
 
 def test_parameters_as_inputs_are_refused():

@@ -4,14 +4,17 @@
     tau = functions.inverse_dynamics(q, v, a)
     tau.square().sum().backward()
 
-Forward values and derivatives come from our kernels; PyTorch sees one operation. Tensors stay where they are: CPU
-tensors with ``Dynamics(arm)``, CUDA tensors with ``Dynamics(arm, device="cuda")``. Derivatives of derivatives are
-refused.
+Forward values and derivatives come from our kernels; PyTorch sees one operation, under ``torch.compile`` and
+``torch.func.vmap`` too. Tensors stay where they are: CPU tensors with ``Dynamics(arm)``, CUDA tensors, on the caller's
+stream, with ``Dynamics(arm, device="cuda")``. Derivatives of derivatives are refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
+
+import numpy as np
 
 from dalembert.autodiff.tangent import gradient
 from dalembert.dynamics import Dynamics
@@ -51,7 +54,7 @@ class TorchDynamics:
             v: velocities, (..., nv).
             a: accelerations, (..., nv).
         """
-        return self._inverse.apply(q, v, a)
+        return self._inverse(q, v, a)
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Any:
         """Accelerations; differentiable with respect to all arguments.
@@ -61,52 +64,108 @@ class TorchDynamics:
             v: velocities, (..., nv).
             tau: generalised forces, (..., nv).
         """
-        return self._forward.apply(q, v, tau)
+        return self._forward(q, v, tau)
 
     def __repr__(self) -> str:
         return f"<TorchDynamics of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
 
 
-def _function(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
-    """The autograd function of a quantity of three arguments."""
-    inverse = quantity == "inverse_dynamics"
-    derivatives = "sensitivities" if inverse else "forward_dynamics_derivatives"
-
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, q: Any, v: Any, third: Any) -> Any:
-            ctx.save_for_backward(q, v, third)
-            return _call(torch, dynamics, quantity, q, v, third)[0]
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx: Any, above: Any) -> Any:
-            q, v, third = ctx.saved_tensors
-            found = _call(torch, dynamics, derivatives, q, v, third)
-            by_q, by_v, by_third = (found[3], found[2], found[1]) if inverse else found
-            pulled = [torch.einsum("...r,...rc->...c", above, matrix) for matrix in (by_q, by_v, by_third)]
-            along_q = gradient(dynamics.mechanism, q.expand(*above.shape[:-1], q.shape[-1]), pulled[0], _stack(torch))
-            grads = (along_q, pulled[1], pulled[2])
-            return tuple(_summed(g, x) if x.requires_grad else None for g, x in zip(grads, (q, v, third)))
-
-    Function.__name__ = quantity
-    return Function
+_registered: dict[str, Any] = {}
+"""Operations that PyTorch knows, by name: it keeps them for the life of the process, and takes each name once."""
 
 
-def _stack(torch: Any) -> Any:
-    return lambda entries: torch.stack(entries, dim=-1)
-
-
-def _call(torch: Any, dynamics: Dynamics, quantity: str, *tensors: Any) -> tuple[Any, ...]:
+def _operation(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
+    """A quantity of three arguments as an operation of PyTorch, without derivatives."""
+    told = (dynamics.mechanism.digest, dynamics.include, str(dynamics.dtype), dynamics.device, dynamics.optimise)
+    name = f"dalembert::{quantity}_{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"
+    if name in _registered:
+        return _registered[name]
     kernel = dynamics.kernel(quantity)
-    if dynamics.device == "cuda":
-        result = kernel(*(x.detach() for x in tensors))
-        return result if isinstance(result, tuple) else (result,)
+
+    def run(q: Any, v: Any, third: Any) -> Any:
+        return _whole(_call(torch, dynamics, kernel, q, v, third))
+
+    def fake(q: Any, v: Any, third: Any) -> Any:
+        return _whole(_empty(torch, dynamics, kernel, q, v, third))
+
+    def batched(info: Any, dims: Any, *tensors: Any) -> Any:
+        moved = [x if d is None else x.movedim(d, 0) for x, d in zip(tensors, dims)]
+        rank = max(x.ndim + (d is None) for x, d in zip(moved, dims))
+        wide = [
+            x if d is None else x.reshape(x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:])
+            for x, d in zip(moved, dims)
+        ]
+        result = made(*wide)
+        return result, 0 if len(kernel.outputs) == 1 else tuple(0 for _ in kernel.outputs)
+
+    results = ", ".join("Tensor" for _ in kernel.outputs)
+    schema = f"(Tensor q, Tensor v, Tensor third) -> {results if len(kernel.outputs) == 1 else f'({results})'}"
+    made = torch.library.custom_op(name, run, mutates_args=(), schema=schema)
+    made.register_fake(fake)
+    made.register_vmap(batched)
+    _registered[name] = made
+    return made
+
+
+def _function(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
+    """A quantity of three arguments with its derivatives."""
+    inverse = quantity == "inverse_dynamics"
+    value = _operation(torch, dynamics, quantity)
+    derivatives = _operation(torch, dynamics, "sensitivities" if inverse else "forward_dynamics_derivatives")
+
+    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    def backward(ctx: Any, above: Any) -> Any:
+        q, v, third = ctx.saved_tensors
+        found = derivatives(q, v, third)
+        by_q, by_v, by_third = (found[3], found[2], found[1]) if inverse else found
+        pulled = [torch.einsum("...r,...rc->...c", above, matrix) for matrix in (by_q, by_v, by_third)]
+        wide = q.expand(*above.shape[:-1], q.shape[-1])
+        along_q = gradient(dynamics.mechanism, wide, pulled[0], lambda entries: torch.stack(entries, dim=-1))
+        grads = (along_q, pulled[1], pulled[2])
+        return tuple(
+            _summed(g, x) if needed else None for g, x, needed in zip(grads, (q, v, third), ctx.needs_input_grad)
+        )
+
+    value.register_autograd(backward, setup_context=setup)
+    return value
+
+
+def _whole(results: tuple[Any, ...]) -> Any:
+    return results[0] if len(results) == 1 else results
+
+
+def _empty(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[Any, ...]:
+    """Tensors of the shape and type of the results."""
     for x, port in zip(tensors, kernel.inputs):
-        if x.device.type != "cpu":
-            raise ArgumentError(f"{port.name} is on {x.device}; make the kernels with Dynamics(..., device='cuda')")
-    result = kernel(*(x.detach().numpy() for x in tensors))
-    return tuple(torch.from_numpy(y) for y in (result if isinstance(result, tuple) else (result,)))
+        if x.shape[-1:] != port.shape:
+            raise ArgumentError(
+                f"{kernel.name}: {port.name} has shape {tuple(x.shape)}; expected (..., {port.shape[0]})"
+            )
+    if dynamics.dtype is not None:
+        dtype = torch.float32 if np.dtype(dynamics.dtype) == np.float32 else torch.float64
+    else:
+        dtype = torch.float32 if all(x.dtype == torch.float32 for x in tensors) else torch.float64
+    batch = torch.broadcast_shapes(*(x.shape[:-1] for x in tensors))
+    return tuple(tensors[0].new_empty((*batch, *port.shape), dtype=dtype) for port in kernel.outputs)
+
+
+def _call(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[Any, ...]:
+    """The results, in memory of PyTorch: it may be recording a CUDA graph."""
+    wanted = "cuda" if dynamics.device == "cuda" else "cpu"
+    for x, port in zip(tensors, kernel.inputs):
+        if x.device.type != wanted:
+            raise ArgumentError(
+                f"{port.name} is on {x.device}, the kernels are for {wanted}: make them with "
+                f"Dynamics(..., device={'cuda' if x.is_cuda else 'cpu'!r})"
+            )
+    results = _empty(torch, dynamics, kernel, *tensors)
+    if wanted == "cuda":
+        kernel(*(x.detach() for x in tensors), out=results)
+    else:
+        kernel(*(x.detach().numpy() for x in tensors), out=tuple(y.numpy() for y in results))
+    return results
 
 
 def _summed(gradient: Any, argument: Any) -> Any:
@@ -116,4 +175,4 @@ def _summed(gradient: Any, argument: Any) -> Any:
     for k in range(gradient.ndim):
         if argument.shape[k] == 1 and gradient.shape[k] != 1:
             gradient = gradient.sum(k, keepdim=True)
-    return gradient
+    return gradient.to(argument.dtype)
