@@ -23,7 +23,7 @@ from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andr
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, dynamics, terms
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.model import WORLD, Constraint, Inertia
+from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.parameters import symbolise
 from random_mechanisms import random_mechanism, random_transform
 
@@ -265,3 +265,35 @@ def test_costs_and_source_code():
         costs[method] = system.cost("forward_dynamics")
         assert "forward_dynamics" in system.export("forward_dynamics", "c")
     assert costs["projection"].multiplications < costs["multipliers"].multiplications < 500
+
+
+def test_projection_gives_nan_rather_than_wrong_numbers_where_a_row_left_out_matters():
+    """Two rows say h = x - z^2 = 0, times cos z and times sin z: either is redundant, and either vanishes somewhere."""
+    x, z = sympy.symbols("x z")
+    slides = [
+        Joint("x", "prismatic", WORLD, "a", axis=[1, 0, 0]),
+        Joint("z", "prismatic", "a", "b", axis=[0, 0, 1]),
+    ]
+    rows = [(x - z**2) * sympy.cos(z), (x - z**2) * sympy.sin(z)]
+    mechanism = Mechanism(
+        "wire",
+        [Body("a", Inertia(1.0)), Body("b", Inertia(2.0))],
+        slides,
+        constraints=[Constraint("wire", "position", function=rows)],
+    )
+    system = ConstrainedDynamics(mechanism, method="projection", reference=[0.64, 0.8])
+    assert system.pivots.varying and len(system.pivots.redundant) == 1
+    near = np.concatenate([-np.logspace(-1, -17, 33), [0.0], np.logspace(-17, -1, 33)])
+    offset = np.pi / 2 if system.pivots.redundant == (1,) else 0.0
+    where = offset + near
+    q = np.stack([where**2, where], axis=-1)
+    v = np.stack([2 * where, np.ones_like(where)], axis=-1)
+    # On the wire x'' = 2 z'^2 + 2 z z''; masses 3 along x and 2 along z: 3 x'' 2 z + 2 z'' + 2 g = 0.
+    z_acc = -(2 * 9.81 + 3 * 2 * where * 2) / (2 + 3 * 4 * where**2)
+    expected = np.stack([2 + 2 * where * z_acc, z_acc], axis=-1)
+    found = system.forward_dynamics(q, v, np.zeros(2))
+    good = np.isfinite(found).all(axis=-1)
+    assert good[:12].all() and good[-12:].all() and not good[33]
+    assert np.abs(found[good] - expected[good]).max() < 1e-5
+    everywhere = system.solve(q, v, np.zeros(2)).a
+    assert np.abs(everywhere - expected).max() < 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.constraints import assembly
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.rows import Row
-from dalembert.errors import SingularityError
+from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
@@ -110,6 +110,8 @@ def analyse(
     """
     mechanism = system.mechanism
     q = np.asarray(q, dtype=float)
+    if q.shape != (mechanism.nq,):
+        raise ArgumentError(f"analyse looks at one position: q has shape {q.shape}, must be ({mechanism.nq},)")
     still = np.zeros(mechanism.nv)
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
     Vt, rank = _null_space(G, tolerance)

@@ -20,6 +20,7 @@ from dalembert.constraints.inverse import Drives, inverse_dynamics
 from dalembert.constraints.kernels import ConstrainedKernels
 from dalembert.constraints.linearization import Linearization, linearize
 from dalembert.constraints.reactions import Reaction, find_reactions
+from dalembert.constraints.states import States
 
 
 class ConstrainedDynamics(ConstrainedKernels):
@@ -30,9 +31,9 @@ class ConstrainedDynamics(ConstrainedKernels):
 
     Kernels are straight-line code for the rows that are independent around ``reference``. Redundant rows that follow
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
-    multipliers (regularised and refined, multipliers of least norm) and left out by projection, which then fails where
-    the kept ones happen to be dependent. Where rows lose rank - a singular position - results are infinite or NaN
-    unless there is a regularisation. :meth:`solve` works everywhere.
+    multipliers (regularised and refined, multipliers of least norm) and left out by projection. Where the kept ones
+    happen to be dependent, so that those left out matter, projection gives NaN. Where rows lose rank - a singular
+    position - results are infinite or NaN unless there is a regularisation. :meth:`solve` works everywhere.
 
     Args:
         mechanism: the mechanism.
@@ -84,9 +85,9 @@ class ConstrainedDynamics(ConstrainedKernels):
         return numeric.solve(M, G, f, gamma, method, tolerance)
 
     def inverse_dynamics(
-        self, q: Any, v: Any, a: Any, t: float = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
+        self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
     ) -> Drives:
-        """Forces of the drives for a motion, at one state; with surplus drives, of least sum of (tau / weight)^2.
+        """Forces of the drives for a motion, any batch shape; with surplus drives, of least sum of (tau / weight)^2.
 
         Args:
             q: positions.
@@ -96,53 +97,54 @@ class ConstrainedDynamics(ConstrainedKernels):
             actuated: names of the driven joints.
             weights: one per driven velocity, larger for stronger drives; all equal by default.
         """
-        return inverse_dynamics(self, q, v, a, t, actuated=actuated, weights=weights)
+        return inverse_dynamics(self, States(self.mechanism, q, {"v": v, "a": a}, t), actuated, weights)
 
     def reactions(
         self,
         q: Any,
         v: Any,
         tau: Any,
-        t: float = 0.0,
+        t: Any = 0.0,
         *,
         axes: str | None = None,
         point: Sequence[float] | None = None,
     ) -> dict[str, Reaction]:
-        """Force and moment of every joint and every constraint between frames, at one state, by name.
+        """Force and moment of every joint and every constraint between frames, by name; any batch shape.
 
         Args:
             q: positions that satisfy the constraints.
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            axes: a frame in whose axes all components are given; by default each joint's child, and each constraint's
-                own frame.
-            point: about which moments are given, components in ``axes``; by default the origin of the frame acted
-                upon.
+            axes: a frame in whose axes all components are given, ``"world"`` for instance; by default each joint's
+                child, and each constraint's frame a (b for rolling).
+            point: about which moments are given, components in ``axes`` from its origin; by default the origin of the
+                frame acted upon.
         """
-        return find_reactions(self, q, v, tau, t, axes=axes, point=point)
+        return find_reactions(self, q, v, tau, t, axes, point)
 
     def linearize(
         self,
         q: Any,
         v: Any,
         tau: Any,
-        t: float = 0.0,
+        t: Any = 0.0,
         *,
         positions: Sequence[str] | None = None,
         speeds: Sequence[str] | None = None,
     ) -> Linearization:
-        """State matrices reduced to independent positions and speeds, at one state.
+        """State matrices reduced to independent positions and speeds, at one state or along a motion (any batch).
 
         Args:
             q: positions that satisfy the constraints.
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            positions: names of the independent positions (see :meth:`velocity_names`); chosen by default.
-            speeds: names of the independent speeds; chosen by default.
+            positions: names of the independent positions (see :meth:`velocity_names`); by default chosen for good
+                condition at the first state.
+            speeds: names of the independent speeds; likewise.
         """
-        return linearize(self, q, v, tau, t, positions=positions, speeds=speeds)
+        return linearize(self, States(self.mechanism, q, {"v": v, "tau": tau}, t), positions, speeds)
 
     def analyse(self, q: Any, t: float = 0.0) -> Analysis:
         """Degrees of freedom, redundancy, contradictions and singularity at a position, with reasons.

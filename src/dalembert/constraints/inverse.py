@@ -11,15 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.constraints.numeric import TOLERANCE
+from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
+
+
+UNIQUE = "unique"
+"""What is said of the choice where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +32,9 @@ class Drives:
     """Forces of the drives.
 
     Args:
-        tau: generalised forces, nv; zero where there is no drive.
-        multipliers: of the constraint rows, of least norm.
-        surplus: number of drives beyond the degrees of freedom.
+        tau: generalised forces, (..., nv); zero where there is no drive.
+        multipliers: of the constraint rows, (..., m), of least norm.
+        surplus: number of drives beyond the degrees of freedom; of several states, the largest.
         criterion: how tau was chosen, in words.
     """
 
@@ -40,30 +45,34 @@ class Drives:
 
 
 def inverse_dynamics(
+    system: ConstrainedDynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None
+) -> Drives:
+    """Forces of the drives that produce a motion of a constrained mechanism.
+
+    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.inverse_dynamics`.
+    """
+    found = [_drives(system, *one, actuated=actuated, weights=weights) for one in state]
+    return Drives(
+        state.gathered([x.tau for x in found]),
+        state.gathered([x.multipliers for x in found]),
+        max((x.surplus for x in found), default=0),
+        max((x.criterion for x in found), key=len, default=UNIQUE),
+    )
+
+
+def _drives(
     system: ConstrainedDynamics,
-    q: Any,
-    v: Any,
-    a: Any,
-    t: float = 0.0,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    t: float,
     *,
     actuated: Sequence[str],
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | None,
     tolerance: float = 1e-8,
 ) -> Drives:
-    """Forces of the drives that produce a motion of a constrained mechanism, at one state.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions.
-        v: velocities.
-        a: accelerations; must satisfy the constraints.
-        t: time, s.
-        actuated: names of the driven joints.
-        weights: one per driven velocity, larger for stronger drives; all equal by default.
-        tolerance: relative, for what counts as satisfied.
-    """
+    """The same at one state; the tolerance is relative, for what counts as satisfied."""
     mechanism = system.mechanism
-    q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
     _refuse_impossible(system, G, a, gamma, tolerance)
     driven: list[int] = []
@@ -91,7 +100,7 @@ def inverse_dynamics(
             + ", ".join(names)
         )
     surplus = len(driven) - B.shape[1]
-    rule = "least sum of (tau / weight)^2" if surplus > 0 else "unique"
+    rule = "least sum of (tau / weight)^2" if surplus > 0 else UNIQUE
     lam = np.linalg.lstsq(G.T, M @ a - f - tau, rcond=TOLERANCE)[0]
     return Drives(tau, lam, max(surplus, 0), rule)
 

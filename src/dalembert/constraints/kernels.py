@@ -18,7 +18,7 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
 from dalembert.constraints.pivots import Pivots, find_pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
-from dalembert.constraints.reactions import reactions
+from dalembert.constraints.reactions import places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
@@ -75,7 +75,7 @@ class ConstrainedKernels:
 
         Args:
             quantity: ``"forward_dynamics"``, ``"multipliers"`` (accelerations and multipliers), ``"reactions"``,
-                ``"linearization"`` or a name of :data:`~dalembert.constraints.quantities.QUANTITIES`.
+                ``"places"``, ``"linearization"`` or a name of :data:`~dalembert.constraints.quantities.QUANTITIES`.
         """
         if quantity not in self._kernels:
             inputs, outputs, compute, doc = self._specification(quantity)
@@ -121,6 +121,14 @@ class ConstrainedKernels:
             "reactions": Quantity(
                 known, {"joints": ("joints", 6), "loops": ("constraints", 6)}, reactions,
                 "Wrenches of joints and constraints; see dalembert.constraints.reactions.reactions.",
+            ),
+            "places": Quantity(
+                ("q",),
+                {
+                    "joint_axes": ("joints", 3, 3), "joint_points": ("joints", 3),
+                    "loop_axes": ("constraints", 3, 3), "loop_points": ("constraints", 3),
+                },
+                places, "Where reactions act; see dalembert.constraints.reactions.places.",
             ),
             "linearization": Quantity(
                 known,

@@ -14,6 +14,7 @@ chosen coordinates: a rolling disc must be carried by yaw, lean and spin, not by
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
+from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -35,11 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """x' = A x + B dtau, with x = (independent positions, independent speeds).
+    """x' = A x + B dtau, with x = (independent positions, independent speeds), at one state or along a motion.
 
     Args:
-        A: state matrix.
-        B: input matrix, per generalised force of every velocity.
+        A: state matrix, (..., k, k).
+        B: input matrix, (..., k, nv), per generalised force of every velocity.
         positions: names of the independent positions.
         speeds: names of the independent speeds.
         position_map: Bq, all displacements from the independent ones.
@@ -61,7 +63,7 @@ class Linearization:
     def eigenvalues(self) -> np.ndarray:
         """Of A, sorted by real part, largest first."""
         values = np.linalg.eigvals(self.A)
-        return values[np.lexsort((-values.imag, -values.real))]
+        return np.take_along_axis(values, np.lexsort((-values.imag, -values.real)), axis=-1)
 
 
 def derivatives(s: Setting, q: Any, v: Any, a: Any, multipliers: Any, t: Any) -> tuple[Any, ...]:
@@ -96,30 +98,29 @@ def derivatives(s: Setting, q: Any, v: Any, a: Any, multipliers: Any, t: Any) ->
 
 
 def linearize(
-    system: ConstrainedDynamics,
-    q: Any,
-    v: Any,
-    tau: Any,
-    t: float = 0.0,
-    *,
-    positions: Sequence[str] | None = None,
-    speeds: Sequence[str] | None = None,
+    system: ConstrainedDynamics, state: States, positions: Sequence[str] | None, speeds: Sequence[str] | None
 ) -> Linearization:
-    """The reduced linearization at one state.
+    """The reduced linearization; of several states, all in the coordinates that are chosen at the first.
 
-    Args:
-        system: the constrained mechanism.
-        q: positions that satisfy the constraints.
-        v: velocities that satisfy the constraints.
-        tau: generalised forces of the drives.
-        t: time, s.
-        positions: names of the coordinates (:meth:`ConstrainedDynamics.velocity_names`) that are the independent
-            positions; chosen for good condition by default.
-        speeds: names of the independent speeds; chosen by default.
+    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.linearize`.
     """
+    found: list[Linearization] = []
+    for one in state:
+        found.append(_linearized(system, one, positions, speeds))
+        positions, speeds = found[0].positions, found[0].speeds
+    if not found:
+        raise ArgumentError(f"linearize: a batch of shape {state.batch} has no state")
+    arrays: dict[str, Any] = {
+        part: state.gathered([getattr(x, part) for x in found]) for part in ("A", "B", "position_map", "speed_map")
+    }
+    return dataclasses.replace(found[0], **arrays)
+
+
+def _linearized(
+    system: ConstrainedDynamics, one: tuple[Any, ...], positions: Sequence[str] | None, speeds: Sequence[str] | None
+) -> Linearization:
+    q, v, tau, t = one
     mechanism, names = system.mechanism, system.velocity_names()
-    v = np.asarray(v, dtype=float)
-    q = np.asarray(q, dtype=float)
     here = system.solve(q, v, tau, t)
     e_q, e_v, g_q, g_v, r_q, G, M = system.evaluate("linearization", q, v, here.a, here.multipliers, t)
     # M da - G^T dlam = dtau - e_q dq - e_v dv ,  G da = - g_q dq - g_v dv: one right side per column

@@ -19,7 +19,7 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.rows import ConstraintSet, Rows
 from dalembert.constraints.state import State
-from dalembert.constraints.straight_line import by_multipliers, by_projection
+from dalembert.constraints.straight_line import by_multipliers, by_projection, satisfied
 from dalembert.model import Mechanism, Tree
 
 
@@ -106,7 +106,8 @@ def dynamics(
     """Accelerations, and the multipliers of all rows: zero for rows that are left out as redundant.
 
     With multipliers, redundant rows are left out if they follow from the others everywhere in the same way; otherwise
-    they all are kept, regularised and refined.
+    they all are kept, regularised and refined. Projection leaves them out in any case; where accelerations then
+    violate one of them, all results are NaN.
 
     Args:
         s: the setting.
@@ -123,6 +124,10 @@ def dynamics(
     kept = list(pivots.rows)
     if method == "projection":
         a, lam = by_projection(M, G, f, gamma, pivots, multipliers)
+        if pivots.varying:  # the kept rows may lose their rank, and those left out begin to matter
+            left_out = [k for k in pivots.redundant if k not in pivots.empty]
+            sound = satisfied(G[left_out], a, gamma[left_out])
+            a, lam = (scalar.asarray([sound * x for x in part]) for part in (a, lam))
     else:
         if pivots.varying:  # no choice of rows is good everywhere: keep them all
             kept = [k for k in range(len(G)) if k not in pivots.empty]

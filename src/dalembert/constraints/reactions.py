@@ -18,7 +18,7 @@ from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion, pose
-from dalembert.constraints.action import Action
+from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import ArgumentError
@@ -115,12 +115,45 @@ def _subtract(mechanism: Mechanism, poses: dict[str, Transform], net: dict[str, 
         net[name] = (before[0] - sign * force, before[1] - sign * (moment + cross(arm, force)))
 
 
+def places(s: Setting, q: Array) -> tuple[Array, Array, Array, Array]:
+    """Where reactions act, in the world: axes and points of all joints, then of all constraints, over any scalar.
+
+    Joints: axes and origin of the child. Constraints between frames: axes of the acting frame, origin of the frame
+    acted upon; the world itself for constraints on joints and users' own.
+
+    Args:
+        s: the setting.
+        q: positions.
+    """
+    mechanism = s.mechanism
+    children = [pose(mechanism, q, joint.child) for joint in mechanism.joints]
+    axes, points = [], []
+    for item in mechanism.constraints:
+        ends = acted_and_acting(item) if between_frames(item) else (GROUND, GROUND)
+        at, frame = (pose(mechanism, q, body) @ placement for body, placement in ends)
+        axes.append(frame.rotation)
+        points.append(at.translation)
+    return (
+        _stacked([x.rotation for x in children], (3, 3)), _stacked([x.translation for x in children], (3,)),
+        _stacked(axes, (3, 3)), _stacked(points, (3,)),
+    )  # fmt: skip
+
+
+def _stacked(items: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    return scalar.stack([x.ravel() for x in items]).reshape(len(items), *shape) if items else np.zeros((0, *shape))
+
+
+def between_frames(item: Constraint) -> bool:
+    """Whether a constraint transmits a wrench from one frame to another."""
+    return item.has_ends and not item.on_joints
+
+
 # ------------------------------------------------------------------------------------------------------------- numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What a joint or a constraint transmits, in numbers.
+    """What a joint or a constraint transmits, in numbers, at one state or a batch of them.
 
     Args:
         name: of the joint or constraint.
@@ -128,10 +161,10 @@ class Reaction:
         by: body or frame that acts.
         axes: in whose axes the components are.
         point: about which point the moment is, in words.
-        force: N.
-        moment: N m.
-        unique: one truth value per component [force; moment]; false where redundant constraints leave it undetermined,
-            and the one of least multipliers is given.
+        force: N, (..., 3).
+        moment: N m, (..., 3).
+        unique: one truth value per component [force; moment], (..., 6); false where redundant constraints leave it
+            undetermined, and the one of least multipliers is given.
     """
 
     name: str
@@ -144,92 +177,115 @@ class Reaction:
     unique: np.ndarray
 
     def __str__(self) -> str:
-        force, moment = (np.array2string(x, precision=6, suppress_small=True) for x in (self.force, self.moment))
-        open_ones = [name for name, sure in zip(("fx", "fy", "fz", "mx", "my", "mz"), self.unique) if not sure]
+        if self.force.ndim > 1:
+            load = f"force and moment at {self.force.shape[:-1]} states"
+        else:
+            force, moment = (np.array2string(x, precision=6, suppress_small=True) for x in (self.force, self.moment))
+            load = f"force {force} N, moment {moment} N m"
+        sure = np.asarray(self.unique.reshape(-1, 6).all(axis=0))
+        open_ones = [name for name, one in zip(("fx", "fy", "fz", "mx", "my", "mz"), sure) if not one]
         doubt = f"; not unique, because constraints are redundant: {', '.join(open_ones)}" if open_ones else ""
-        return (
-            f"{self.name}: on {self.on} by {self.by}, force {force} N, moment {moment} N m about {self.point}, "
-            f"axes of {self.axes}{doubt}"
-        )
+        return f"{self.name}: on {self.on} by {self.by}, {load} about {self.point}, axes of {self.axes}{doubt}"
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Axes and point in which reactions are wanted.
+
+    Args:
+        name: of the frame.
+        rotation: its axes in the world, (..., 3, 3).
+        origin: its origin in the world, (..., 3).
+        point: about which moments are meant, components in its axes; None for the point acted upon.
+    """
+
+    name: str
+    rotation: np.ndarray
+    origin: np.ndarray
+    point: np.ndarray | None
 
 
 def find_reactions(
-    system: ConstrainedDynamics,
-    q: Any,
-    v: Any,
-    tau: Any,
-    t: float = 0.0,
-    *,
-    axes: str | None = None,
-    point: Sequence[float] | None = None,
+    system: ConstrainedDynamics, q: Any, v: Any, tau: Any, t: Any, axes: str | None, point: Sequence[float] | None
 ) -> dict[str, Reaction]:
-    """The reactions of all joints and of all constraints between frames, at one state.
+    """The reactions of all joints and of all constraints between frames, by name.
 
-    Args:
-        system: the constrained mechanism.
-        q: positions that satisfy the constraints.
-        v: velocities that satisfy the constraints.
-        tau: generalised forces of the drives.
-        t: time, s.
-        axes: a frame in whose axes all components are given, ``"world"`` for instance; by default each joint's child,
-            and each constraint's frame a (b for rolling).
-        point: about which moments are given, components in ``axes`` from its origin; by default the origin of the
-            frame acted upon.
+    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.reactions`.
     """
     mechanism = system.mechanism
     if point is not None and axes is None:
         raise ArgumentError("reactions: a point is given by its components in some axes; say which, e.g. axes='world'")
-    q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     solution = system.solve(q, v, tau, t)
+    batch = solution.a.shape[:-1]
+    q = np.broadcast_to(np.asarray(q, dtype=float), (*batch, mechanism.nq))
     joints, loops = system.evaluate("reactions", q, v, solution.a, solution.multipliers, t)
-    joint_changes, loop_changes = _changes(system, q, t, int(solution.rank))
-    view = None if axes is None else (axes, pose(mechanism, q, axes), point)
+    joint_changes, loop_changes = _changes(system, q, t, solution.rank)
+    child_axes, child_points, loop_axes, loop_points = system.evaluate("places", q)
+    view = None if axes is None else _view(mechanism, q, axes, point)
     found: dict[str, Reaction] = {}
     for k, joint in enumerate(mechanism.joints):
-        at = pose(mechanism, q, joint.child)
         words = (joint.name, joint.child, joint.parent, joint.child)
-        found[joint.name] = _shown(words, at, at, joints[k], joint_changes[:, k], view)
+        place = child_axes[..., k, :, :], child_points[..., k, :]
+        found[joint.name] = _shown(words, *place, joints[..., k, :], joint_changes[..., k, :], view)
     for k, item in enumerate(mechanism.constraints):
-        if item.on_joints or not item.has_ends:
-            continue
-        on, by = acted_and_acting(item)
-        at, frame = (pose(mechanism, q, end[0]) @ end[1] for end in (on, by))
-        words = (item.name, on[0], by[0], f"{item.name}'s frame on {by[0]}")
-        found[item.name] = _shown(words, frame, at, loops[k], loop_changes[:, k], view)
+        if between_frames(item):
+            on, by = acted_and_acting(item)
+            words = (item.name, on[0], by[0], f"{item.name}'s frame on {by[0]}")
+            place = loop_axes[..., k, :, :], loop_points[..., k, :]
+            found[item.name] = _shown(words, *place, loops[..., k, :], loop_changes[..., k, :], view)
     return found
 
 
-def _changes(system: ConstrainedDynamics, q: np.ndarray, t: float, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """How reactions change along multipliers that do nothing: the left null space of G."""
-    still = np.zeros(system.mechanism.nv)
+def _view(mechanism: Mechanism, q: np.ndarray, axes: str, point: Sequence[float] | None) -> View:
+    here = None if point is None else np.asarray(point, dtype=float)
+    if here is not None and here.shape != (3,):
+        raise ArgumentError(f"reactions: the point has shape {here.shape}; give its three components in {axes!r}")
+    if axes == WORLD:
+        return View(axes, np.eye(3), np.zeros(3), here)
+    poses = [pose(mechanism, one, axes) for one in q.reshape(-1, mechanism.nq)]
+    batch = q.shape[:-1]
+    rotation = np.array([x.rotation for x in poses], dtype=float).reshape(*batch, 3, 3)
+    return View(axes, rotation, np.array([x.translation for x in poses], dtype=float).reshape(*batch, 3), here)
+
+
+def _changes(system: ConstrainedDynamics, q: np.ndarray, t: Any, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How reactions change along multipliers that do nothing: the left null space of G; (..., directions, items, 6)."""
     G = system.evaluate("positions", q, t)[1]
-    idle = np.linalg.svd(G)[0][:, rank:].T if len(G) else np.zeros((0, 0))
-    zero = system.evaluate("reactions", q, still, still, np.zeros(len(G)), t)
-    some = system.evaluate("reactions", q, still, still, idle, t)
+    m = G.shape[-2]
+    first = int(np.min(rank, initial=m))
+    if first == m:
+        idle = np.zeros((*G.shape[:-2], 0, m))
+    else:
+        U = np.linalg.svd(G)[0][..., first:]
+        dead = np.arange(first, m) >= np.asarray(rank)[..., None]
+        idle = np.swapaxes(np.where(dead[..., None, :], U, 0.0), -1, -2)
+    still, when = np.zeros(system.mechanism.nv), np.asarray(t, dtype=float)[..., None]
+    zero = system.evaluate("reactions", q[..., None, :], still, still, np.zeros(m), when)
+    some = system.evaluate("reactions", q[..., None, :], still, still, idle, when)
     return some[0] - zero[0], some[1] - zero[1]
 
 
 def _shown(
     words: tuple[str, str, str, str],
-    frame: Transform,
-    at: Transform,
+    axes: np.ndarray,
+    acted_at: np.ndarray,
     wrench: np.ndarray,
     changes: np.ndarray,
-    view: tuple[str, Transform, Sequence[float] | None] | None,
+    view: View | None,
 ) -> Reaction:
-    """A wrench given in the axes of ``frame`` about the origin of ``at``, in the axes and about the point wanted."""
+    """A wrench given in some axes about the point it acts at, in the axes and about the point wanted."""
     name, on, by, own = words
     place = f"the origin of {on}" if own == on else f"the origin of the frame on {on}"
-    every = np.concatenate([wrench[None], changes])
-    force, moment = every[:, :3] @ frame.rotation.T, every[:, 3:] @ frame.rotation.T  # world axes
-    out = frame.rotation
+    every = np.concatenate([wrench[..., None, :], changes], axis=-2)
+    to_world = np.swapaxes(axes, -1, -2)
+    force, moment = every[..., :3] @ to_world, every[..., 3:] @ to_world
+    out = axes
     if view is not None:
-        own, target, point = view
-        out = target.rotation
-        if point is not None:
-            p = target.apply(np.asarray(point, dtype=float))
-            moment = moment + np.cross(at.translation - p, force)
-            place = f"the point ({', '.join(f'{x:g}' for x in point)}) of {own}"
+        own, out = view.name, view.rotation
+        if view.point is not None:
+            p = view.origin + np.einsum("...ij,j->...i", view.rotation, view.point)
+            moment = moment + np.cross((acted_at - p)[..., None, :], force)
+            place = f"the point ({', '.join(f'{x:g}' for x in view.point)}) of {own}"
     force, moment = force @ out, moment @ out
-    unique = np.abs(np.concatenate([force, moment], axis=1)[1:]).max(axis=0, initial=0.0) < 1e-7
-    return Reaction(name, on, by, own, place, force[0], moment[0], unique)
+    size = np.abs(np.concatenate([force, moment], axis=-1)[..., 1:, :]).max(axis=-2, initial=0.0)
+    return Reaction(name, on, by, own, place, force[..., 0, :], moment[..., 0, :], size < 1e-7)

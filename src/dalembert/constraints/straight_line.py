@@ -11,6 +11,7 @@ not zero, and the multipliers tend to those of least norm. So redundant rows can
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dalembert.algebra import scalar
@@ -146,6 +147,28 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
         return a, scalar.zeros(len(pivots.order))
     lam = eliminated.solve_transposed(product(M, a) - f)
     return a, scalar.asarray([lam[row] for row in pivots.rows])
+
+
+VIOLATED = 1e-6
+"""A row that was left out is violated if it misses its right side by this fraction of the terms it consists of."""
+
+
+def satisfied(G: Array, a: Array, gamma: Array) -> Scalar:
+    """1 if G a = gamma, NaN if not: a factor that spoils what must not be believed.
+
+    Args:
+        G: rows, m x nv.
+        a: accelerations, nv.
+        gamma: right sides, m.
+    """
+    factor: Scalar = 1
+    for row, right in zip(G, gamma):
+        miss, size = -right, abs(right)
+        for x, y in zip(row, a):
+            if not (scalar.is_zero(x) or scalar.is_zero(y)):
+                miss, size = miss + x * y, size + abs(x * y)
+        factor = scalar.select(abs(miss) <= VIOLATED * size, factor, math.nan)
+    return factor
 
 
 class Elimination:

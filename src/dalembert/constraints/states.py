@@ -1,0 +1,51 @@
+"""One state or a batch of them, taken one after the other: for what is chosen by singular values at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+
+
+class States:
+    """Arrays over states, broadcast against each other.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, (..., nq).
+        vectors: name -> array (..., nv).
+        t: time, s, (...).
+    """
+
+    def __init__(self, mechanism: Mechanism, q: Any, vectors: dict[str, Any], t: Any = 0.0):
+        given = {"q": np.asarray(q, dtype=float)} | {k: np.asarray(x, dtype=float) for k, x in vectors.items()}
+        for name, array in given.items():
+            size = mechanism.nq if name == "q" else mechanism.nv
+            if array.ndim == 0 or array.shape[-1] != size:
+                raise ArgumentError(f"{name} has shape {array.shape}, but {mechanism.name!r} needs (..., {size})")
+        clock = np.asarray(t, dtype=float)
+        try:
+            self.batch = np.broadcast_shapes(clock.shape, *(x.shape[:-1] for x in given.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {x.shape}" for name, x in given.items())
+            raise ArgumentError(f"the states do not fit each other: {shapes}, t {clock.shape}") from None
+        self._arrays = [np.broadcast_to(x, (*self.batch, x.shape[-1])) for x in given.values()]
+        self._clock = np.broadcast_to(clock, self.batch)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for place in np.ndindex(self.batch):
+            yield (*(array[place] for array in self._arrays), float(self._clock[place]))
+
+    def gathered(self, results: Sequence[np.ndarray]) -> np.ndarray:
+        """What was found at each state, as one array with the shape of the batch in front.
+
+        Args:
+            results: one array per state, in the order of iteration.
+        """
+        if not results:
+            return np.zeros((*self.batch, 0))
+        return np.array(results).reshape(*self.batch, *results[0].shape)
