@@ -31,13 +31,15 @@ _HOMES = {
     "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.compiler.kernel",
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations", "verify": "dalembert.formulations",
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
-    "rigid_body": "dalembert.formulations",
+    "rigid_body": "dalembert.formulations", "MovingBodies": "dalembert.formulations",
+    "MovingBodyFormula": "dalembert.formulations", "NoSlip": "dalembert.formulations",
+    "InverseSquare": "dalembert.formulations", "KroneckerFrame": "dalembert.formulations",
     "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
     "SimulationError": "dalembert.simulation",
-    "ConstrainedDynamics": "dalembert.constraints", "compare": "dalembert.comparison",
-    "view": "dalembert.viewer",
+    "ConstrainedDynamics": "dalembert.constraints", "coordinate_symbols": "dalembert.constraints",
+    "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
@@ -65,10 +67,22 @@ if TYPE_CHECKING:
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
     from dalembert.compiler.kernel import Kernel
-    from dalembert.constraints import ConstrainedDynamics
+    from dalembert.constraints import ConstrainedDynamics, coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
-    from dalembert.formulations import Equations, derive, from_lagrangian, from_sympy, rigid_body, verify
+    from dalembert.formulations import (
+        Equations,
+        InverseSquare,
+        KroneckerFrame,
+        MovingBodies,
+        MovingBodyFormula,
+        NoSlip,
+        derive,
+        from_lagrangian,
+        from_sympy,
+        rigid_body,
+        verify,
+    )
     from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
     from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
     from dalembert.model.operations import lock, with_base, with_gravity
@@ -89,9 +103,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
-    "Joint", "Kernel", "Limits", "Mechanism", "Mimic", "RolloutTask", "Shape", "SimulationError", "Trajectory",
-    "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control",
-    "conventions", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
+    "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
+    "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
+    "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
+    "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
     "read_toml", "read_urdf", "reroot", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
     "substitute", "subtree", "sweep", "symbolise", "verify", "view", "with_base", "with_gravity", "write_toml",

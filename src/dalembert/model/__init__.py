@@ -1,14 +1,14 @@
 """What a mechanism is. Frozen data; knows nothing of algorithms."""
 
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import Constraint
-from dalembert.model.force import Force
+from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
+from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.tree import Link, Moments, Tree
 
 __all__ = [
-    "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits", "Link", "Mechanism", "Mimic",
-    "Moments", "Shape", "Tree",
+    "CONSTRAINT_KINDS", "FORCE_KINDS", "WORLD", "Body", "Constraint", "Force", "Frame", "Inertia", "Joint", "Limits",
+    "Link", "Mechanism", "Mimic", "Moments", "Shape", "Tree",
 ]  # fmt: skip
