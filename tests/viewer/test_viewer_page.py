@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 import warnings
 import webbrowser
 from html.parser import HTMLParser
@@ -144,6 +145,8 @@ def test_symbols_get_the_values_of_the_motion(tmp_path):
     assert abs(data["scene"]["size"] - 0.375) < 1e-6 and data["notes"] == []
     data = cases.data_of(view(symbolic, to=tmp_path / "x.html").read_text(encoding="utf-8"))
     assert "no values were given" in data["notes"][0]
+    text = view("double_pendulum", to=tmp_path / "x.html").read_text(encoding="utf-8")
+    assert abs(cases.data_of(text)["scene"]["size"] - 1.8) < 1e-6 and "<msub>" in text  # the file gives values
 
 
 def test_equations_are_mathematics_for_small_mechanisms_and_counts_for_large_ones(tmp_path):
@@ -156,6 +159,14 @@ def test_equations_are_mathematics_for_small_mechanisms_and_counts_for_large_one
     symbolic = da.derive(da.load("cart_pole"), method="kane")
     numeric = da.load("cart_pole", parameters="default")
     assert "<math" in view(numeric, to=tmp_path / "d.html", equations=symbolic).read_text(encoding="utf-8")
+
+
+def test_without_the_converter_the_panel_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "latex2mathml", None)
+    monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
+    odd = da.load("cart_pole", parameters={"M": 1.25, "m": 0.375, "l": 0.625, "I": 0.03125, "g": 9.81})
+    text = view(odd, to=tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "pip install &#x27;dalembert[viewer]&#x27;" in text
 
 
 def test_ellipsoids_have_the_inertia_of_their_bodies():

@@ -1,6 +1,7 @@
 """The viewer: a mechanism, its motion and its equations as one HTML page that needs no server and no network.
 
 view        the public function
+make        from a mechanism and its motion to the page
 page        puts everything into one page, harmlessly
 scene       bodies, shapes, joints, frames and ellipsoids as data
 bones       what is drawn of a mechanism without geometry

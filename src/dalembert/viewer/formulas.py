@@ -43,7 +43,8 @@ def formulas(subject: Mechanism | Equations) -> str:
             return "\n".join(_written(derive(subject, "lagrange")))
         return "\n".join(_counted(subject))
     except MissingExtraError as error:
-        return f'<p class="note">{html_text(str(error))}</p>'
+        hint = MissingExtraError(error.package, "viewer", "the panel of equations")
+        return f'<p class="note">{html_text(str(hint))}</p>'
     except DalembertError as error:
         return f'<p class="note">The equations cannot be derived: {html_text(str(error))}</p>'
 
