@@ -173,6 +173,22 @@ def test_fault_of_a_controller_names_time_and_state_and_keeps_the_motion(method,
     assert error.q.shape == error.v.shape == (1,)
 
 
+def test_a_controller_that_fails_at_once_is_told_with_the_start():
+    with pytest.raises(SimulationError, match=r"returned shape \(2,\).*\n  at t = 0 s\n  q = \[1.\]") as caught:
+        simulate(pendulum(), [1.0], None, 1.0, control=lambda t, q, v: [0.0, 0.0])
+    assert len(caught.value.partial) == 0
+
+
+@pytest.mark.parametrize("method", EVERY)
+@pytest.mark.parametrize("speed", [1e140, 1e200])
+def test_speeds_beyond_physics_end_with_an_error(method, speed):
+    """Squares overflow; SciPy would look for a step without end. The double pendulum has such squares."""
+    mechanism = load("double_pendulum", parameters="default")
+    with pytest.raises(SimulationError) as caught:
+        simulate(mechanism, [1.0, 0.5], [speed, 0.0], 0.1, method=method)
+    assert caught.value.partial.t[0] == 0
+
+
 def test_a_controller_cannot_change_the_state():
     def control(t, q, v):
         q[:] = 7
@@ -204,7 +220,12 @@ def test_singular_mass_matrix_is_told():
         ({"method": "euler"}, "no method 'euler'"),
         ({"rtol": -1}, "rtol"),
         ({"method": "rk4", "step": 0}, "step"),
+        ({"method": "rk4", "step": "short"}, "step = 'short' s; it must be a positive number"),
+        ({"rtol": None}, "rtol = None"),
+        ({"max_step": "x"}, "max_step"),
         ({"hold": 0.0}, "hold"),
+        ({"hold": "long"}, "hold"),
+        ({"forces": 3}, "forces are 3"),
         ({"events": 3}, "events"),
         ({"forces": {"hand": np.zeros(6)}}, "no frame 'hand'"),
         ({"forces": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
@@ -216,6 +237,12 @@ def test_bad_input_is_refused_by_name(change, message):
     given = {"mechanism": pendulum(), "q0": [1.0], "v0": [0.0], "t": 1.0, **change}
     with pytest.raises(ArgumentError, match=message):
         simulate(**given)
+
+
+def test_stops_must_be_an_interval():
+    for wrong in ({}, {"lower": 1.0, "upper": 0.0}):
+        with pytest.raises(ArgumentError, match="no interval"):
+            joint_stop(pendulum(), "hinge", **wrong)
 
 
 def test_locked_mechanism_is_refused():

@@ -31,7 +31,22 @@ def test_parts_by_joint_name(motion):
         motion["shoulder"]
 
 
+def test_joints_at_times(motion):
+    name = motion.mechanism.joints[-1].name
+    times = np.array([0.31, 0.55])
+    found, state = motion[name, times], motion(times)
+    part = motion.mechanism.v_slice(name)
+    assert np.array_equal(np.atleast_2d(found.v.T).T, state.v[:, part])
+    assert np.array_equal(np.atleast_1d(motion[name, 0.31].v), state.v[0, part])
+    assert np.abs(np.atleast_2d(found.tau.T).T - motion.tau[0, part]).max() < 1e-15  # it is constant
+    with pytest.raises(ArgumentError, match="outside the trajectory"):
+        motion[name, 7.0]
+    with pytest.raises(ArgumentError, match="t is 'soon'"):
+        motion("soon")
+
+
 def test_samples_and_slices(motion):
+    assert np.array_equal(motion[motion.t > 0.5].q, motion.q[motion.t > 0.5])
     assert len(motion[5:10]) == 5
     assert np.array_equal(motion[5:10].q, motion.q[5:10])
     assert np.array_equal(motion[-1].v, motion.v[-1])

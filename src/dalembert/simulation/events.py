@@ -198,6 +198,10 @@ def joint_stop(
     limits = model.joint(joint).limits
     lower = limits.lower if lower is None else lower
     upper = limits.upper if upper is None else upper
+    if not lower <= upper or (np.isinf(lower) and np.isinf(upper)):
+        raise ArgumentError(
+            f"joint {joint!r}: the stops {lower} and {upper} are no interval; give lower=, upper= or both"
+        )
 
     def impact(t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M dv = impulse along the joint + G^T impulses of the constraints, G dv = 0."""

@@ -36,7 +36,10 @@ class SimulationError(DalembertError, RuntimeError):
         self.message, self.time = message, float(time)
         self.q, self.v = np.array(q, dtype=float), np.array(v, dtype=float)
         self.partial = partial
-        kept = "" if partial is None else f"\n  kept: {len(partial)} samples up to t = {partial.t[-1]:.9g} in .partial"
+        kept = ""
+        if partial is not None:
+            till = f" up to t = {partial.t[-1]:.9g}" if len(partial) else ""
+            kept = f"\n  kept: {len(partial)} sample{'' if len(partial) == 1 else 's'}{till} in .partial"
         super().__init__(f"{message}\n  at t = {self.time:.9g} s\n  q = {_shown(self.q)}\n  v = {_shown(self.v)}{kept}")
 
     def __reduce__(self) -> tuple[Any, ...]:

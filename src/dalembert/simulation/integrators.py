@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.inputs import Fault
+from dalembert.simulation.state import as_positive
 from dalembert.simulation.steppers import STEPPERS, Stepper
 
 ADAPTIVE = {
@@ -28,6 +29,10 @@ MULTISTEP = ("BDF", "LSODA")
 
 DRIFT = 300.0
 """How many tolerances a state may be from its projection before a multistep method is started anew."""
+
+
+HUGE = 1e100
+"""States and derivatives beyond this have left physics: squares overflow, and SciPy looks for a step for ever."""
 
 
 class Step(NamedTuple):
@@ -78,7 +83,7 @@ class Adaptive:
         """
         try:
             found = self.equations.flow(t, x)
-            if not math.isfinite(found.sum()) and np.isfinite(x).all() and np.abs(x).max() < 1e100:
+            if not math.isfinite(found.sum()) and np.isfinite(x).all() and np.abs(x).max() < HUGE:
                 nq = len(x) - self.equations.system.mechanism.nv
                 raise Fault(NOT_FINITE, t, x[:nq], x[nq:])
             return found
@@ -97,7 +102,13 @@ class Adaptive:
         import scipy.integrate
 
         first = None if self._length is None else min(self._length, bound - t)
-        self._solver = getattr(scipy.integrate, self.method)(self.flow, t, x, bound, first_step=first, **self.options)
+        with np.errstate(over="ignore", invalid="ignore"):
+            solver = getattr(scipy.integrate, self.method)(self.flow, t, x, bound, first_step=first, **self.options)
+        slope = solver.f if hasattr(solver, "f") else self.flow(t, x)
+        if not max(float(np.abs(x).max()), float(np.abs(slope).max())) < HUGE:
+            nq = self.equations.system.mechanism.nq
+            raise Fault(f"{NOT_FINITE}: the largest velocity is {np.abs(x[nq:]).max():.3g}", t, x[:nq], x[nq:])
+        self._solver = solver
 
     def step(self) -> Step:
         """Go on by one step."""
@@ -233,14 +244,11 @@ def integrator(
         jacobian: of the flow, if known.
     """
     if method in ADAPTIVE:
-        for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)):
-            if not value > 0:
-                raise ArgumentError(f"{name} = {value}; it must be positive")
+        rtol, atol = as_positive("rtol", rtol), as_positive("atol", atol)
+        max_step = as_positive("max_step", max_step, "s", infinite=True)
         return Adaptive(equations, method, rtol, atol, max_step, jacobian)
     if method in STEPPERS:
-        if not (step > 0 and math.isfinite(step)):
-            raise ArgumentError(f"step = {step} s; it must be positive")
-        return Fixed(equations, STEPPERS[method], float(step))
+        return Fixed(equations, STEPPERS[method], as_positive("step", step, "s"))
     raise ArgumentError(
         f"there is no method {method!r}; choose one of {', '.join(ADAPTIVE)} (adaptive) or {', '.join(STEPPERS)} "
         "(fixed step)"

@@ -20,7 +20,7 @@ from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
-from dalembert.simulation.state import as_parameters, as_position, as_times, as_velocity
+from dalembert.simulation.state import as_parameters, as_position, as_positive, as_times, as_velocity
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
 
@@ -85,6 +85,8 @@ def simulate(
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     times, chosen = as_times(t)
+    if not isinstance(forces, Mapping | None):
+        raise ArgumentError(f"forces are {forces!r}; give a dict from frame names to wrenches")
     system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
@@ -92,8 +94,7 @@ def simulate(
     system = system.with_parameters(values)
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :])
     x = system.projected(float(times[0]), x)
-    if hold is not None and not (hold > 0 and math.isfinite(hold)):
-        raise ArgumentError(f"hold = {hold} s; the period of a controller must be positive")
+    hold = None if hold is None else as_positive("hold", hold, "s")
     inputs = Inputs(dynamics, control, forces)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
@@ -162,7 +163,8 @@ def _drive(
             crowd = crowd + 1 if t - before < CROWD_TIME else 0
             if crowd > CROWD:
                 q, v = recorder.split(x)
-                raise Fault(f"event {fired.name!r} happens again and again: its times accumulate", t, q, v)
+                message = f"event {fired.name!r} happens again and again: its times accumulate. Coming to rest at a stop "
+                raise Fault(message + "or in a contact is not modelled; let the event stop the motion instead", t, q, v)
             break
         if t >= end and fired is None:
             return "finished"

@@ -79,6 +79,24 @@ def _vector(
     return vector
 
 
+def as_positive(name: str, value: Any, unit: str = "", infinite: bool = False) -> float:
+    """A positive number.
+
+    Args:
+        name: of the argument, for the error.
+        value: what the user gave.
+        unit: for the error.
+        infinite: allow infinity.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not (number > 0 and (infinite or number < float("inf"))):
+        raise ArgumentError(f"{name} = {value!r}{unit and ' ' + unit}; it must be a positive number")
+    return number
+
+
 def as_times(t: Any) -> tuple[np.ndarray, bool]:
     """Times of samples, and whether the user chose them: a number is the end of a run that starts at 0.
 

@@ -43,8 +43,9 @@ class JointHistory(NamedTuple):
 class Trajectory:
     """A motion, sampled at times ``t``.
 
-    ``trajectory["elbow"]`` is the history of a joint, ``trajectory(1.5)`` the state at a time, ``trajectory[10:20]`` a
-    part of the samples. Where an event changed the state there are two samples at the same time.
+    ``trajectory["elbow"]`` is the history of a joint, ``trajectory["elbow", 1.5]`` what it did at a time (or times),
+    ``trajectory(1.5)`` the whole state at a time, ``trajectory[10:20]`` or ``trajectory[trajectory.t > 1]`` a part of
+    the samples. Where an event changed the state there are two samples at the same time.
 
     Args:
         system: what moved.
@@ -90,12 +91,14 @@ class Trajectory:
 
     # ------------------------------------------------------------------------------------------------ parts and times
 
-    def __getitem__(self, which: str | int | slice) -> Any:
+    def __getitem__(self, which: Any) -> Any:
         if isinstance(which, str):
-            m = self.mechanism
-            columns = [self.q[:, m.q_slice(which)], self.v[:, m.v_slice(which)], self.tau[:, m.v_slice(which)]]
-            return JointHistory(self.t, *(c[:, 0] if c.shape[1] == 1 else c for c in columns))
-        if isinstance(which, slice):
+            return self._joint(which, self.t, self.q, self.v, self.tau)
+        if isinstance(which, tuple) and len(which) == 2 and isinstance(which[0], str):
+            joint, (t, q, v) = which[0], self(which[1])
+            tau = np.stack([np.interp(t, self.t, column) for column in self.tau.T], axis=-1)
+            return self._joint(joint, t, q, v, tau)
+        if isinstance(which, (slice, np.ndarray, list)):
             arrays = {name: getattr(self, name)[which] for name in ("t", "q", "v", "tau", "wrenches")}
             return Trajectory(
                 self.system, **arrays, parameters=self.parameters, events=self.events, status=self.status,
@@ -103,13 +106,21 @@ class Trajectory:
             )  # fmt: skip
         return State(self.t[which], self.q[which], self.v[which])
 
+    def _joint(self, name: str, t: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> JointHistory:
+        m = self.mechanism
+        columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], tau[..., m.v_slice(name)]
+        return JointHistory(t, *(c[..., 0] if c.shape[-1] == 1 else c for c in columns))
+
     def __call__(self, t: Any) -> State:
         """The state at any time between the first and the last sample; at a jump the one after it.
 
         Args:
             t: a time, or an array of times.
         """
-        times = np.asarray(t, dtype=float)
+        try:
+            times = np.asarray(t, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"t is {t!r}; give a time in seconds, or an array of times") from error
         flat = times.ravel()
         if self.interpolant is None:
             raise UnsupportedError("this trajectory was made with dense=False and knows its samples only")
