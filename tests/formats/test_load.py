@@ -84,7 +84,8 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
     with pytest.raises(ArgumentError, match="got int"):
         load(3)
     with pytest.raises(ArgumentError, match=r"got bytes; decode it first"):
-        load(b"<robot name='r'/>")
+        load(b"demo_arm")
+    assert load(URDF.encode()) == load(URDF)
     (tmp_path / "x.xml").write_text("<sdf/>")
     with pytest.raises(FormatError, match=r"x\.xml:1: .*SDF"):
         load(tmp_path / "x.xml")

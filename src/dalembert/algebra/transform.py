@@ -35,7 +35,7 @@ class Transform:
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
-            value = np.array(asarray(getattr(self, name)))  # a copy: the caller's array stays writeable
+            value = np.array(_array(getattr(self, name), f"the {name} of a Transform"))  # a copy, the caller keeps his
             if value.shape != shape:
                 raise ArgumentError(f"the {name} of a Transform has shape {shape}, got {value.shape}")
             value.setflags(write=False)
@@ -53,7 +53,7 @@ class Transform:
         Args:
             translation: origin of b in axes of a.
         """
-        return cls(np.eye(3), asarray(translation))
+        return cls(np.eye(3), _array(translation, "the translation"))
 
     @classmethod
     def from_rotation(cls, rotation: Array) -> Transform:
@@ -81,7 +81,7 @@ class Transform:
         Args:
             matrix: ``[[R, p], [0, 1]]``.
         """
-        m = asarray(matrix)
+        m = _array(matrix, "a homogeneous matrix")
         if m.shape != (4, 4) or m[3].tolist() != [0, 0, 0, 1]:
             raise ArgumentError(f"a homogeneous matrix is 4x4 with last row 0 0 0 1, got shape {m.shape}:\n{m}")
         return cls(m[:3, :3], m[:3, 3])
@@ -147,7 +147,10 @@ class Transform:
         Args:
             vector: components in b.
         """
-        return product(self.rotation, asarray(vector))
+        components = _array(vector, "the vector")
+        if components.shape[:1] != (3,):
+            raise ArgumentError(f"a vector has three components, got shape {components.shape}")
+        return product(self.rotation, components)
 
     def homogeneous(self) -> Array:
         """The 4x4 matrix ``[[R, p], [0, 1]]``."""
@@ -187,3 +190,10 @@ def _same(x: Any, y: Any) -> bool:
 
 def _text(x: Any) -> str:
     return f"{x + 0.0:.6g}" if isinstance(x, float) else str(x)  # adding zero turns -0 into 0
+
+
+def _array(x: Any, what: str) -> Array:
+    try:
+        return asarray(x)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{what} must be an array of scalars: {error}") from error

@@ -14,7 +14,7 @@ it; and the DH frame itself is there as the extra frame ``<link>_dh``, so that p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.errors import DalembertError, FormatError
 from dalembert.formats.suggest import check_keys
 from dalembert.model.body import WORLD, Body, Frame
+from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
@@ -82,8 +83,13 @@ def from_dh(
         notes: printed with the mechanism.
         strict: refuse inertias that no real body can have.
     """
-    if convention not in ("modified", "standard"):
-        raise FormatError(f"the DH convention is 'modified' or 'standard', not {convention!r}")
+    if not isinstance(convention, str) or convention not in ("modified", "standard"):
+        raise FormatError(f"the DH convention is 'modified' or 'standard', not {shown(convention)}")
+    if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Iterable):
+        raise FormatError(f"a DH table is a sequence of rows, got {shown(table)}")
+    for what, pose in (("base", base), ("tool", tool)):
+        if pose is not None:
+            expect(pose, Transform, f"from_dh, {what}")
     bodies, joints, frames = [], [], []
     carrier, last = WORLD, base or Transform.identity()  # DH frame i-1 in the body that carries it
     for index, entry in enumerate(table, start=1):
@@ -116,7 +122,13 @@ def from_dh(
     if tool is not None:
         frames.append(Frame("tool", carrier, tidy(last @ tool)))
     return Mechanism(
-        name, tuple(bodies), tuple(joints), tuple(frames), gravity=gravity, notes=tuple(notes), strict=strict
+        name,
+        tuple(bodies),
+        tuple(joints),
+        tuple(frames),
+        gravity=gravity,
+        notes=expect_items(notes, str, "from_dh, notes"),
+        strict=strict,
     )
 
 

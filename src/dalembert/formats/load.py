@@ -17,7 +17,7 @@ from dalembert.model.mechanism import Mechanism
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml")
 
 
-def load(source: str | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:
+def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:
     """A mechanism from a file, a text, or the name of a robot.
 
     A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element tells URDF from
@@ -39,6 +39,8 @@ def load(source: str | os.PathLike[str] | Mechanism, **options: Any) -> Mechanis
         return source
     if isinstance(source, os.PathLike):
         return _read_path(Path(os.fsdecode(source)), options)
+    if isinstance(source, bytes) and source.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return _read_xml(source, options)
     if not isinstance(source, str):
         mend = "; decode it first: source.decode()" if isinstance(source, (bytes, bytearray)) else ""
         raise ArgumentError(
@@ -97,7 +99,7 @@ def _read_path(path: Path, options: dict[str, Any]) -> Mechanism:
     raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}", path)
 
 
-def _read_xml(source: str | Path, options: dict[str, Any]) -> Mechanism:
+def _read_xml(source: str | bytes | Path, options: dict[str, Any]) -> Mechanism:
     from dalembert.formats.mjcf import read_mjcf
     from dalembert.formats.urdf import read_urdf
     from dalembert.formats.xml import read_xml
@@ -105,7 +107,7 @@ def _read_xml(source: str | Path, options: dict[str, Any]) -> Mechanism:
     return _call(read_mjcf if read_xml(source).tag.startswith("mujoco") else read_urdf, source, options)
 
 
-def _call(reader: Callable[..., Mechanism], source: str | Path, options: dict[str, Any]) -> Mechanism:
+def _call(reader: Callable[..., Mechanism], source: str | bytes | Path, options: dict[str, Any]) -> Mechanism:
     known = list(inspect.signature(reader).parameters)[1:]
     for option in options:
         if option not in known:

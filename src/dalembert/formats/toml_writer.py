@@ -18,6 +18,7 @@ from dalembert.errors import ArgumentError, FormatError, UnsupportedError
 from dalembert.formats.expression import evaluate_exact
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
+from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
 from dalembert.model.joint import Joint, Limits
@@ -40,6 +41,7 @@ def write_toml(
         path: the file to write; nothing is written if it is None.
         parameters: default values of all symbols, written as the ``[parameters]`` table.
     """
+    expect(mechanism, Mechanism, "write_toml")
     top: Pairs = [("name", _text(mechanism.name)), ("gravity", _vector(mechanism.gravity, "gravity"))]
     if mechanism.notes:
         top.append(("notes", "[\n" + "".join(f"    {_text(note)},\n" for note in mechanism.notes) + "]"))
@@ -57,7 +59,7 @@ def write_toml(
     blocks += (f"[[force]]\n{_lines(_between(item))}" for item in mechanism.forces)
     text = "\n".join(blocks)
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_text(path, text, "write_toml, path")
     return text
 
 
@@ -75,6 +77,11 @@ def _text(text: str) -> str:
 
 def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
     names = {symbol.name for symbol in mechanism.symbols}
+    expect(parameters, Mapping, "write_toml, parameters")
+    for name, value in parameters.items():
+        expect(name, str, "write_toml, name of a parameter")
+        if not isinstance(value, (int, float, np.integer, np.floating)):
+            raise ArgumentError(f"write_toml, parameter {name!r}: expected a number, got {shown(value)}")
     for name in sorted(names - set(parameters)):
         raise ArgumentError(f"the symbol {name!r} of {mechanism.name!r} has no value among the parameters")
     for name in sorted(set(parameters) - names):

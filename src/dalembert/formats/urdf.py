@@ -14,11 +14,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.errors import ModelWarning
 from dalembert.formats import urdf_elements as parts
 from dalembert.formats.urdf_elements import Findings
 from dalembert.formats.xml import TEXT, Element, read_xml
 from dalembert.model.body import WORLD, Body
+from dalembert.model.checks import expect_choice
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Mimic
 from dalembert.model.mechanism import Mechanism
@@ -44,8 +45,7 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
         strict: refuse inertias that no real body can have, and mimic joints whose leader does not exist; otherwise
             they are kept (the joint then moves on its own), with a warning.
     """
-    if base not in ("fixed", "free"):
-        raise ArgumentError(f"base must be 'fixed' or 'free', got {base!r}")
+    expect_choice(base, ("fixed", "free"), "read_urdf: base =")
     robot = read_xml(source)
     if robot.tag != "robot":
         hint = {"mujoco": "; this is an MJCF file", "sdf": "; SDF is another format"}.get(robot.tag, "")

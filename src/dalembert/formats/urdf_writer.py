@@ -16,6 +16,7 @@ from dalembert.errors import ModelWarning, UnsupportedError
 from dalembert.formats.urdf import KINDS, ONE_DEGREE
 from dalembert.formats.urdf_elements import UNLIMITED, Findings, snap
 from dalembert.model.body import WORLD, Body, Shape
+from dalembert.model.checks import expect, write_text
 from dalembert.model.joint import Joint
 from dalembert.model.mechanism import Mechanism
 
@@ -33,7 +34,7 @@ def write_urdf(mechanism: Mechanism, path: str | Path | None = None) -> str:
         mechanism: a mechanism of numbers, without constraints and forces, whose joints URDF knows.
         path: the file to write; nothing is written if it is None.
     """
-    _check(mechanism)
+    _check(expect(mechanism, Mechanism, "write_urdf"))
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quoted(mechanism.name)}>"]
     lines.append(f'  <link name="{WORLD}"/>')
     for body in mechanism.bodies:
@@ -45,7 +46,7 @@ def write_urdf(mechanism: Mechanism, path: str | Path | None = None) -> str:
         lines += [*_link(Body(frame.name)), *_joint(joint)]
     text = "\n".join([*lines, "</robot>", ""])
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        write_text(path, text, "write_urdf, path")
     return text
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from dalembert.errors import FormatError
+from dalembert.model.checks import expect_path
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 1000
@@ -99,8 +100,8 @@ def read_bytes(path: str | Path) -> bytes:
     Args:
         path: the file.
     """
+    file = expect_path(path, "the source")
     try:
-        file = Path(path)
         if not file.is_file():
             raise FormatError("no such file" if not file.exists() else "this is not a regular file", path)
         if file.stat().st_size > MAX_BYTES:

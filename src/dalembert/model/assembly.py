@@ -11,6 +11,7 @@ from typing import Any
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model.body import WORLD, Body, Frame
+from dalembert.model.checks import expect
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.mechanism import Mechanism
@@ -24,6 +25,7 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
     Args:
         mechanism: the mechanism.
     """
+    expect(mechanism, Mechanism, "merge_fixed")
     carriers: dict[str, tuple[str, Transform]] = {WORLD: (WORLD, Transform.identity())}
     matter: dict[str, Body] = {}
     joints, frames, notes = [], [], []
@@ -72,6 +74,8 @@ def add_payload(mechanism: Mechanism, frame: str, inertia: Inertia, name: str = 
         inertia: mass distribution of the payload in the axes and from the origin of that frame.
         name: name of the new body.
     """
+    expect(mechanism, Mechanism, "add_payload")
+    expect(name, str, "add_payload, name")
     if not isinstance(inertia, Inertia):
         raise ArgumentError(f"the payload must be an Inertia, got {type(inertia).__name__}; try Inertia.point(mass)")
     place = mechanism.frame(frame)
@@ -96,6 +100,11 @@ def attach(
             ground of ``other``. Without it the ground of ``other`` is the frame ``to`` itself.
         prefix: put before every name of ``other``.
     """
+    expect(mechanism, Mechanism, "attach")
+    expect(other, Mechanism, "attach, other")
+    expect(prefix, str, "attach, prefix")
+    if joint is not None:
+        expect(joint, Joint, "attach, joint")
     refuse_functions_of_coordinates(mechanism, "attach")
     refuse_functions_of_coordinates(other, "attach")
     place = mechanism.frame(to)
@@ -162,7 +171,7 @@ def subtree(mechanism: Mechanism, body: str) -> Mechanism:
         mechanism: the mechanism.
         body: the first body to keep.
     """
-    mechanism.body(body)
+    expect(mechanism, Mechanism, "subtree").body(body)
     joints: list[Joint] = []
     inside: set[str] = {body}
     ground = ""

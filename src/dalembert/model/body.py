@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dalembert.algebra.transform import Transform
+from dalembert.errors import ModelError
+from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.inertia import Inertia
 from dalembert.model.record import Record
 
@@ -30,6 +32,9 @@ class Shape(Record):
     mesh: str = ""
     colour: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
 
+    def __post_init__(self) -> None:
+        expect(self.placement, Transform, "shape, placement", ModelError)
+
 
 @dataclass(frozen=True, eq=False)
 class Body(Record):
@@ -45,6 +50,11 @@ class Body(Record):
     inertia: Inertia = field(default_factory=Inertia)
     shapes: tuple[Shape, ...] = ()
 
+    def __post_init__(self) -> None:
+        expect(self.inertia, Inertia, f"body {shown(self.name)}, inertia", ModelError)
+        shapes = expect_items(self.shapes, Shape, f"body {shown(self.name)}, shapes", ModelError)
+        object.__setattr__(self, "shapes", shapes)
+
 
 @dataclass(frozen=True, eq=False)
 class Frame(Record):
@@ -59,3 +69,7 @@ class Frame(Record):
     name: str
     body: str
     placement: Transform = field(default_factory=Transform.identity)
+
+    def __post_init__(self) -> None:
+        expect(self.body, str, f"frame {shown(self.name)}, body", ModelError)
+        expect(self.placement, Transform, f"frame {shown(self.name)}, placement", ModelError)

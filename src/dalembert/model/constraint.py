@@ -9,6 +9,7 @@ from dalembert.algebra.scalar import Scalar, is_number
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
+from dalembert.model.checks import expect, expect_choice, expect_items, shown
 from dalembert.model.formula import as_function
 from dalembert.model.record import Record, check_scalar
 
@@ -75,10 +76,14 @@ class Constraint(Record):
     function: Any = None
 
     def __post_init__(self) -> None:
-        where = f"constraint {self.name!r}"
-        if self.kind not in CONSTRAINT_KINDS:
-            raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(CONSTRAINT_KINDS)}")
-        object.__setattr__(self, "coefficients", tuple(self.coefficients))
+        where = f"constraint {shown(self.name)}"
+        expect_choice(self.kind, CONSTRAINT_KINDS, f"{where}: unknown kind", ModelError)
+        for name in ("a", "b"):
+            expect(getattr(self, name), str, f"{where}, {name}", ModelError)
+        for name in ("placement_a", "placement_b"):
+            expect(getattr(self, name), Transform, f"{where}, {name}", ModelError)
+        coefficients = expect_items(self.coefficients, object, f"{where}, coefficients", ModelError)
+        object.__setattr__(self, "coefficients", coefficients)
         object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
         for value in (self.value, *self.coefficients):
             check_scalar(value, f"{where}, value or coefficient")

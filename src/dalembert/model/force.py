@@ -10,6 +10,7 @@ from dalembert.algebra.scalar import Scalar, is_number
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
+from dalembert.model.checks import expect, expect_choice, expect_items, shown
 from dalembert.model.formula import as_function
 from dalembert.model.record import Record, check_scalar
 
@@ -83,10 +84,14 @@ class Force(Record):
     function: Any = None
 
     def __post_init__(self) -> None:
-        where = f"force {self.name!r}"
-        if self.kind not in FORCE_KINDS:
-            raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(FORCE_KINDS)}")
-        object.__setattr__(self, "components", tuple(self.components))
+        where = f"force {shown(self.name)}"
+        expect_choice(self.kind, FORCE_KINDS, f"{where}: unknown kind", ModelError)
+        for name in ("a", "b"):
+            expect(getattr(self, name), str, f"{where}, {name}", ModelError)
+        for name in ("placement_a", "placement_b"):
+            expect(getattr(self, name), Transform, f"{where}, {name}", ModelError)
+        components = expect_items(self.components, object, f"{where}, components", ModelError)
+        object.__setattr__(self, "components", components)
         object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
         for name in ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper"):
             check_scalar(getattr(self, name), f"{where}, {name}")

@@ -9,6 +9,8 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.errors import ModelError
+from dalembert.model.checks import expect_items
 from dalembert.model.record import Record, check_scalar, frozen_array
 
 
@@ -60,7 +62,8 @@ class Inertia(Record):
             first_moment: mass times centre of mass, kg m.
             tensor: 3 x 3 inertia tensor about the origin, kg m^2.
         """
-        first_moment, tensor = scalar.asarray(first_moment), scalar.asarray(tensor)
+        mass = check_scalar(mass, "mass")
+        first_moment, tensor = frozen_array(first_moment, (3,), "first moment"), frozen_array(tensor, (3, 3), "tensor")
         if scalar.is_zero(mass):
             return cls(mass, np.zeros(3), tensor)
         center = first_moment / mass
@@ -69,7 +72,7 @@ class Inertia(Record):
     @classmethod
     def from_parameters(cls, parameters: Any) -> Inertia:
         """From the ten parameters that dynamics is linear in; see :attr:`parameters`."""
-        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = parameters
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = frozen_array(parameters, (10,), "parameters")
         return cls.about_origin(m, [hx, hy, hz], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     @classmethod
@@ -81,6 +84,7 @@ class Inertia(Record):
             radius: m.
             center: its centre in body axes, m.
         """
+        mass, radius = check_scalar(mass, "mass"), check_scalar(radius, "radius")
         i = 2 * mass * radius**2 / 5
         return cls(mass, center, scalar.asarray([[i, 0, 0], [0, i, 0], [0, 0, i]]))
 
@@ -93,7 +97,11 @@ class Inertia(Record):
             size: edge lengths along x, y, z, m.
             center: its centre in body axes, m.
         """
-        x, y, z = (s**2 for s in size)
+        mass = check_scalar(mass, "mass")
+        edges = [check_scalar(s, "size") for s in expect_items(size, object, "size", ModelError)]
+        if len(edges) != 3:
+            raise ModelError(f"size: expected three numbers, got {len(edges)}")
+        x, y, z = (s**2 for s in edges)
         return cls(
             mass,
             center,
@@ -110,6 +118,7 @@ class Inertia(Record):
             length: m.
             center: its centre in body axes, m.
         """
+        mass, radius, length = (check_scalar(x, "mass, radius or length") for x in (mass, radius, length))
         across = mass * (3 * radius**2 + length**2) / 12
         return cls(mass, center, scalar.asarray([[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]]))
 

@@ -12,6 +12,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
+from dalembert.model.checks import expect, expect_choice, shown
 from dalembert.model.record import Record, check_scalar, frozen_array
 
 KINDS = {
@@ -51,6 +52,12 @@ class Limits(Record):
     velocity: float = math.inf
     effort: float = math.inf
 
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper", "velocity", "effort"):
+            value = getattr(self, name)
+            if scalar.is_sympy(check_scalar(value, f"limits, {name}")) or not scalar.is_number(value):
+                raise ModelError(f"limits, {name}: expected a number, got {shown(value)}")
+
 
 @dataclass(frozen=True, eq=False)
 class Mimic(Record):
@@ -65,6 +72,11 @@ class Mimic(Record):
     joint: str
     multiplier: Scalar = 1
     offset: Scalar = 0
+
+    def __post_init__(self) -> None:
+        expect(self.joint, str, "mimic, joint", ModelError)
+        for name in ("multiplier", "offset"):
+            object.__setattr__(self, name, check_scalar(getattr(self, name), f"mimic, {name}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +114,14 @@ class Joint(Record):
     mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
-        where = f"joint {self.name!r}"
-        if self.kind not in KINDS:
-            raise ModelError(f"{where}: unknown kind {self.kind!r}; choose one of {', '.join(KINDS)}")
-        if not isinstance(self.placement, Transform):
-            raise ModelError(f"{where}: placement must be a Transform, got {type(self.placement).__name__}")
+        where = f"joint {shown(self.name)}"
+        expect_choice(self.kind, KINDS, f"{where}: unknown kind", ModelError)
+        for name in ("parent", "child"):
+            expect(getattr(self, name), str, f"{where}, {name}", ModelError)
+        expect(self.placement, Transform, f"{where}, placement", ModelError)
+        expect(self.limits, Limits, f"{where}, limits", ModelError)
+        if self.mimic is not None:
+            expect(self.mimic, Mimic, f"{where}, mimic", ModelError)
         object.__setattr__(self, "axis", frozen_array(self.axis, (3,), f"{where}, axis"))
         object.__setattr__(self, "axis2", frozen_array(self.axis2, (3,), f"{where}, axis2"))
         for name in ("pitch", "damping", "friction", "armature"):

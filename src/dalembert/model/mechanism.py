@@ -14,8 +14,9 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelError
 from dalembert.model.body import WORLD, Body, Frame
+from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
@@ -25,6 +26,10 @@ from dalembert.model.tree import Link, Moments, Tree
 from dalembert.model.validation import check_physics, check_structure, depth_first, doubts
 
 Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)
+
+KINDS_OF_PARTS = {
+    "bodies": Body, "joints": Joint, "frames": Frame, "constraints": Constraint, "forces": Force, "notes": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +63,16 @@ class Mechanism(Record):
     strict: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("bodies", "joints", "frames", "constraints", "forces", "notes"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        expect(self.name, str, "mechanism, name", ModelError)
+        for name, kind in KINDS_OF_PARTS.items():
+            where = f"mechanism {self.name!r}, {name}"
+            object.__setattr__(self, name, expect_items(getattr(self, name), kind, where, ModelError))
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
         check_structure(self)
         bodies, joints = depth_first(self.bodies, self.joints)
         object.__setattr__(self, "bodies", bodies)
         object.__setattr__(self, "joints", joints)
-        if self.strict:
+        if expect(self.strict, bool, "strict", ModelError):
             check_physics(self)
 
     # -------------------------------------------------------------------------------------------------------- sizes
@@ -111,7 +118,7 @@ class Mechanism(Record):
 
     def frame(self, name: str) -> Frame:
         """The frame of that name; every body, and the world, is a frame too."""
-        if name == WORLD or any(body.name == name for body in self.bodies):
+        if isinstance(name, str) and (name == WORLD or any(body.name == name for body in self.bodies)):
             return Frame(name, name)
         return _find((*self.frames, *(Frame(b.name, b.name) for b in self.bodies)), name, "frame", self)
 
@@ -151,7 +158,11 @@ class Mechanism(Record):
             rng: source of randomness.
             batch: leading shape of the result.
         """
-        batch = (batch,) if isinstance(batch, int) else tuple(batch)
+        expect(rng, np.random.Generator, "random_state, rng (numpy.random.default_rng(0) makes one)")
+        sizes = (batch,) if isinstance(batch, (int, np.integer)) else expect_items(batch, object, "random_state, batch")
+        if any(not isinstance(n, (int, np.integer)) or isinstance(n, bool) or not 0 <= n < 2**40 for n in sizes):
+            raise ArgumentError(f"random_state, batch: expected sizes of an array, got {shown(batch)}")
+        batch = tuple(map(int, sizes))
         q, v, a = (rng.normal(size=(*batch, n)) for n in (self.nq, self.nv, self.nv))
         for joint in self.joints:
             part = self.q_slice(joint.name)
@@ -241,14 +252,14 @@ class Mechanism(Record):
 def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) -> Named:
     names = []
     for item in items:
-        if item.name == name:
+        if isinstance(name, str) and item.name == name:
             return item
         names.append(item.name)
     import difflib
 
-    near = difflib.get_close_matches(str(name), names, n=3)
+    near = difflib.get_close_matches(name, names, n=3) if isinstance(name, str) else []
     hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"it has {', '.join(names) or 'none'}"
-    raise ArgumentError(f"{mechanism.name!r} has no {what} {name!r}; {hint}")
+    raise ArgumentError(f"{mechanism.name!r} has no {what} {shown(name)}; {hint}")
 
 
 def _scalars(nested: Any) -> Iterable[Any]:

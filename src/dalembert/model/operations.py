@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,12 +11,14 @@ from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_qu
 from dalembert.algebra.rotations import rotation_from_axis_angle
 from dalembert.algebra.scalar import Array, Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelError, UnsupportedError
 from dalembert.model.assembly import dropped, refuse_functions_of_coordinates
 from dalembert.model.body import WORLD
+from dalembert.model.checks import expect, expect_choice, shown
 from dalembert.model.constraint import Constraint
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.record import check_scalar
 
 
 def with_gravity(mechanism: Mechanism, gravity: Any) -> Mechanism:
@@ -25,7 +28,7 @@ def with_gravity(mechanism: Mechanism, gravity: Any) -> Mechanism:
         mechanism: the mechanism.
         gravity: acceleration of free fall in world axes, m/s^2; three numbers or symbols.
     """
-    return mechanism.replace(gravity=gravity)
+    return expect(mechanism, Mechanism, "with_gravity").replace(gravity=gravity)
 
 
 def with_base(mechanism: Mechanism, base: str, body: str | None = None) -> Mechanism:
@@ -38,8 +41,10 @@ def with_base(mechanism: Mechanism, base: str, body: str | None = None) -> Mecha
         base: ``"free"`` or ``"fixed"``.
         body: the root body meant; may be omitted if there is only one.
     """
-    if base not in ("free", "fixed"):
-        raise ArgumentError(f"base = {base!r}; choose 'free' or 'fixed'")
+    expect(mechanism, Mechanism, "with_base")
+    expect_choice(base, ("free", "fixed"), "with_base: base =")
+    if body is not None:
+        expect(body, str, "with_base, body")
     roots = [joint for joint in mechanism.joints if joint.parent == WORLD and body in (None, joint.child)]
     if len(roots) != 1:
         names = ", ".join(repr(joint.child) for joint in mechanism.joints if joint.parent == WORLD)
@@ -87,6 +92,8 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
         positions: by joint name, a number or symbol for a joint of one degree, else the coordinates of that kind of
             joint: a quaternion (x, y, z, w) for a spherical joint, (x, y, z, quaternion) for a free one.
     """
+    expect(mechanism, Mechanism, "lock")
+    expect(positions, Mapping, "lock, positions by joint name")
     refuse_functions_of_coordinates(mechanism, "lock")
     held: dict[str, list[Scalar]] = {}
     for name, value in positions.items():
@@ -121,12 +128,21 @@ def _position(joint: Joint, value: Any) -> list[Scalar]:
     size = SIZES[joint.kind][0]
     if size == 0:
         raise ArgumentError(f"joint {joint.name!r} is fixed; there is nothing to lock")
-    given: Array = scalar.asarray(value)
+    where = f"the position of joint {joint.name!r}"
+    try:
+        given: Array = scalar.asarray(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{where}: expected {size} real numbers or symbols, got {shown(value)}") from None
     if given.shape != (size,) and not (given.shape == () and size == 1):
         raise ArgumentError(
             f"joint {joint.name!r} is {joint.kind}: its position has {size} entries, got shape {given.shape}"
         )
-    position = given.ravel().tolist()
+    try:
+        position = [check_scalar(x, where) for x in given.ravel().tolist()]
+    except ModelError as error:
+        raise ArgumentError(str(error)) from None
+    if any(scalar.is_number(x) and not math.isfinite(x) for x in position):
+        raise ArgumentError(f"{where} is {shown(value)}; it must be finite")
     if joint.kind in ("spherical", "free") and all(scalar.is_number(x) for x in position[-4:]):
         length = sum(x * x for x in position[-4:]) ** 0.5
         if not abs(length - 1) < 1e-6:

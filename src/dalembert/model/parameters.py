@@ -22,6 +22,7 @@ from dalembert.algebra.rotations import HALF_PI, rotation_from_rpy, rpy_from_rot
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import expect
 from dalembert.model.joint import SIZES
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.record import Record
@@ -43,6 +44,7 @@ def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
     Args:
         mechanism: the mechanism.
     """
+    expect(mechanism, Mechanism, "parameters")
     return {address: _read(_owner(mechanism, *place[:2]), place[2]) for address, place in _addresses(mechanism).items()}
 
 
@@ -54,6 +56,8 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
         symbols: by address (see :func:`parameters`), a SymPy symbol or expression, a number, or a name, for which a
             symbol of the mechanism with that name, or else a new one, is taken.
     """
+    expect(mechanism, Mechanism, "symbolise")
+    expect(symbols, Mapping, "symbolise, symbols by address")
     addresses = _addresses(mechanism)
     changes: dict[tuple[str, str], dict[Path, Scalar]] = {}
     for address, value in symbols.items():
@@ -81,6 +85,8 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     """
     import sympy
 
+    expect(mechanism, Mechanism, "substitute")
+    expect(values, Mapping, "substitute, values by symbol or name")
     by_name: dict[str, list[Any]] = {}
     for symbol in mechanism.symbols:
         by_name.setdefault(symbol.name, []).append(symbol)

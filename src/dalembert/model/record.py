@@ -9,14 +9,15 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.errors import ModelError
+from dalembert.model.checks import shown
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """``value`` as a read-only array of scalars of the given shape, or a ModelError that names ``what``."""
     try:
         array = np.array(scalar.asarray(value))
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{what}: expected {_shape_words(shape)}, got {value!r}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelError(f"{what}: expected {_shape_words(shape)}, got {shown(value)}") from error
     if array.shape != shape:
         raise ModelError(f"{what}: expected {_shape_words(shape)}, got an array of shape {array.shape}")
     if array.dtype == complex:
@@ -33,16 +34,20 @@ def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
 def check_scalar(x: Any, what: str) -> Any:
     """``x`` itself if it is a real number or a symbol, else a ModelError that names ``what``."""
     if isinstance(x, (bool, str, bytes)) or x is None:
-        raise ModelError(f"{what}: expected a number or a symbol, got {x!r}")
+        raise ModelError(f"{what}: expected a number or a symbol, got {shown(x)}")
     if scalar.is_number(x):
         if isinstance(x, (complex, np.complexfloating)):
             raise ModelError(f"{what}: expected a real number, got {x!r}")
+        if isinstance(x, int) and x.bit_length() > 1000:
+            raise ModelError(
+                f"{what}: expected a number that a float can hold, got an integer of {x.bit_length()} bits"
+            )
         return x.item() if isinstance(x, np.number) else x
     if scalar.is_sympy(x):
         return exact_number(x)
-    if all(hasattr(x, name) for name in ("__add__", "__mul__", "__neg__")) and not isinstance(x, np.ndarray):
+    if all(hasattr(x, name) for name in ("__add__", "__mul__", "__neg__")) and not isinstance(x, (np.ndarray, type)):
         return x  # a traced scalar
-    raise ModelError(f"{what}: expected a number or a symbol, got {x!r}")
+    raise ModelError(f"{what}: expected a number or a symbol, got {shown(x)}")
 
 
 def exact_number(x: Any) -> Any:

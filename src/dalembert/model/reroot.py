@@ -6,6 +6,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import UnsupportedError
 from dalembert.model.body import WORLD, Body
+from dalembert.model.checks import expect
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.operations import joint_motion
@@ -31,8 +32,8 @@ def reroot(mechanism: Mechanism, body: str) -> Mechanism:
         mechanism: the mechanism.
         body: the new root.
     """
+    expect(mechanism, Mechanism, "reroot").body(body)
     carried_by = {joint.child: joint for joint in mechanism.joints}
-    mechanism.body(body)
     path = [carried_by[body]]
     while path[-1].parent != WORLD:
         path.append(carried_by[path[-1].parent])

@@ -87,7 +87,7 @@ def _names(mechanism: Mechanism) -> list[str]:
         problems += [
             f"{what} name {name!r} is used {k} times; names must be unique" for name, k in counts.items() if k > 1
         ]
-    if any(item.name == WORLD for item in frames):
+    if any(isinstance(item.name, str) and item.name == WORLD for item in frames):
         problems.append(f"{WORLD!r} is the name of the ground; call the body something else")
     return problems
 

@@ -1,0 +1,97 @@
+"""Arguments of the wrong type, answered in a sentence instead of by whatever Python trips over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import ArgumentError, DalembertError
+
+HINTS = {"Mechanism": "a Mechanism (dalembert.load(...) makes one)", "str": "a text", "Mapping": "a mapping"}
+
+
+def shown(value: Any) -> str:
+    """A value for a message: its type, and the value itself if it is short.
+
+    Args:
+        value: anything.
+    """
+    try:
+        text = repr(value)
+    except Exception:  # an object may refuse to be printed, and Python refuses integers of thousands of digits
+        return type(value).__name__
+    return text if len(text) <= 60 and "\n" not in text else type(value).__name__
+
+
+def expect(value: Any, kind: type, what: str, error: type[DalembertError] = ArgumentError) -> Any:
+    """The value itself if it is of a kind, else an error that says what was expected.
+
+    Args:
+        value: what the caller gave.
+        kind: the class it must belong to.
+        what: the argument, for the message: ``"lock, positions"``.
+        error: the class of the error.
+    """
+    if isinstance(value, kind):
+        return value
+    raise error(f"{what}: expected {HINTS.get(kind.__name__, f'a {kind.__name__}')}, got {shown(value)}")
+
+
+def expect_choice(value: Any, choices: Iterable[str], what: str, error: type[DalembertError] = ArgumentError) -> str:
+    """One of several words.
+
+    Args:
+        value: what the caller gave.
+        choices: what may be given.
+        what: the argument, for the message.
+        error: the class of the error.
+    """
+    choices = tuple(choices)
+    if isinstance(value, str) and value in choices:
+        return value
+    listed = " or ".join(map(repr, choices)) if len(choices) < 4 else f"one of {', '.join(choices)}"
+    raise error(f"{what} {shown(value)}; choose {listed}")
+
+
+def expect_items(value: Any, kind: type, what: str, error: type[DalembertError] = ArgumentError) -> tuple[Any, ...]:
+    """A tuple of things of one kind, out of any iterable of them but a text or a mapping.
+
+    Args:
+        value: what the caller gave.
+        kind: the class every item must belong to.
+        what: the argument, for the message.
+        error: the class of the error.
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise error(f"{what}: expected a sequence of {kind.__name__}, got {shown(value)}")
+    return tuple(expect(item, kind, f"{what}, item {k}", error) for k, item in enumerate(value))
+
+
+def expect_path(value: Any, what: str) -> Path:
+    """A path.
+
+    Args:
+        value: what the caller gave.
+        what: the argument, for the message.
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        raise ArgumentError(f"{what}: expected a path, got {shown(value)}")
+    return Path(os.fsdecode(value))
+
+
+def write_text(path: Any, text: str, what: str) -> None:
+    """Write a file, or say why it cannot be written.
+
+    Args:
+        path: what the caller gave as path.
+        text: what to write.
+        what: the argument, for the message.
+    """
+    try:
+        expect_path(path, what).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"{what}: cannot write {shown(path)}: {error}") from error
