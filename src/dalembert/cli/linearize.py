@@ -95,7 +95,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         return 0
     _say_state(terminal, mechanism.name, system, (q, v, force))
     terminal.title("eigenvalues:")
-    terminal.table(("1/s", "period (s)", "damping", "time constant (s)", ""), mode_rows(model.poles, lost), left=1)
+    terminal.table(("1/s", "", "time constant (s)", "period (s)", "damping"), mode_rows(model.poles, lost), left=2)
     if options.matrices or len(model.A) <= SMALL:
         for name, matrix, titles in (("A", model.A, model.states), ("B", model.B, model.inputs)):
             terminal.title(f"{name}:")
@@ -132,10 +132,10 @@ def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]
         rows.append(
             (
                 value,
+                Cell(words, "bad" if growing else "good"),
+                f"{1 / abs(s.real):.4g}" if abs(s.real) > 1e-8 * size else "",
                 f"{2 * math.pi / s.imag:.4g}" if oscillates else "",
                 f"{-real / abs(s):.3f}" if oscillates else "",
-                f"{1 / abs(s.real):.4g}" if abs(s.real) > 1e-8 * size else "",
-                Cell(words, "bad" if growing else "good"),
             )
         )
     return rows

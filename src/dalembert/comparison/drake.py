@@ -26,7 +26,7 @@ class DrakePeer(Peer):
     includes = ("armature", "damping")
 
     def __init__(self, mechanism: Mechanism, plant: Any, joints: Mapping[str, str] | None = None):
-        super().__init__(mechanism, Drake(mechanism, plant, joints))
+        super().__init__(mechanism, Drake(mechanism, plant, joints, check=False))
         self.plant, self.context = plant, plant.CreateDefaultContext()
         moving = [plant.get_joint(index) for index in plant.GetJointIndices()]
         self.joints = {joint.velocity_start(): joint for joint in moving if joint.num_velocities()}

@@ -32,7 +32,7 @@ class MuJoCoPeer(Peer):
     def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
         import mujoco
 
-        super().__init__(mechanism, MuJoCo(mechanism, model, joints))
+        super().__init__(mechanism, MuJoCo(mechanism, model, joints, check=False))
         self.library, self.given = mujoco, model
         self.model = copy.deepcopy(model)
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT

@@ -29,7 +29,7 @@ class PinocchioPeer(Peer):
     def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):
         import pinocchio
 
-        super().__init__(mechanism, Pinocchio(mechanism, model, joints))
+        super().__init__(mechanism, Pinocchio(mechanism, model, joints, check=False))
         self.library, self.model, self.data = pinocchio, model, model.createData()
 
     @property

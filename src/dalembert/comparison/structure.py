@@ -18,7 +18,8 @@ from dalembert.comparison.joints import Column, columns, zero_shift
 from dalembert.comparison.peer import Drive, Peer, View
 from dalembert.model import Joint, Mechanism
 
-UNITS = {"armature": "kg m^2 (kg for a slide)", "damping": "N m s/rad (N s/m)", "friction": "N m (N)"}
+UNITS = {"armature": ("kg m^2", "kg"), "damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}
+"""Of what acts in a joint that turns, and in one that slides."""
 
 
 class Structure:
@@ -238,14 +239,15 @@ class Structure:
 
     def _driven(self, name: str, joint: Joint, data: tuple[float, float], entering: tuple[float, float]) -> Difference:
         other, (a, b) = self.there.name, data
+        unit = UNITS[name][joint.kind == "prismatic"]
         if not entering[0] and name not in self.include and abs(a - b) <= self.tolerance * max(a, b):
-            size = f"{b:g} {UNITS[name]}"
+            size = f"{b:g} {unit}"
             text = f"{other} adds the {name} of joint {joint.name!r}, {size}; here it enters only if asked for"
             return Difference(name, joint.name, text, f"Ask with include=[{name!r}], here and in da.Dynamics")
         if not entering[1] and name not in self.there.includes:
-            text = f"the {name} of joint {joint.name!r}, {a:g} {UNITS[name]}, enters here, but never in {other}"
+            text = f"the {name} of joint {joint.name!r}, {a:g} {unit}, enters here, but never in {other}"
             return Difference(name, joint.name, text, f"Leave {name!r} out of include")
-        text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {UNITS[name]} in {other}"
+        text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {unit} in {other}"
         if name not in self.include:
             text += ", where it always enters; here it enters only if asked for"
         return Difference(name, joint.name, text)
