@@ -3,19 +3,24 @@
     functions = JaxDynamics(da.Dynamics(arm))
     tau = jax.jit(functions.inverse_dynamics)(q, v, a)
 
-Our kernels are called on the host through ``jax.pure_callback``, with our analytic derivatives as the rule for ``jvp``
-and hence ``grad``; ``jit`` and ``vmap`` work, a batch being one call. Arrays on an accelerator travel to the host and
-back: for large batches on a CUDA device call the kernels of ``Dynamics(arm, device="cuda")`` directly, which take and
-give JAX arrays without copies, outside ``jit``. Second derivatives are not defined.
+Our analytic derivatives are the rule for ``jvp`` and hence ``grad``; ``jit`` and ``vmap`` work, a batch being one call.
+With ``Dynamics(arm, device="cuda")`` our kernels are operations of XLA (:mod:`dalembert.autodiff.xla`): they are
+launched on its stream and work on its memory, inside ``jit`` and outside. With kernels of the processor it is
+``jax.pure_callback`` that calls them, and arrays on an accelerator travel to the host and back. Second derivatives are
+not defined.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dalembert.autodiff.names import operation_name
 from dalembert.autodiff.tangent import tangent
+from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 
@@ -34,15 +39,18 @@ class JaxDynamics:
     Gradients with respect to a quaternion are those of the function continued to all lengths without depending on it.
 
     Args:
-        dynamics: the CPU kernels; without parameters and wrenches as inputs.
+        dynamics: the kernels; without parameters and wrenches as inputs.
     """
 
     def __init__(self, dynamics: Dynamics):
         jax = _jax()
         if dynamics.parameter_names or dynamics.wrenches:
             raise ArgumentError("JaxDynamics takes a Dynamics without parameters and wrenches as inputs")
-        if dynamics.device != "cpu":
-            raise ArgumentError("JaxDynamics calls the host: make it with Dynamics(..., device='cpu')")
+        if dynamics.device == "cuda" and jax.default_backend() != "gpu":
+            raise ArgumentError(
+                f"JAX computes on {jax.default_backend()!r} here, the kernels are for a CUDA device: make them with "
+                "Dynamics(..., device='cpu')"
+            )
         self.dynamics = dynamics
         self._inverse = _function(jax, dynamics, "inverse_dynamics")
         self._forward = _function(jax, dynamics, "forward_dynamics")
@@ -68,7 +76,7 @@ class JaxDynamics:
         return self._forward(q, v, tau)
 
     def __repr__(self) -> str:
-        return f"<JaxDynamics of {self.dynamics.mechanism.name!r}>"
+        return f"<JaxDynamics of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
 
 
 def _function(jax: Any, dynamics: Dynamics, quantity: str) -> Any:
@@ -84,6 +92,8 @@ def _function(jax: Any, dynamics: Dynamics, quantity: str) -> Any:
                 raise ArgumentError(f"{name}: {port.name} has shape {x.shape}; expected (..., {port.shape[0]})")
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         dtype = jnp.result_type(*arrays)
+        if dynamics.device == "cuda":
+            return _on_device(jax, dynamics, name, batch, dtype, arrays)
         shapes = tuple(jax.ShapeDtypeStruct((*batch, *port.shape), dtype) for port in kernel.outputs)
 
         def run(*host: Any) -> tuple[Any, ...]:
@@ -107,3 +117,27 @@ def _function(jax: Any, dynamics: Dynamics, quantity: str) -> Any:
         return function(q, v, third), sum(jnp.einsum("...rc,...c->...r", m, x) for m, x in parts)
 
     return function
+
+
+def _on_device(
+    jax: Any, dynamics: Dynamics, name: str, batch: tuple[int, ...], dtype: Any, arrays: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """A quantity as an operation of XLA on its own memory."""
+    from dalembert.compiler.cuda.arrays import cupy
+
+    kernel, jnp, cp = dynamics.kernel(name), jax.numpy, cupy()
+    dtype = np.dtype(kernel.dtype or jnp.promote_types(dtype, jnp.float32))
+    if dtype == np.float64 and not jax.config.jax_enable_x64:
+        raise ArgumentError("kernels in float64 need jax.config.update('jax_enable_x64', True)")
+
+    def run(given: Sequence[Buffer], results: Sequence[Buffer], stream: int) -> None:
+        shape = results[0].shape
+        count = math.prod(shape[: len(shape) - len(kernel.outputs[0].shape)])
+        with cp.cuda.ExternalStream(stream):
+            kernel.launch(results[0].dtype, [x.pointer for x in (*given, *results)], 0, count)
+
+    target = f"dalembert_{operation_name(dynamics, name)}"
+    register(jax, target, "CUDA", run)
+    wide = [jnp.broadcast_to(x.astype(dtype), (*batch, *port.shape)) for x, port in zip(arrays, kernel.inputs)]
+    shapes = tuple(jax.ShapeDtypeStruct((*batch, *port.shape), dtype) for port in kernel.outputs)
+    return jax.ffi.ffi_call(target, shapes, vmap_method="broadcast_all")(*wide)

@@ -11,11 +11,11 @@ stream, with ``Dynamics(arm, device="cuda")``. Derivatives of derivatives are re
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
+from dalembert.autodiff.names import operation_name
 from dalembert.autodiff.tangent import gradient
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
@@ -76,8 +76,7 @@ _registered: dict[str, Any] = {}
 
 def _operation(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
     """A quantity of three arguments as an operation of PyTorch, without derivatives."""
-    told = (dynamics.mechanism.digest, dynamics.include, str(dynamics.dtype), dynamics.device, dynamics.optimise)
-    name = f"dalembert::{quantity}_{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"
+    name = f"dalembert::{operation_name(dynamics, quantity)}"
     if name in _registered:
         return _registered[name]
     kernel = dynamics.kernel(quantity)
