@@ -83,3 +83,13 @@ def test_random_states_respect_one_sided_limits():
     for limits, inside in ((da.Limits(lower=0.5), lambda q: q >= 0.5), (da.Limits(upper=-1), lambda q: q <= -1)):
         m = da.Mechanism("m", [body], [da.Joint("j", "prismatic", "world", "b", limits=limits)])
         assert inside(m.random_state(np.random.default_rng(0), 1000)[0]).all()
+
+
+def test_who_forgets_the_values_of_symbols_is_told_all_ways_to_give_them():
+    dyn = da.Dynamics(da.load("cart_pole"))
+    for call in (lambda: dyn.mass_matrix([0, 0]), lambda: dyn.pose([0, 0], frame="pole")):
+        with pytest.raises(ArgumentError, match=r"the values of I, M, g, l, m in this order.*substitute.*'default'"):
+            call()
+    dyn = da.Dynamics(da.load("demo_arm"), parameters=["flange.mass"], wrenches=["flange"])
+    with pytest.raises(ArgumentError, match=r"one row \[force; moment\].*values of flange\.mass.*parameter_values"):
+        dyn.bias(np.zeros(6), np.zeros(6))

@@ -26,6 +26,7 @@ from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
 from dalembert.model.parameters import map_scalars, parameters, symbolise
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
 
@@ -70,20 +71,21 @@ class Dynamics:
         for what, names in (("parameters", parameters), ("wrenches", wrenches), ("include", include)):
             if isinstance(names, str):
                 raise ArgumentError(f"{what} = {names!r}: a list of names is needed, [{names!r}]")
-            if twice := sorted({name for name in names if list(names).count(name) > 1}):
+            names = expect_items(names, str, f"Dynamics, {what}")
+            if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ArgumentError(f"{what} has {twice[0]!r} twice: {', '.join(names)}; name everything once")
         self.mechanism = mechanism
-        if not open_loops:
+        if not expect(open_loops, bool, "Dynamics, open_loops"):
             _say_what_is_left_out(mechanism)
         self.wrenches = tuple(wrenches)
         for name in self.wrenches:
             mechanism.frame(name)
         self.include = tuple(include)
         Setting(mechanism, self.include).joints  # noqa: B018 - raises for an unknown term
-        self.dtype = dtype
-        if device not in ("cpu", "cuda"):
-            raise ArgumentError(f"device = {device!r}; choose 'cpu' or 'cuda'")
-        self.device = device
+        self.dtype = _precision(dtype)
+        self.device = expect_choice(device, ("cpu", "cuda"), "Dynamics: device =")
+        if type(optimise) is not int or optimise not in (0, 1, 2):
+            raise ArgumentError(f"Dynamics: optimise = {shown(optimise)}; choose 0, 1 or 2")
         self.optimise = optimise
         self._addresses = tuple(parameters)
         _check_addresses(mechanism, self._addresses)
@@ -124,8 +126,7 @@ class Dynamics:
                 dynamics, inertia matrix and forward dynamics, which then works on the mechanism as it is described,
                 without economical frames and regrouped masses.
         """
-        if quantity not in ALL_QUANTITIES:
-            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(ALL_QUANTITIES)}")
+        expect_choice(quantity, ALL_QUANTITIES, "there is no quantity")
         spec = ALL_QUANTITIES[quantity]
         chosen = _options(quantity, spec, options)
         if "frame" in chosen:
@@ -139,6 +140,8 @@ class Dynamics:
                 if self.device == "cuda"
                 else Kernel(quantity, inputs, outputs, thunk, self._digest(quantity, chosen), self.dtype, spec.doc)
             )
+            if isinstance(made := self._kernels[key], Kernel):
+                made.arguments.hints.update(self._hints())
         return self._kernels[key]
 
     def __getattr__(self, name: str) -> Any:
@@ -195,6 +198,8 @@ class Dynamics:
         """
         from dalembert.compiler.export import export
 
+        expect(language, str, "export, language")
+        path = None if path is None else expect_path(path, "export, path")
         return export(self.kernel(quantity, **options), language, path)
 
     def algorithms(self) -> dict[str, str]:
@@ -237,6 +242,19 @@ class Dynamics:
 
         return build
 
+    def _hints(self) -> dict[str, str]:
+        """What to tell a caller who leaves out the parameters or the wrenches."""
+        wrenches = f"one row [force; moment] for each of {', '.join(self.wrenches)}"
+        numbers = f"pass parameters=, the values of {', '.join(self.parameter_names)} in this order"
+        if self.mechanism.symbols:
+            mend = (
+                f"; or give the symbols of {self.mechanism.name!r} numbers for good: dalembert.substitute(mechanism, "
+                "{name: value}), or, for the default values of a TOML description, load(..., parameters='default')"
+            )
+        else:
+            mend = " (parameter_values has those of the mechanism)"
+        return {"wrenches": wrenches, "parameters": numbers + mend}
+
     def _traced(self, values: Any) -> Mechanism:
         """The mechanism with its symbols replaced by traced scalars."""
         if values is None:
@@ -269,19 +287,45 @@ def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, 
     if missing:
         raise ArgumentError(f"{quantity} needs the option {missing[0]!r}, e.g. {quantity}(..., {missing[0]}='tool')")
     if "point" in chosen:
-        point = np.asarray(chosen["point"], dtype=float)
-        if point.shape != (3,) or not np.isfinite(point).all():
-            raise ArgumentError(f"{quantity}: point is {chosen['point']!r}; it must be three finite numbers")
-        chosen["point"] = tuple(float(x) for x in point)
-    if chosen.get("axes", "world") not in ("world", "body"):
-        raise ArgumentError(f"{quantity}: axes = {chosen['axes']!r}; choose 'world' or 'body'")
-    damping = chosen.get("damping", 0)
-    if not (isinstance(damping, (int, float, np.number)) and 0 <= damping < np.inf):
-        raise ArgumentError(f"{quantity}: damping = {damping!r}; it must be a finite number that is not negative")
+        point = _finite(chosen["point"])
+        if point is None or point.shape != (3,):
+            raise ArgumentError(f"{quantity}: point is {shown(chosen['point'])}; it must be three finite numbers")
+        chosen["point"] = tuple(point.tolist())
+    if "axes" in chosen:
+        expect_choice(chosen["axes"], ("world", "body"), f"{quantity}: axes =")
+    damping = _finite(chosen.get("damping", 0))
+    if damping is None or damping.shape != () or damping < 0:
+        given_damping = shown(chosen["damping"])
+        raise ArgumentError(f"{quantity}: damping = {given_damping}; it must be a finite number that is not negative")
+    if "coordinates" in chosen:
+        expect(chosen["coordinates"], str, f"{quantity}, coordinates")
     if algorithm is not None:
         choose(algorithm, spec.algorithms)
         chosen["algorithm"] = algorithm
     return chosen
+
+
+def _finite(x: Any) -> np.ndarray | None:
+    """Finite real numbers as an array, None if there is anything else."""
+    try:
+        array = np.asarray(x)
+        array = array.astype(float if array.dtype.kind in "iufO" else object)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array if array.dtype != object and np.isfinite(array).all() else None
+
+
+def _precision(dtype: Any) -> Any:
+    """float32 or float64, however it is written, or None."""
+    if dtype is None:
+        return None
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError):
+        found = np.dtype(object)
+    if found not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ArgumentError(f"Dynamics: dtype = {shown(dtype)}; choose numpy.float32, numpy.float64 or None")
+    return found
 
 
 class FrameQuantity:

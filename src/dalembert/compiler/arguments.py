@@ -38,6 +38,7 @@ class Arguments:
     def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
         self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
         self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
+        self.hints: dict[str, str] = {}  # by input, what to say to whom leaves it out
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(self, given: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -61,7 +62,8 @@ class Arguments:
                 values[k] = value
         missing = [port.name for k, port in enumerate(self.inputs) if k not in values]
         if missing:
-            raise ArgumentError(f"{self._call} is missing {', '.join(missing)}")
+            hints = "".join(f"; {self.hints[name]}" for name in missing if name in self.hints)
+            raise ArgumentError(f"{self._call} is missing {', '.join(missing)}{hints}")
         return tuple(values[k] for k in range(len(self.inputs))), rest
 
     def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
