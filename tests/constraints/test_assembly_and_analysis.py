@@ -99,7 +99,7 @@ def test_degrees_of_freedom_and_free_motions_in_words():
     report = FOUR_BAR.analyse(q)
     assert (report.velocities, report.rows, report.rank, report.degrees_of_freedom) == (3, 2, 2, 1)
     text = str(report)
-    assert "3 velocities, 2 constraint rows of rank 2: 1 degrees of freedom" in text
+    assert "3 velocities, 2 constraint rows of rank 2: 1 degree of freedom" in text
     (motion,) = report.freedoms
     shares = dict(motion)
     v = FOUR_BAR.project_velocity(q, [1.0, 0, 0], keep=["crank"])

@@ -10,7 +10,8 @@ from classical_systems import diagonal
 from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
 from dalembert.algebra.vectors import dual
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.errors import ArgumentError, ModelError
 from dalembert.formulations import InverseSquare, derive, rigid_body
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
@@ -192,9 +193,24 @@ class TestInverseSquareField:
             for other in parts[1:]:
                 np.testing.assert_allclose(other[part], parts[0][part], rtol=1e-10, atol=1e-11 * scale)
 
-    def test_algorithms_without_loads_say_so(self):
-        with pytest.raises(UnsupportedError, match="external loads"):
-            derive(random_mechanism(0, 2), "newton-euler", field=InverseSquare(1.0, (9, 9, 9)), algorithm="waters")
+    def test_mistakes_are_named(self):
+        with pytest.raises(ModelError, match="mu"):
+            InverseSquare("mu")
+        with pytest.raises(ArgumentError, match="three numbers"):
+            InverseSquare(1.0, (1, 2))
+        with pytest.raises(ArgumentError, match="gravity-field"):
+            derive(random_mechanism(0, 2), field=sympy.Symbol("mu"))
+        with pytest.raises(ArgumentError, match="got str"):
+            derive("panda.urdf")
+
+    @pytest.mark.parametrize("algorithm", INVERSE_DYNAMICS)
+    def test_every_algorithm_carries_it(self, algorithm):
+        mechanism = random_mechanism(3, 3, kinds=("revolute", "prismatic"))
+        q = mechanism.random_state(np.random.default_rng(3))[0]
+        field = InverseSquare(self.mu, (4.0, -3.0, 5.0))
+        found = derive(mechanism, "newton-euler", field=field, algorithm=algorithm).gravity.evaluate({"q": q})
+        expected = derive(mechanism, "kane", field=field).gravity.evaluate({"q": q})
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
 
     def test_particles_feel_no_moment(self):
         force = rigid_body(Inertia(1.0), gravity=InverseSquare(2.0, gradient=False)).gravity.evaluate(

@@ -80,13 +80,14 @@ class Analysis:
     def __str__(self) -> str:
         lines = [
             f"{self.velocities} velocities, {self.rows} constraint rows of rank {self.rank}: "
-            f"{self.degrees_of_freedom} degrees of freedom"
+            f"{_counted(self.degrees_of_freedom, 'degree')} of freedom"
             + (f", {self.position_freedoms} of position" if self.position_freedoms != self.degrees_of_freedom else "")
         ]
         if self.is_singular:
             lines.append(
                 f"singular position: nearby the rank is {self.usual_rank}; here "
-                f"{self.usual_rank - self.rank} more motions are possible to first order"
+                f"{_counted(self.usual_rank - self.rank, 'more motion')} "
+                f"{'is' if self.usual_rank - self.rank == 1 else 'are'} possible to first order"
             )
         for k, motion in enumerate(self.freedoms):
             lines.append(f"free motion {k + 1}: " + ", ".join(f"{name} {share:+.3g}" for name, share in motion))
@@ -139,6 +140,10 @@ def analyse(
         freedoms=tuple(freedoms),
         residual=residual,
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _null_space(G: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:

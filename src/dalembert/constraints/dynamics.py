@@ -176,6 +176,19 @@ class ConstrainedDynamics(ConstrainedKernels):
         """
         return assembly.assemble(self, self.reference if q is None else q, t, keep, **options)
 
+    def assembly_modes(
+        self, q: Any = None, t: float = 0.0, keep: Sequence[str] = (), **options: Any
+    ) -> list[np.ndarray]:
+        """Different assemblies with some joints held - elbow up, elbow down - found from many random starts.
+
+        Args:
+            q: positions of the held joints, and the first start; the reference by default.
+            t: time, s.
+            keep: joints whose positions are held; enough of them that assemblies are isolated.
+            options: of :func:`dalembert.constraints.assembly.assembly_modes`: ``starts``, ``spread``, ``seed``.
+        """
+        return assembly.assembly_modes(self, q, t, keep, **options)
+
     def project_velocity(self, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
         """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy.
 

@@ -46,6 +46,13 @@ def derive(
         options: for ``kane``: ``speeds``, ``pfaffian``, ``independent``; for ``newton-euler``: ``algorithm``,
             ``inertia``.
     """
+    if not isinstance(mechanism, (Mechanism, MovingBodies)):
+        raise ArgumentError(f"derive takes a Mechanism or MovingBodies, got {type(mechanism).__name__}")
+    if field is not None and not isinstance(field, InverseSquare):
+        raise ArgumentError(
+            f"field = {field!r}: give an InverseSquare(mu, attractor); a field of your own is a force element of "
+            "the kind 'gravity-field', named in include"
+        )
     loads = {"wrenches": wrenches, "actuated": actuated}
     if method == "newton-euler":
         if not isinstance(mechanism, Mechanism):

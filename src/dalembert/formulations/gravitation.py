@@ -16,6 +16,8 @@ import numpy as np
 
 from dalembert.algebra.scalar import Array, Scalar, asarray, product, sqrt
 from dalembert.algebra.vectors import cross, dot, trace
+from dalembert.errors import ArgumentError
+from dalembert.model.record import check_scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,13 @@ class InverseSquare:
     mu: Any
     attractor: Any = (0, 0, 0)
     gradient: bool = True
+
+    def __post_init__(self) -> None:
+        check_scalar(self.mu, "InverseSquare, mu")
+        if np.shape(np.array(self.attractor, dtype=object)) != (3,):
+            raise ArgumentError(f"InverseSquare: the attractor is a point, three numbers; got {self.attractor!r}")
+        for x in self.attractor:
+            check_scalar(x, "InverseSquare, attractor")
 
     def energy(self, mu: Scalar, mass: Scalar, inertia: Array | None, R: Array) -> Scalar:
         """Potential energy of a body.
