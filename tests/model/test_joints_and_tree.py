@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, link_poses, poses
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Frame, Inertia, Joint, Limits, Mechanism, Mimic
 from dalembert.model.joint import SIZES, plane_axes, rotation_about
 from dalembert.model.operations import joint_motion
@@ -235,3 +235,25 @@ def test_symbolic_poses_are_exact():
     )
     tip = poses(arm, [q])["b"].translation.tolist()
     assert tip == [l * sympy.cos(q), l * sympy.sin(q), 0]
+
+
+@given(mechanisms(1, 4, kinds=("spherical", "free", "revolute")), st.integers(0, 2**32 - 1), st.floats(1e-300, 1e300))
+def test_normalise_gives_unit_quaternions_and_changes_nothing_else(mechanism, seed, size):
+    q, _, _ = mechanism.random_state(np.random.default_rng(seed), (2, 3))
+    scaled = q.copy()
+    for joint in mechanism.joints:
+        if joint.kind in ("spherical", "free"):
+            scaled[..., mechanism.q_slice(joint.name).stop - 4 : mechanism.q_slice(joint.name).stop] *= size
+    np.testing.assert_allclose(mechanism.normalise(scaled), q, rtol=1e-14, atol=1e-14)
+    assert mechanism.normalise(q.tolist()).shape == q.shape
+
+
+@pytest.mark.parametrize("wrong", [0.0, math.nan, math.inf])
+def test_a_quaternion_that_is_no_rotation_is_named_with_its_state(wrong):
+    ball = Mechanism("m", (Body("b", Inertia.box(1, (1, 2, 3))),), (Joint("ball", "spherical", WORLD, "b"),))
+    q = np.tile(ball.neutral, (3, 1))
+    q[2] = wrong
+    with pytest.raises(SingularityError, match=r"joint 'ball': the quaternion of state \[2\] is zero or not finite"):
+        ball.normalise(q)
+    with pytest.raises(ArgumentError, match=r"q has shape \(3,\), expected \(\.\.\., 4\)"):
+        ball.normalise([0, 0, 1])

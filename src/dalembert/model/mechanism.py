@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError, ModelError
+from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.constraint import Constraint
@@ -180,6 +180,33 @@ class Mechanism(Record):
                 elif math.isfinite(high):
                     q[..., part.start] = high - np.abs(q[..., part.start])
         return q, v, a
+
+    def normalise(self, q: Any) -> Array:
+        """A copy of ``q`` whose quaternions have length one; kernels take quaternions as they are.
+
+        Args:
+            q: positions, any batch shape (..., nq). A quaternion that is zero or not finite is an error.
+        """
+        try:
+            fresh = np.array(q, dtype=float)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"normalise: expected real numbers, got {shown(q)}") from None
+        if fresh.shape[-1:] != (self.nq,):
+            raise ArgumentError(f"normalise: q has shape {fresh.shape}, expected (..., {self.nq})")
+        for joint in self.joints:
+            if joint.kind in ("spherical", "free") and joint.nq:
+                end = self.q_slice(joint.name).stop
+                eta = fresh[..., end - 4 : end]
+                largest = np.abs(eta).max(axis=-1, keepdims=True)  # so that squares neither overflow nor vanish
+                if not np.all((largest > 0) & np.isfinite(largest)):
+                    where = np.argwhere(~((largest > 0) & np.isfinite(largest)))[0][:-1].tolist()
+                    state = f" of state {where}" if where else ""
+                    raise SingularityError(
+                        f"joint {joint.name!r}: the quaternion{state} is zero or not finite and stands for no rotation"
+                    )
+                eta /= largest
+                eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
+        return fresh
 
     # ------------------------------------------------------------------------------------------- for the algorithms
 
