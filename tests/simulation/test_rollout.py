@@ -11,7 +11,7 @@ from motion_cases import double_pendulum
 
 from dalembert.algebra import scalar
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats import load
 from dalembert.simulation import STEPPERS, rollout, simulate
 from random_mechanisms import random_mechanism
@@ -150,7 +150,6 @@ def test_batch_dimensions_are_broadcast(cart):
         ({"control": np.zeros((7, 2))}, "control has shape"), ({"control": np.full(2, np.nan)}, "not finite"),
         ({"actuators": ["rail"]}, "there is none"), ({"gains": [1.0]}, "gains are for"),
         ({"control": lambda t, q, v: [0], "hold": 3}, "asked at every stage"),
-        ({"control": lambda t, q, v: [0]}, "policy returned shape"),
         ({"q0": np.zeros((3, 2)), "v0": np.zeros((4, 2))}, "do not fit together"),
         ({"q0": np.full((3, 2), np.nan)}, r"q0\[0, 0\] \(rail\) is nan"),
         ({"summaries": {"x": ("mean", abs)}}, "no kind 'mean'"), ({"parameters": {"m": 1}}, "has no parameters"),
@@ -160,6 +159,64 @@ def test_bad_input_is_refused_by_name(cart, change, message):
     given = {"mechanism": cart, "q0": [0, 0.1], "v0": None, "steps": 10, "step": 1e-2, **change}
     with pytest.raises(ArgumentError, match=message):
         rollout(**given)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"step": "short"}, "step = 'short' s; it must be a positive number"),
+        ({"threads": 0}, "threads = 0"),
+        ({"control": "push"}, "control is 'push'"),
+        ({"control": lambda t, q, v: 1 / 0}, "control cannot be compiled.*ZeroDivisionError"),
+        ({"control": lambda t, q, v: [0.0]}, r"control returned shape \(1,\), expected 2 numbers"),
+        ({"forces": {"pole": np.zeros(5)}}, "six numbers"),
+        ({"forces": 3}, "forces are 3"),
+        ({"summaries": {"a": lambda t, q, v: q[0]}}, "give .'max'"),
+        ({"summaries": {"a": ("max", lambda t, q, v: q)}}, "expected one number"),
+        ({"summaries": {"a": ("max", lambda t, q, v: 1 / 0)}}, "summary 'a' cannot be compiled"),
+        ({"q0": {"hinge": np.zeros(3), "rail": np.zeros(4)}}, "'hinge' .3,., 'rail' .4,."),
+        ({"q0": {"hinge": "up"}}, "joint 'hinge' has 1 entries"),
+        ({"v0": np.zeros((3, 2)), "q0": np.zeros((4, 2))}, r"fit together: q0 \(4, 2\), v0 \(3, 2\)$"),
+    ],
+)
+def test_faults_of_users_functions_and_tables_are_told_by_name(change, message):
+    given = {"q0": [0.0, 0.1], "v0": None, "steps": 10, **change}
+    with pytest.raises(ArgumentError, match=message):
+        rollout(load("cart_pole", parameters="default"), **given)
+
+
+def test_states_by_joint_name_may_be_batches(cart):
+    angles, speeds = np.linspace(0, 1, 5), np.array([[1.0], [2.0]])
+    many = rollout(cart, {"hinge": angles}, {"rail": speeds}, 20, 1e-2)
+    q, v = np.zeros((5, 2)), np.zeros((2, 1, 2))
+    q[:, 1], v[..., 0] = angles, speeds
+    assert np.array_equal(many.q, rollout(cart, q, v, 20, 1e-2).q)
+
+
+def test_single_motions_know_what_drove_them(cart):
+    """A row is told at the record where it begins to act; a policy may be made for traced scalars only."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3, 1, 10, 1))
+    many = rollout(cart, rng.normal(size=(4, 2)), None, 30, 1e-2, control=rows, actuators=["rail"], hold=3, every=2)
+    tau = many.trajectory(1, 2).tau
+    assert np.array_equal(tau[:-1, 0], rows[1, 0, np.arange(0, 30, 2) // 3, 0])
+    assert not tau[:, 1].any()
+
+    def policy(t, q, v, k):
+        return [(q[1] < 0).select(k[0], -k[0]) + scalar.sin(t), 0]
+
+    gains = np.array([[1.0], [5.0]])
+    driven = rollout(cart, [0.0, 0.1], [0.0, -1.0], 50, 1e-2, control=policy, gains=gains)
+    one = driven.trajectory(1)
+    wanted = np.where(one.q[:, 1] < 0, 5.0, -5.0) + np.sin(one.t)
+    assert np.abs(one.tau[:, 0] - wanted).max() < 1e-14
+    mass = cart.mechanism
+    pushed = rollout(mass, [0.0, 0.1], None, 20, 1e-2, forces={"pole": np.arange(12.0).reshape(2, 6)})
+    assert np.array_equal(pushed.trajectory(1).wrenches[5, 0], np.arange(6.0, 12.0))
+    with pytest.raises(ArgumentError, match="does not choose"):
+        many.trajectory(1)
+    with pytest.raises(UnsupportedError, match="record=False"):
+        rollout(cart, None, None, 5, record=False).trajectory()
 
 
 def test_motions_that_blow_up_stay_alone(cart):

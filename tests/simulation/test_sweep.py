@@ -178,6 +178,10 @@ def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path):
         (lambda f: samples(x=np.zeros(3), y=np.zeros(4)), "differ in number"),
         (lambda f: sweep(np.sin, grid(x=[1.0]), f), "give the sweep a key="),
         (lambda f: sweep(3, grid(x=[1.0]), f), "give a function of points"),
+        (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, threads=0), "threads = 0"),
+        (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, client="cluster"), "give a dask"),
+        (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), __file__), "cannot be made a folder"),
+        (lambda f: RolloutTask(load("cart_pole"), 10, speed=3), "rollout has no option 'speed'"),
     ],
 )
 def test_bad_input_is_refused_by_name(tmp_path, run, message):

@@ -35,9 +35,9 @@ def batch_shape(made: Recurrence, start: Sequence[Any], held: Mapping[str, Any],
             *(array.shape[:-1] for array in start), *others, *([] if rows is None else [rows.shape[:-2]])
         )
     except ValueError as error:
-        told = ", ".join(f"{name} {array.shape}" for name, array in held.items() if name != "h")
-        shapes = f"q0 {start[0].shape}, v0 {start[1].shape}, {told}{'' if rows is None else f', control {rows.shape}'}"
-        raise ArgumentError(f"the batch dimensions do not fit together: {shapes}") from error
+        given = {"q0": start[0], "v0": start[1], **held, **({} if rows is None else {"control": rows})}
+        told = ", ".join(f"{name} {tuple(array.shape)}" for name, array in given.items() if name != "h")
+        raise ArgumentError(f"the batch dimensions do not fit together: {told}") from error
 
 
 class Batch:

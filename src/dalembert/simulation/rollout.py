@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.cuda.arrays import to_host
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.simulation.drive import Drive
 from dalembert.simulation.spaces import Space, space_of
+from dalembert.simulation.state import as_positive
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
@@ -32,6 +33,7 @@ class Rollout:
         summaries: what was asked for, by name, (...).
         done: which motions were computed to the end; all, unless it was interrupted. The others are NaN.
         parameters: values of the mechanism's parameters, if it has any.
+        drive: what acted on the motions.
     """
 
     system: System
@@ -43,6 +45,7 @@ class Rollout:
     summaries: dict[str, np.ndarray] = field(default_factory=dict)
     done: np.ndarray = field(default_factory=lambda: np.array(True))
     parameters: np.ndarray | None = None
+    drive: Drive | None = field(default=None, repr=False)
 
     @property
     def finite(self) -> np.ndarray:
@@ -51,20 +54,30 @@ class Rollout:
         return (q - q == 0).all(-1) & (v - v == 0).all(-1)  # in the words of any library
 
     def trajectory(self, *index: int) -> Trajectory:
-        """One of the motions; its control is not known to it and counts as zero.
+        """One of the motions, with its control and wrenches.
 
         Args:
             index: which, one number for each dimension of the batch.
         """
         from dalembert.simulation.interpolation import Hermite
 
+        batch = tuple(self.final_q.shape[:-1])
+        if len(index) != len(batch):
+            raise ArgumentError(
+                f"the batch has shape {batch}; give {len(batch)} numbers to choose a motion, not {index}"
+            )
+        if not len(self.t):
+            raise UnsupportedError("this rollout was made with record=False and knows final states only")
         nv, frames = self.system.mechanism.nv, len(self.system.dynamics.wrenches)
         values = None if self.parameters is None else to_host(self.parameters)
         if values is not None:
             values = np.broadcast_to(values, (*tuple(self.final_q.shape[:-1]), values.shape[-1]))[index]
-        zeros = np.zeros((len(self.t), nv)), np.zeros((len(self.t), frames, 6))
-        q, v = (to_host(x[index]) for x in (self.q, self.v))
-        made = Trajectory(self.system, self.t, q, v, *zeros, parameters=values)
+        q, v = (np.asarray(to_host(x[index]), dtype=float) for x in (self.q, self.v))
+        tau, wrenches = np.zeros((len(self.t), nv)), np.zeros((len(self.t), frames, 6))
+        if self.drive is not None:
+            tau[:] = self.drive.forces(index, batch, self.t, q, v)
+            wrenches[:] = self.drive.wrenches(index, batch, frames)
+        made = Trajectory(self.system, self.t, q, v, tau, wrenches, parameters=values)
         made.interpolant = Hermite(made)
         return made
 
@@ -142,8 +155,12 @@ def rollout(
     system = as_system(moving, include, tuple(forces or ()), elements, near, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     steps, every = _positive("steps", steps), _positive("every", every)
-    if not (step > 0 and math.isfinite(step)):
-        raise ArgumentError(f"step = {step} s; it must be positive and finite")
+    step = as_positive("step", step, "s")
+    if threads is not None:
+        threads = _positive("threads", threads)
+    for name, table in (("forces", forces), ("summaries", summaries)):
+        if not isinstance(table, Mapping | None):
+            raise ArgumentError(f"{name} are {table!r}; give a dict")
     policy = control if callable(control) else None
     places, rows, kept = _control(model, control, actuators, hold, steps, space)
     wanted = dict(summaries or {})
@@ -157,6 +174,8 @@ def rollout(
         held["wrenches"] = space.stack(
             [space.array((forces or {}).get(name, np.zeros(6)), f"force on {name!r}") for name in dynamics.wrenches]
         )
+        if held["wrenches"].shape[-1] != 6:
+            raise ArgumentError("forces: a wrench [force; moment] has six numbers, (..., 6)")
     values = space.parameters(dynamics, parameters)
     if values is not None:
         held["parameters"] = values
@@ -180,6 +199,7 @@ def rollout(
         summaries=dict(zip(wanted, batch.summary())),
         done=batch.done.reshape(batch.shape),
         parameters=values,
+        drive=Drive(float(step), policy, held.get("gains"), places, rows, kept, held.get("wrenches")),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,10 @@ class RolloutTask:
         self.steps, self.step, self.parameters = steps, step, dict(parameters or {})
         forces = tuple(self.options.get("forces") or ())
         include = self.options.pop("include", ())
+        known = set(signature(rollout).parameters) - {"mechanism", "q0", "v0", "steps", "step", "gains", "parameters"}
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise ArgumentError(f"rollout has no option {unknown[0]!r}; there are {', '.join(sorted(known))}")
         held = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         self.system = as_system(mechanism, include, forces, self.options.pop("elements", None), None, *held)
         told = {name: value for name, value in self.options.items() if name != "threads"}
@@ -71,10 +76,11 @@ class RolloutTask:
         parameters: dict[str, Any] = dict(self.parameters)
         options = dict(self.options)
         for name, values in points.items():
-            if name == "q0":
-                q[:] = values
-            elif name == "v0":
-                v[:] = values
+            if name in ("q0", "v0"):
+                whole = q if name == "q0" else v
+                if np.shape(values) != whole.shape:
+                    raise ArgumentError(f"{name} has shape {np.shape(values)}, expected {whole.shape}")
+                whole[:] = values
             elif name in places:
                 array, k = places[name]
                 array[:, k] = values

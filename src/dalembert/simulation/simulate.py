@@ -163,8 +163,9 @@ def _drive(
             crowd = crowd + 1 if t - before < CROWD_TIME else 0
             if crowd > CROWD:
                 q, v = recorder.split(x)
-                message = f"event {fired.name!r} happens again and again: its times accumulate. Coming to rest at a stop "
-                raise Fault(message + "or in a contact is not modelled; let the event stop the motion instead", t, q, v)
+                message = f"event {fired.name!r} happens again and again: its times accumulate. Coming to rest at a "
+                message += "stop or in a contact is not modelled; let the event stop the motion instead"
+                raise Fault(message, t, q, v)
             break
         if t >= end and fired is None:
             return "finished"

@@ -60,7 +60,10 @@ class Host:
         return moving
 
     def array(self, given: Any, name: str) -> np.ndarray:
-        return np.asarray(given, dtype=float)
+        try:
+            return np.asarray(given, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{name} is {given!r}; give an array of numbers") from error
 
     def stack(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*arrays), axis=-2)

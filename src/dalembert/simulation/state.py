@@ -53,14 +53,7 @@ def _vector(
     if given is None:
         return default.copy()
     if isinstance(given, Mapping):
-        vector = default.copy()
-        for joint, value in given.items():
-            part = mechanism.q_slice(joint) if name == "q0" else mechanism.v_slice(joint)
-            try:
-                vector[part] = value
-            except (ValueError, TypeError) as error:
-                wanted = part.stop - part.start
-                raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
+        vector = _by_joint(mechanism, given, name, default, batch)
     else:
         try:
             vector = np.array(given, dtype=float)
@@ -76,6 +69,34 @@ def _vector(
     if len(bad):
         k = tuple(int(i) for i in bad[0])
         raise ArgumentError(f"{name}{list(k)} ({entries[k[-1]]}) is {vector[k]}; all numbers must be finite")
+    return vector
+
+
+def _by_joint(
+    mechanism: Mechanism, given: Mapping[str, Any], name: str, default: np.ndarray, batch: bool
+) -> np.ndarray:
+    """A vector from values by joint name; in a batch each may have leading dimensions."""
+    parts = []
+    for joint, value in given.items():
+        part = mechanism.q_slice(joint) if name == "q0" else mechanism.v_slice(joint)
+        wanted = part.stop - part.start
+        try:
+            array = np.asarray(value, dtype=float)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
+        if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
+            array = array[..., None]
+        if array.shape[-1:] != (wanted,) or (array.ndim != 1 and not batch):
+            raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries")
+        parts.append((part, array))
+    try:
+        shape = np.broadcast_shapes(*(array.shape[:-1] for _, array in parts))
+    except ValueError as error:
+        told = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
+        raise ArgumentError(f"{name}: the batch dimensions do not fit together: {told}") from error
+    vector = np.broadcast_to(default, (*shape, len(default))).copy()
+    for part, array in parts:
+        vector[..., part] = array
     return vector
 
 

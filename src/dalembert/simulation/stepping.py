@@ -11,7 +11,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.compiler.program import Port, Program
 from dalembert.compiler.recurrence import Recurrence
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, DalembertError
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.kernels import input_ports
 from dalembert.simulation.steppers import STEPPERS
@@ -55,7 +55,10 @@ def recurrence(
     """
     if method not in STEPPERS:
         raise ArgumentError(f"there is no method {method!r} of fixed step; choose one of {', '.join(STEPPERS)}")
-    for name, (kind, _) in summaries.items():
+    for name, asked in summaries.items():
+        if not (isinstance(asked, (tuple, list)) and len(asked) == 2 and callable(asked[1])):
+            raise ArgumentError(f"summary {name!r} is {asked!r}; give ('max', function(t, q, v)) or alike")
+        kind = asked[0]
         if kind not in SUMMARIES:
             raise ArgumentError(f"summary {name!r}: there is no kind {kind!r}; choose one of {', '.join(SUMMARIES)}")
     told = (method, None if actuators is None else tuple(actuators), policy, gains, sampled, tuple(summaries.items()))
@@ -99,8 +102,8 @@ def _program(
         q, v, h = given["q"], given["v"], given["h"]
         t = given["count"] * h if "count" in given else 0
         if policy is not None:
-            own = (lambda t, q, v: policy(t, q, v, given["gains"])) if gains else policy
-            control: Control = lambda t, q, v: _vector(own(t, q, v), nv)  # noqa: E731
+            last = (given["gains"],) if gains else ()
+            control: Control = lambda t, q, v: _traced(policy, "control", (nv,), t, q, v, *last)  # noqa: E731
             if sampled:
                 tau = control(t, q, v)
                 control = lambda t, q, v: tau  # noqa: E731
@@ -115,18 +118,29 @@ def _program(
         after: dict[str, Any] = {"q": q, "v": v}
         if "count" in given:
             after["count"] = given["count"] + 1
-            kept = given["summary"]
+            now = after["count"] * h
             after["summary"] = [
-                SUMMARIES[kind][1](kept[k], function((given["count"] + 1) * h, q, v), h)
-                for k, (kind, function) in enumerate(summaries.values())
+                SUMMARIES[kind][1](kept, _traced(function, f"summary {name!r}", (), now, q, v), h)
+                for kept, (name, (kind, function)) in zip(given["summary"], summaries.items())
             ]
         return after
 
     return rebuild(trace(step, {port.name: port.shape for port in ports}, "step"))
 
 
-def _vector(given: Any, nv: int) -> Array:
-    tau = scalar.asarray(list(given))
-    if tau.shape != (nv,):
-        raise ArgumentError(f"the policy returned shape {tau.shape}, expected ({nv},)")
-    return tau
+def _traced(function: Callable[..., Any], what: str, shape: tuple[int, ...], *given: Any) -> Any:
+    """What a user's function gives for traced scalars; what goes wrong in it is told as its fault."""
+    try:
+        answer = function(*given)
+        found = scalar.asarray(list(answer) if shape else [answer])
+    except DalembertError:
+        raise
+    except Exception as error:
+        raise ArgumentError(
+            f"{what} cannot be compiled: called with traced scalars it raised {type(error).__name__}: {error}. It must "
+            "be made of arithmetic and the functions of dalembert.algebra.scalar"
+        ) from error
+    if found.shape != (shape or (1,)):
+        told = f"{shape[0]} numbers" if shape else "one number"
+        raise ArgumentError(f"{what} returned shape {found.shape if shape else found.shape[1:]}, expected {told}")
+    return found if shape else found[0]

@@ -123,7 +123,14 @@ def sweep(
         raise ArgumentError(f"the task is {task!r}; give a function of points, or a RolloutTask")
     place, told = Path(folder), {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format}
     store = STORES[format](place, len(points), piece)
-    place.mkdir(parents=True, exist_ok=True)
+    if client is not None and not (hasattr(client, "submit") and hasattr(client, "nthreads")):
+        raise ArgumentError(f"client is {client!r}; give a dask.distributed.Client")
+    if threads is not None and not (isinstance(threads, int) and threads > 0):
+        raise ArgumentError(f"threads = {threads!r}; it must be a positive integer")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as refused:
+        raise ArgumentError(f"{place} cannot be made a folder for results: {refused}") from refused
     _claim(place, told)
     pieces = -(-len(points) // piece)
     missing = [k for k in range(pieces) if not store.has(k)]
