@@ -20,7 +20,7 @@ from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
 def test_gravity_gradient_libration_frequencies():
     """On a circular orbit of rate n: pitch 3 n^2 (Ix - Iz) / Iy; roll and yaw the roots of
     s^4 + (1 + 3 kR + kR kY) n^2 s^2 + 4 kR kY n^4 = 0, kR = (Iy - Iz) / Ix, kY = (Iy - Ix) / Iz (Hughes, Spacecraft
-    Attitude Dynamics, 1986, chapter 9). Orbit and attitude are coupled by I / m r^2, some 1e-14; eigenvalues of the
+    Attitude Dynamics, 1986). Orbit and attitude are coupled by I / m r^2, some 1e-14; eigenvalues of the
     orbit itself are a double zero and +-n i. Agreement to 1e-7 n, rounding of the double zero allowed for.
     """
     Ix, Iy, Iz = 80.0, 100.0, 40.0

@@ -66,7 +66,7 @@ epsilon, omega (the test set's order is beta, theta, gamma, phi, delta, omega, e
 def andrews() -> Mechanism:
     """Andrews' squeezing mechanism: seven bodies, three loops, a spring and a motor, in the plane, without gravity.
 
-    Parameters of Hairer and Wanner, Solving Ordinary Differential Equations II (1996), section VII.7, and of the Test
+    Parameters of Hairer and Wanner, Solving Ordinary Differential Equations II (1996), and of the Test
     Set for Initial Value Problem Solvers (Mazzia and Magherini).
     """
     d, e, rr, ss, u, zf, zt = 0.028, 0.02, 0.007, 0.035, 0.04, 0.02, 0.04

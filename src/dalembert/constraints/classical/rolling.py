@@ -106,7 +106,7 @@ def chaplygin_sleigh(mass: float = 2.0, moment: float = 0.5, offset: float = 0.4
 def rattleback() -> Mechanism:
     """Half an ellipsoid whose principal axes of inertia are turned against those of its surface.
 
-    Kane and Levinson, Realistic mathematical modeling of the rattleback, Int. J. Non-Linear Mechanics 17 (1982):
+    After Kane and Levinson, Realistic mathematical modeling of the rattleback (1982):
     semi-axes 0.2, 0.03 and 0.02 m, centre of mass 0.01 m below their centre, 1 kg. The body's frame is at the centre of
     the ellipsoid, carried by a free joint.
     """
