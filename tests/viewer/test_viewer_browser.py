@@ -128,6 +128,7 @@ def test_a_motion_plays_by_itself_stops_and_is_scrubbed(browser, folder):
     before = pixels(browser)
     browser.until(f"dalembert.state.time > {first} + 0.3 || dalembert.state.time < {first}", 20)
     assert (np.abs(pixels(browser) - before).max(axis=2) > 30).mean() > 0.002
+    assert browser.run("dalembert.stage.layers.path[0].geometry.attributes.position.count") == 2 * 180  # three seconds
     browser.click("#play")
     stopped = browser.run("dalembert.state.time")
     time.sleep(0.3)

@@ -85,7 +85,7 @@ class Stage {
     });
     this.world.add(this.ground);
     this.layers = {};
-    for (const name of ["geometry", "skeleton", "frames", "centres", "ellipsoids"]) this.layers[name] = [];
+    for (const name of ["geometry", "skeleton", "path", "frames", "centres", "ellipsoids"]) this.layers[name] = [];
     this.ways = [];
     this.pads = [];
     this.labels = [];
@@ -97,7 +97,7 @@ class Stage {
     this.buildFrames();
     this.buildCentres();
     this.buildLights();
-    this.visible = { geometry: this.hasGeometry, skeleton: !this.hasGeometry, frames: false, centres: false, ellipsoids: false, ground: true };
+    this.visible = { geometry: this.hasGeometry, skeleton: !this.hasGeometry, path: true, frames: false, centres: false, ellipsoids: false, ground: true };
     DARK.addEventListener("change", () => this.paint());
     this.dirty = true;
   }
@@ -321,6 +321,26 @@ class Stage {
     this.put("centres", -1, this.drop);
   }
 
+  // The way of one point of the mechanism: the origin of its last frame, or the end of its last body.
+  buildPath(placements) {
+    const { frames, bodies } = this.data;
+    const last = bodies.filter((body) => body.link >= 0).at(-1);
+    const frame = frames.filter((x) => x.link >= 0).at(-1);
+    const end = frame ? { link: frame.link, at: frame.at.slice(9) } : last && { link: last.link, at: last.center || last.at.slice(9) };
+    if (!end) return;
+    const points = [];
+    let before = null;
+    for (const poses of placements) {
+      const point = new THREE.Vector3(...end.at).applyMatrix4(matrixOf(poses, 12 * end.link));
+      if (before) points.push(...before.toArray(), ...point.toArray());
+      before = point;
+    }
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(points), 3));
+    const material = new THREE.LineBasicMaterial({ color: 0xd9531e, transparent: true, opacity: 0.55, toneMapped: false });
+    this.put("path", -1, new THREE.LineSegments(geometry, material));
+  }
+
   // ------------------------------------------------------------------------------------------------------ light, ground
 
   buildLights() {
@@ -424,7 +444,7 @@ class Stage {
     }
     direction.normalize();
     const half = Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, this.camera.aspect);
-    const distance = (0.94 * radius) / Math.sin(Math.atan(half));
+    const distance = ((this.camera.aspect < 1.1 ? 1.06 : 0.94) * radius) / Math.sin(Math.atan(half));
     this.camera.near = distance / 200;
     this.camera.far = distance * 40;
     this.camera.position.copy(center).addScaledVector(direction, distance);

@@ -336,8 +336,12 @@ async function start() {
 
   // ---------------------------------------------------------------------------------------------------------- controls
   if (stage) {
+    if (motion && motion.count > 1) {
+      const samples = Array.from({ length: motion.count }, (_, k) => motion.q.subarray(k * scene.nq, (k + 1) * scene.nq));
+      stage.buildPath(samples.map((q) => Float64Array.from(machine.run("place", q).poses)));
+    }
     const chips = find("show").querySelector(".chips");
-    const names = { geometry: "Geometry", skeleton: "Skeleton", frames: "Frames", centres: "Centres of mass", ellipsoids: "Inertia ellipsoids", ground: "Ground" };
+    const names = { geometry: "Geometry", skeleton: "Skeleton", path: "Path", frames: "Frames", centres: "Centres of mass", ellipsoids: "Inertia ellipsoids", ground: "Ground" };
     for (const [name, title] of Object.entries(names)) {
       if (name !== "ground" && !stage.layers[name].length) continue;
       const chip = element("button", { textContent: title });
