@@ -274,6 +274,16 @@ class Trajectory:
 
         return plot_trajectory(self, joints, points)
 
+    def view(self, to: str | Path | None = None) -> Path:
+        """Show the motion in the browser, or write the page; see :func:`dalembert.view`. Returns the page.
+
+        Args:
+            to: the file to write, ``.html``; without it the browser opens the page.
+        """
+        from dalembert.viewer import view
+
+        return view(self, to=to)
+
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"
         return f"<Trajectory of {self.mechanism.name!r}: {len(self)} samples, {span}, {self.status}>"
