@@ -32,7 +32,8 @@ def spatial_slider_crank() -> Mechanism:
 def bricard() -> Mechanism:
     """The trihedral linkage of Bricard: six hinges at right angles, rods of 1 m and 1 kg, one redundant constraint.
 
-    Bricard 1897; Chen, You and Tarnai, Threefold-symmetric Bricard linkages for deployable structures (2005): opposite triples of hinge angles t and p are equal, and cos t + cos p + cos t cos p = 0.
+    Bricard 1897; Chen, You and Tarnai, Threefold-symmetric Bricard linkages for deployable structures (2005):
+    opposite triples of hinge angles t and p are equal, and cos t + cos p + cos t cos p = 0.
     """
     joints, bodies = [], []
     place = Transform.identity()
