@@ -149,6 +149,9 @@ def rollout(
         progress: show progress on standard error; by default on a terminal, if it takes long. Not on a device.
         device: ``"cpu"`` or ``"cuda"``; by default that of the given Dynamics, or the processor.
     """
+    for name, table in (("forces", forces), ("summaries", summaries)):
+        if not isinstance(table, Mapping | None):
+            raise ArgumentError(f"{name} are {table!r}; give a dict")
     space = space_of(device, mechanism, (q0, v0, control, gains, forces, parameters))
     moving = space.moving(mechanism)
     near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
@@ -158,9 +161,6 @@ def rollout(
     step = as_positive("step", step, "s")
     if threads is not None:
         threads = _positive("threads", threads)
-    for name, table in (("forces", forces), ("summaries", summaries)):
-        if not isinstance(table, Mapping | None):
-            raise ArgumentError(f"{name} are {table!r}; give a dict")
     policy = control if callable(control) else None
     places, rows, kept = _control(model, control, actuators, hold, steps, space)
     wanted = dict(summaries or {})
