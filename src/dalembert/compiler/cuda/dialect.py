@@ -48,7 +48,9 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
         real, "bool", "__restrict__", "static __device__ __forceinline__ void",
         "static __device__ __noinline__ void", CudaDialect(device_number(real), templates, reciprocal), sincos=pair,
     )  # fmt: skip
-    definitions = [sincos_source(real, pair), reciprocal_source(real, reciprocal)]
+    used = {node.op for node in program.nodes}
+    definitions = [sincos_source(real, pair)] if used & {"sin", "cos"} else []
+    definitions += [reciprocal_source(real, reciprocal)] if "div" in used else []
     return flavour, definitions + [f"static __device__ __forceinline__ {helper}" for helper in helpers]
 
 

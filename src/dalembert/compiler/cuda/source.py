@@ -18,21 +18,11 @@ from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import Parts, crew
 from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, CrewKernel, Go
 from dalembert.compiler.cuda.crew_kernel import Layout as CrewLayout
-from dalembert.compiler.cuda.functions import reciprocal_source, sincos_source
+from dalembert.compiler.cuda.dialect import device_flavour
 from dalembert.compiler.cuda.split import by_output, restricted, split
 from dalembert.compiler.cuda.tiles import TILE, Layout, kernel_text, rows_of
-from dalembert.compiler.printers.c_family import (
-    Flavour,
-    Real,
-    c_number,
-    c_templates,
-    check_real,
-    comment,
-    functions,
-    interface,
-)
+from dalembert.compiler.printers.c_family import Real, check_real, comment, functions, interface
 from dalembert.compiler.printers.names import C_RESERVED, Names
-from dalembert.compiler.printers.statements import PRODUCT, Infix, Text
 from dalembert.compiler.program import Program
 
 WIDTH = {"double": 8, "float": 4}
@@ -75,22 +65,6 @@ class CudaSource:
     states: int
 
 
-class _Cuda(Infix):
-    """C with a reciprocal of our own: the division of the language branches."""
-
-    def __init__(self, number, templates: dict[str, str], reciprocal: str):
-        super().__init__(number, templates, pairs=True)
-        self._reciprocal = reciprocal
-
-    def operation(self, op: str, args: list[Text]) -> Text:
-        if op != "div":
-            return super().operation(op, args)
-        inverse = Text(f"{self._reciprocal}({args[1].source})")
-        if args[0].source in ("1.0", "1.0f"):
-            return inverse
-        return Text(f"{super().operation('mul', [args[0], inverse]).source}", PRODUCT)
-
-
 def to_cuda(
     program: Program,
     real: Real = "double",
@@ -124,19 +98,14 @@ def to_cuda(
     blocks = blocks or (2 if light else 1)
     names = Names(C_RESERVED)
     face = interface(program, names)
-    kernel, pair, reciprocal = (names.new(f"{face.function}_{part}") for part in ("kernel", "sincos", "reciprocal"))
+    kernel = names.new(f"{face.function}_kernel")
     for local in ("n", "shared_inputs", "memory", "lane", "tile", "next", "step", "first", "rows", "buffer", "k"):
         names.new(local)
-    templates, helpers = c_templates(real, names, program)
-    quick = Flavour(
-        real, "bool", "__restrict__", "static __device__ __forceinline__ void",
-        "static __device__ __noinline__ void", _Cuda(_number(real), templates, reciprocal), sincos=pair,
-    )  # fmt: skip
-    text = [comment(program, face), "", sincos_source(real, pair), reciprocal_source(real, reciprocal)]
-    text += [f"static __device__ __forceinline__ {helper}" for helper in helpers]
+    flavour, definitions = device_flavour(program, real, names, face.function)
+    text = [comment(program, face), "", *definitions]
     if team is not None:
         plan, blocks = team
-        text.append(CrewKernel(plan, face, names, quick, kernel, blocks).source())
+        text.append(CrewKernel(plan, face, names, flavour, kernel, blocks).source())
         return CudaSource(face.function, kernel, "\n".join(text), plan.threads, plan.bytes, plan.tile)
     groups = by_output(program, LIVE[real])
     stages: list[list[str]] = []
@@ -144,7 +113,7 @@ def to_cuda(
         goes = split(restricted(program, ports), LIVE[real], 2)
         single = len(groups) == 1 and len(goes) == 1
         stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
-        text += [functions(go, face, names, quick, stage, longest) for go, stage in zip(goes, stages[-1])]
+        text += [functions(go, face, names, flavour, stage, longest) for go, stage in zip(goes, stages[-1])]
     rows, threads = rows_of(program, face, groups, width, threads, staged)
     layout = Layout(rows, groups, len(program.inputs))
     text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
@@ -171,15 +140,3 @@ def _team(
             if (layout.bytes + RESERVED) * blocks <= SHARED:
                 return layout, blocks
     return None
-
-
-def _number(real: str):
-    """As in C; infinity and NaN without a header."""
-    plain = c_number(real)
-    suffix = "f" if real == "float" else ""
-    special = {
-        "INFINITY": f"(1.0{suffix} / 0.0{suffix})",
-        "-INFINITY": f"(-1.0{suffix} / 0.0{suffix})",
-        "NAN": f"(0.0{suffix} / 0.0{suffix})",
-    }
-    return lambda value: special.get(plain(value), plain(value))
