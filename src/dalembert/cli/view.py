@@ -5,8 +5,8 @@ The page is one file that works without a network and without this program. With
 examples:
   dalembert view demo_arm
   dalembert view panda.urdf --at panda_joint4=-1.5
-  dalembert view double_pendulum swing.npz                 a motion, written by Trajectory.to_npz or to_csv
-  dalembert view my_robot.urdf motion.csv --to robot.html  a page to mail
+  dalembert view double_pendulum swing.npz                   a motion, written by simulate or Trajectory.to_npz
+  dalembert view my_robot.urdf motion.csv --to robot.html    a page to mail
 """
 
 from __future__ import annotations
