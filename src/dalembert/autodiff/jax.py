@@ -123,9 +123,9 @@ def _on_device(
     jax: Any, dynamics: Dynamics, name: str, batch: tuple[int, ...], dtype: Any, arrays: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """A quantity as an operation of XLA on its own memory."""
-    from dalembert.compiler.cuda.arrays import cupy
+    from dalembert.compiler.cuda.arrays import stream_at
 
-    kernel, jnp, cp = dynamics.kernel(name), jax.numpy, cupy()
+    kernel, jnp = dynamics.kernel(name), jax.numpy
     dtype = np.dtype(kernel.dtype or jnp.promote_types(dtype, jnp.float32))
     if dtype == np.float64 and not jax.config.jax_enable_x64:
         raise ArgumentError("kernels in float64 need jax.config.update('jax_enable_x64', True)")
@@ -133,7 +133,7 @@ def _on_device(
     def run(given: Sequence[Buffer], results: Sequence[Buffer], stream: int) -> None:
         shape = results[0].shape
         count = math.prod(shape[: len(shape) - len(kernel.outputs[0].shape)])
-        with cp.cuda.ExternalStream(stream):
+        with stream_at(stream):
             kernel.launch(results[0].dtype, [x.pointer for x in (*given, *results)], 0, count)
 
     target = f"dalembert_{operation_name(dynamics, name)}"

@@ -103,14 +103,34 @@ def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
 
         device = next((x.device for x in arrays if hasattr(x, "is_cuda") and x.is_cuda), None)
         current = torch.cuda.current_stream(device)
-        if hasattr(cp.cuda.Stream, "from_external"):
-            return cp.cuda.Stream.from_external(current)
-        return cp.cuda.ExternalStream(current.cuda_stream)
+        return stream_at(current.cuda_stream)
     if kind == "jax":
         for x in arrays:
             if hasattr(x, "block_until_ready"):
                 x.block_until_ready()
     return cp.cuda.get_current_stream()
+
+
+class _Address:
+    """A stream as libraries pass it to each other."""
+
+    def __init__(self, address: int):
+        self.address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
+
+
+def stream_at(address: int) -> Any:
+    """A stream of another library, as a context manager.
+
+    Args:
+        address: of the stream; 0 is the default one.
+    """
+    cp = cupy()
+    if hasattr(cp.cuda.Stream, "from_external"):
+        return cp.cuda.Stream.from_external(_Address(address))
+    return cp.cuda.ExternalStream(address)
 
 
 def to_host(x: Any) -> np.ndarray:

@@ -69,9 +69,9 @@ def stepper_source(
         longest: most nodes in one function.
     """
     check_real(real)
-    light = max_live(program.nodes) <= (100 if real == "float" else 50)
-    threads = threads or 128
-    blocks = blocks or (4 if light else 2)
+    # Few, large blocks stay together, so that all warps of a multiprocessor read the same long code at the same time.
+    threads = threads or 256
+    blocks = blocks or (2 if real == "float" and max_live(program.nodes) <= 100 else 1)
     names = Names(C_RESERVED)
     for name in LOCALS:
         names.new(name)
