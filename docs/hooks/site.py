@@ -80,8 +80,8 @@ def gallery() -> str:
         "python examples/double_pendulum.py",
         "```",
         "",
-        "`examples/stacker_notebook.ipynb` is a notebook for a class: the equations of the stacker derived by hand, every",
-        "stage compared, then compiled and simulated.",
+        "`examples/stacker_notebook.ipynb` is a notebook for a class: the equations of the stacker derived by hand,",
+        "every stage compared, then compiled and simulated.",
         "",
     ]
     for path in sorted((ROOT / "examples").glob("[!_]*.py")):
