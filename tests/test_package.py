@@ -171,7 +171,11 @@ def test_star_import_gives_what_is_public():
 
 # ------------------------------------------------------------------------------------------------------- documentation
 
-DOCUMENTED_ROOMS = ("algebra", "model", "formats", "algorithms")
+DOCUMENTED_ROOMS = (
+    "algebra", "model", "formats", "algorithms", "comparison", "control", "identification", "pictures", "report",
+    "viewer",
+)  # fmt: skip
+"""Rooms in which every function and class is held to it; of the others, what they offer by ``__all__``."""
 
 OBVIOUS = {
     "self", "cls", "tree", "mechanism", "q", "v", "a", "tau", "t", "n", "loads", "wrenches", "armature", "x", "y", "z",
@@ -182,11 +186,17 @@ OBVIOUS = {
 
 
 def public_functions() -> Iterator[tuple[str, Any]]:
-    """Public names of the package, and public functions and classes of the documented rooms, by dotted name."""
+    """Public names of the package and of every room, and all functions and classes of the documented rooms."""
     for name in dalembert.__all__:
         value = getattr(dalembert, name)
         if not inspect.ismodule(value):
             yield f"dalembert.{name}", value
+    for room in (info.name for info in pkgutil.iter_modules(dalembert.__path__) if info.ispkg):
+        package = importlib.import_module(f"dalembert.{room}")
+        for name in getattr(package, "__all__", ()):
+            value = getattr(package, name)
+            if inspect.isfunction(value) or inspect.isclass(value):
+                yield f"{room}.{name}", value
     for room in DOCUMENTED_ROOMS:
         package = importlib.import_module(f"dalembert.{room}")
         for info in pkgutil.walk_packages(package.__path__, f"dalembert.{room}."):
@@ -208,6 +218,10 @@ def methods(value: Any) -> Iterator[tuple[str, Any]]:
 def undocumented(name: str, value: Any) -> Iterator[str]:
     """What is missing in the documentation of a function or class."""
     text = inspect.getdoc(value) or ""
+    if inspect.isclass(value):  # arguments may be told by a base class
+        text = (
+            "\n".join([text, *(inspect.cleandoc(base.__doc__ or "") for base in value.__mro__[1:-1])]) if text else ""
+        )
     if not text:
         yield f"{name}: no docstring"
         return
