@@ -7,6 +7,7 @@ makes the batch that computes there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -129,7 +130,7 @@ class Device:
         return self._cupy.stack(self._cupy.broadcast_arrays(*arrays), axis=-2)
 
     def finite(self, array: Any) -> bool:
-        return bool(self._cupy.isfinite(array).all())
+        return bool(_all_finite()(array))
 
     def _vector(self, mechanism: Mechanism, given: Any, name: str, size: int) -> Any:
         found = self.array(given, name)
@@ -192,6 +193,14 @@ class Device:
 
         dtype = self.dtype if system.dynamics.dtype is None else np.dtype(system.dynamics.dtype)
         return DeviceBatch(system, made, self.kind, self.given, dtype, *rest)
+
+
+@cache
+def _all_finite() -> Any:
+    """One pass over an array, without another of its size in between."""
+    from dalembert.compiler.cuda.arrays import cupy
+
+    return cupy().ReductionKernel("T x", "bool y", "isfinite(x)", "a && b", "y = a", "true", "all_finite")
 
 
 _twins: WeakKeyDictionary[Dynamics, Dynamics] = WeakKeyDictionary()
