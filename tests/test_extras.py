@@ -58,3 +58,10 @@ def test_an_import_raises_no_warning_and_ships_types():
     )
     print(done.stdout)
     assert "types shipped, no warnings" in done.stdout
+
+
+def test_doctor_knows_every_extra():
+    from dalembert.cli.doctor import OPTIONAL
+
+    hinted = {extra for _, how in OPTIONAL.values() for extra in re.findall(r"dalembert\[(\w+)\]", how)}
+    assert set(EXTRAS) - {"test", "docs"} == hinted

@@ -28,9 +28,21 @@ SUMMARY = "report on the installation"
 REQUIRED = ("numpy", "scipy", "sympy", "llvmlite")
 OPTIONAL = {
     "mujoco": ("reads MJCF models", "pip install 'dalembert[mjcf]'"),
-    "pin": ("Pinocchio, for verify and bench", "pip install 'dalembert[peers]'"),
+    "pin": ("Pinocchio, for verify, bench and compare", "pip install 'dalembert[peers]'"),
+    "drake": ("Drake, for compare", "pip install 'dalembert[drake]'"),
     "example-robot-data": ("seventy robots by name", "pip install 'dalembert[peers]'"),
     "robot_descriptions": ("more robots by name, downloaded when used", "pip install robot_descriptions"),
+    "matplotlib": ("pictures", "pip install 'dalembert[plot]'"),
+    "latex2mathml": ("reports and equations in HTML", "pip install 'dalembert[report]'"),
+    "pandas": ("trajectories as tables", "pip install 'dalembert[tables]'"),
+    "pyarrow": ("trajectories and sweeps as Parquet", "pip install 'dalembert[tables]'"),
+    "xarray": ("trajectories as labelled arrays", "pip install 'dalembert[tables]'"),
+    "zarr": ("results of sweeps in chunks", "pip install 'dalembert[tables]'"),
+    "distributed": ("sweeps on a Dask cluster", "pip install 'dalembert[cluster]'"),
+    "control": ("linear models for python-control", "pip install 'dalembert[control]'"),
+    "torch": ("gradients for PyTorch", "pip install 'dalembert[torch]'"),
+    "jax": ("gradients for JAX", "pip install 'dalembert[jax]'"),
+    "cupy": ("kernels on CUDA devices", "pip install 'dalembert[cuda]'"),
 }
 """Distribution -> what it is for, and how to get it."""
 
@@ -81,10 +93,13 @@ def _text(value: Any) -> str:
 
 
 def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
+    wheels = {"cupy": ("cupy", "cupy-cuda12x", "cupy-cuda13x")}.get(distribution, (distribution,))
+    for name in wheels:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
 
 
 def _versions() -> dict[str, str | None]:
