@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -113,3 +115,33 @@ def test_names_may_be_anything_printable(name):
     assert poses(mechanism, [1, 2, 0, 0])[name + "'"].translation.tolist() == [1, 2, 0]
     assert name in str(mechanism) and repr(name) in repr(mechanism)
     assert content(mechanism) == content(pickle.loads(pickle.dumps(mechanism)))
+
+
+PROGRAM = """
+import sys
+from dalembert.model import Body, Force, Inertia, Joint, Mechanism
+
+def made(k):
+    def push(q, v, t):
+        return [k * t if t in {1, 2, "x", "y"} else helper(t)]
+    return push
+
+def helper(t):
+    return helper(t - 1) if t > 0 else 0
+
+kept = [object() for _ in range(int(sys.argv[1]))]  # moves everything else in memory
+body, joint = Body("b", Inertia.box(1, (1, 1, 1))), Joint("j", "revolute", "world", "b")
+for k in (1, 2):
+    print(Mechanism("m", (body,), (joint,), forces=(Force("f", "user", function=made(k)),)).digest)
+"""
+
+
+def test_the_digest_knows_functions_by_what_they_do_in_every_process():
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, n], capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+        for n in ("0", "1000")
+    ]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].split())) == 2

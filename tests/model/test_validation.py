@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -226,3 +227,11 @@ def test_the_triangle_inequality_is_judged_by_principal_moments(seed, excess):
     impossible = Inertia(1, [0, 0, 0], np.diag([1, 1, 2 + excess])).moved(R, np.zeros(3))
     with pytest.raises(ValidationError, match="triangle"):
         Mechanism("m", (Body("a", impossible),), joint)
+
+
+def test_two_symbols_of_one_name_are_refused():
+    plain, real = sympy.Symbol("m"), sympy.Symbol("m", real=True)
+    bodies = (Body("a", Inertia.box(plain, (1, 1, 1))), Body("b", Inertia.box(real, (1, 1, 1))))
+    joints = (Joint("ja", "revolute", WORLD, "a"), Joint("jb", "revolute", "a", "b"))
+    with pytest.raises(ValidationError, match="2 different symbols are called 'm'"):
+        Mechanism("m", bodies, joints)

@@ -18,6 +18,7 @@ from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.constraint import Constraint
+from dalembert.model.fingerprint import fingerprint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
@@ -104,7 +105,7 @@ class Mechanism(Record):
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything the dynamics depends on; shapes, notes and limits included."""
-        return hashlib.sha256(repr(content(self)).encode()).hexdigest()
+        return hashlib.sha256(fingerprint(content(self)).encode()).hexdigest()
 
     # ------------------------------------------------------------------------------------------------------ look-ups
 

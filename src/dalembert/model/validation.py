@@ -29,7 +29,7 @@ ROUNDING = 1e-6
 
 def check_structure(mechanism: Mechanism) -> None:
     """Raise ValidationError with everything that makes the mechanism meaningless."""
-    names, numbers = _names(mechanism), _numbers(mechanism)
+    names, numbers = _names(mechanism), [*_numbers(mechanism), *_symbols(mechanism)]
     tree = [] if names else [*_structure(mechanism), *_references(mechanism)]  # needs names that name one thing
     axes = [] if numbers else _axes(mechanism)
     errors = [*names, *tree, *numbers, *axes]
@@ -200,6 +200,17 @@ def _numbers(mechanism: Mechanism) -> list[str]:
         check(f"{where}: stiffness, damping or rest", [getattr(force, x) for x in force.numbers if x not in bounds])
         check(f"{where}: components", force.components)
     return problems
+
+
+def _symbols(mechanism: Mechanism) -> list[str]:
+    """Symbols that print alike are taken for one by every reader, and by everything that goes by name."""
+    counts = Counter(symbol.name for symbol in mechanism.symbols)
+    return [
+        f"{count} different symbols are called {name!r} (SymPy tells symbols apart by their assumptions too, such as "
+        "real=True); use one and the same"
+        for name, count in counts.items()
+        if count > 1
+    ]
 
 
 def _axes(mechanism: Mechanism) -> list[str]:
