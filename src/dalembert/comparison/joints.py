@@ -74,7 +74,7 @@ def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
 def zero_shift(
     axis: Column, pairs: Sequence[tuple[Array, Array, bool]], tolerance: float, length: float
 ) -> float | None:
-    """How far one side must be moved along a freedom for everything to coincide; None if it does, or never does.
+    """How far the other side must be moved along a freedom for all to coincide; None if it does, or never does.
 
     Args:
         axis: the freedom.

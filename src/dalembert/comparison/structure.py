@@ -143,14 +143,16 @@ class Structure:
                 if a.kind != b.kind:
                     return
                 pairs += [(a.axis, b.axis, False)] + ([(a.point, b.point, True)] if a.turns and b.turns else [])
-        shift = zero_shift(axis, pairs, self.tolerance, self.length)
-        if shift:
+        back = zero_shift(axis, pairs, self.tolerance, self.length)
+        if back:
             unit = "rad" if axis.turns else "m"
             text = (
-                f"joint {joint.name!r} has its zero elsewhere: position 0 in {self.there.name} is position {shift:.6g} "
+                f"joint {joint.name!r} has its zero elsewhere: position 0 in {self.there.name} is position {-back:.6g} "
                 f"{unit} here"
             )
-            yield Difference("zero position", joint.name, text, "Add the offset to positions of this joint")
+            yield Difference(
+                "zero position", joint.name, text, "Positions of this joint here are those there plus this"
+            )
 
     # ---------------------------------------------------------------------------------------------------------- bodies
 
