@@ -72,10 +72,14 @@ CHANGES: dict[str, tuple[str, str, Callable[[Mechanism], Mechanism], str]] = {
         "placement", "elbow",
         lambda m: with_joint(m, "elbow", placement=da.Transform(np.eye(3), np.array([0.1, 0.2, 0.31]))), "0.01 m",
     ),
-    "zero": ("zero position", "shoulder", lambda m: with_joint(m, "shoulder", placement=turned(0.3)), " is position 0.3 rad here"),
+    "zero": (
+        "zero position", "shoulder", lambda m: with_joint(m, "shoulder", placement=turned(0.3)),
+        " is position 0.3 rad here",
+    ),
     "pushed": (
         "zero position", "slide",
-        lambda m: with_joint(m, "slide", placement=da.Transform(np.eye(3), np.array([0.15, 0.2, 0.3]))), " is position 0.05 m here",
+        lambda m: with_joint(m, "slide", placement=da.Transform(np.eye(3), np.array([0.15, 0.2, 0.3]))),
+        " is position 0.05 m here",
     ),
     "mass": ("mass", "lower", lambda m: with_body(m, "lower", lambda i: i.replace(mass=2.5)), "2.5 kg"),
     "tool": ("mass", "slider", lambda m: with_body(m, "tool", lambda i: i.replace(mass=0.6)), "welded"),
