@@ -300,3 +300,27 @@ def test_the_result_in_a_notebook_and_as_data():
     assert found._repr_html_().startswith("<pre>arm here and in")
     data = found.to_dict()
     assert data["agrees"] is False and data["differences"][0]["topic"] == "mass"
+
+
+@pytest.mark.parametrize("library", ["pinocchio", "mujoco", "drake"])
+@pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
+def test_a_real_robot_that_floats(library):
+    """The same file read by both sides; MuJoCo and Drake add damping and armature, which are asked for here."""
+    from dalembert.formats.catalogue import example_robot_data
+
+    pytest.importorskip({"drake": "pydrake"}.get(library, library))
+    path = example_robot_data().get("solo12")
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    terms = [] if library == "pinocchio" else ["armature", "damping"]
+    found = da.compare(da.load(path, base="free"), path, library=library, include=terms, states=2)
+    assert found.agrees and not found.differences, str(found)
+
+
+def test_point_masses_do_not_differ_by_rounding():
+    bodies = tuple(body.replace(inertia=Inertia.point(body.inertia.mass, body.inertia.center)) for body in arm().bodies)
+    points = arm().replace(bodies=bodies)
+    turned_twice = points.replace(
+        joints=tuple(j.replace(placement=j.placement @ turned(0.1) @ turned(-0.1)) for j in points.joints)
+    )
+    assert not da.compare(points, turned_twice).differences

@@ -65,6 +65,9 @@ class Peer(ABC):
     includes: tuple[str, ...] = ()
     """Terms of the joints that always enter its forces: of ``armature``, ``damping``, ``friction``."""
 
+    mass_hint: str = ""
+    """What the library is known to do with masses that a file does not give."""
+
     def __init__(self, mechanism: Mechanism, convention: Convention):
         self.mechanism, self.convention = mechanism, convention
 

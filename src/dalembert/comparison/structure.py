@@ -163,16 +163,14 @@ class Structure:
         a, b = self.ours[joint.name].mass, self.theirs[joint.name].mass
         if abs(a - b) > self.tolerance * max(a, b):
             text = f"{self._body(joint)} has {a:.6g} kg here and {b:.6g} kg in {self.there.name}"
-            mend = "A link without inertial data is massless here; some readers make it 1 kg or drop it" * (
-                not a or not b
-            )
-            yield Difference("mass", joint.child, text, mend)
+            yield Difference("mass", joint.child, text, self.there.mass_hint)
 
     def _inside(self, joint: Joint) -> Iterator[Difference]:
         """What does not depend on where a body stands."""
         yield from self._mass(joint)
         moments = [np.linalg.eigvalsh(view[joint.name].tensor) for view in (self.ours, self.theirs)]
-        if np.abs(moments[0] - moments[1]).max() > self.tolerance * max(1e-300, *(m.max() for m in moments)):
+        size = self._size(self.ours[joint.name], self.theirs[joint.name])
+        if np.abs(moments[0] - moments[1]).max() > self.tolerance * size:
             text = (
                 f"the principal moments of {self._body(joint)} are {_vector(moments[0])} here and "
                 f"{_vector(moments[1])} kg m^2 in {self.there.name}"
@@ -190,10 +188,14 @@ class Structure:
                 f"{_vector(R.T @ (theirs.center - ours.center))} m in the axes of the body"
             )
             yield Difference("centre of mass", joint.child, text)
-        size = max(float(np.abs(ours.tensor).max()), float(np.abs(theirs.tensor).max()), 1e-300)
-        if np.abs(ours.tensor - theirs.tensor).max() > self.tolerance * size:
+        if np.abs(ours.tensor - theirs.tensor).max() > self.tolerance * self._size(ours, theirs):
             text, mend = self._tensors(joint, ours, theirs)
             yield Difference("inertia tensor", joint.child, text, mend)
+
+    def _size(self, ours: View, theirs: View) -> float:
+        """What counts as one in a tensor; that of a point mass is only as small as rounding makes it."""
+        entries = [float(np.abs(view.tensor).max()) for view in (ours, theirs)]
+        return max(*entries, 1e-6 * max(ours.mass, theirs.mass) * self.length**2, 1e-300)
 
     def _tensors(self, joint: Joint, ours: View, theirs: View) -> tuple[str, str]:
         R = self.rotations[joint.child]
