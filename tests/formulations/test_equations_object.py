@@ -270,3 +270,14 @@ class TestFromLagrangian:
             from_lagrangian(self.lagrangian(), [self.x, self.theta], [self.v])
         with pytest.raises(ArgumentError, match="2 coordinates, but 1 generalised forces"):
             from_lagrangian(self.lagrangian(), [self.x, self.theta], forces=[0])
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+@pytest.mark.parametrize("make", [rp_arm, closed_four_bar])
+def test_one_letter_means_one_thing(make, method):
+    equations = derive(make(), method)
+    parts = [*equations.quantities().values(), *(equations[name] for name in equations.extras)]
+    parts += [part for step in equations.steps() for part in step.quantities]
+    meaning: dict[str, str] = {}
+    for part in parts:
+        assert meaning.setdefault(part.symbol, part.name) == part.name, part.symbol

@@ -255,3 +255,12 @@ def test_constraints_on_velocities_are_eliminated_in_the_report():
     sleigh = da.Mechanism("sleigh", bodies, links, gravity=np.zeros(3), strict=False)
     said = cases.text_of(to_html(document(sleigh, "kane", pfaffian=[NoSlip("sleigh", directions=[(0, 1, 0)])])))
     assert "in the speeds u" in said and "The rates of the coordinates are" in said
+
+
+def test_lines_too_wide_for_the_page_become_a_sequence(tmp_path):
+    """A four-bar in numbers by Kane: fractions of many terms, which no page can hold, are named step by step."""
+    linkage = da.load("four_bar", parameters="default")
+    text = report(linkage, tmp_path / "four_bar.md", "kane", agreement=False).read_text(encoding="utf-8")
+    final = text.split("Equations of motion", 2)[-1]
+    assert "As a sequence of" in final and "map of the drives" in final
+    assert "M_{00}" not in final and "M_{11}" in final

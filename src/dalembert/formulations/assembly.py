@@ -76,7 +76,7 @@ def external_forces(system: System, frames: Sequence[str]) -> np.ndarray | None:
 
 
 def input_map(system: System, actuated: Sequence[str] | None) -> np.ndarray:
-    """B, n x inputs: which velocities are driven; all of them by default.
+    """D, n x inputs: which velocities are driven; all of them by default.
 
     Args:
         system: the system.
@@ -165,7 +165,7 @@ def assembled(
         "gravity": make("gravity", "g", g),
         "bias": make("bias", "h", c + g if bias is None else bias),
         "kinematics": make("kinematics", r"\dot{q}", system.qdot),
-        "input_map": make("input_map", "B", input_map(system, actuated)),
+        "input_map": make("input_map", "D", input_map(system, actuated)),
         "passive": make("passive", "p", total_passive(system)),
         "external": make("external", "e", external_forces(system, wrenches)),
         "constraint_matrix": make("constraint_matrix", "A", A),

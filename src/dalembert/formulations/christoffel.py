@@ -47,7 +47,7 @@ def coriolis_makers(system: System, M: np.ndarray) -> dict[str, Callable[[], Qua
             make("centrifugal_matrix", "C(q)", lambda: centrifugal_matrix(b())),
             make("coriolis_columns", "B(q)", lambda: coriolis_columns(b())),
             make("coriolis_matrix", "C", lambda: product_over_last(b(), system.v)),
-            make("coriolis_matrix_parsa", "C", lambda: parsa_matrix(system)),
+            make("coriolis_matrix_parsa", r"C_{\mathrm{P}}", lambda: parsa_matrix(system)),
             make("mass_matrix_rate", r"\dot{M}", lambda: system.rate(M)),
         ]
     )

@@ -42,7 +42,7 @@ def equations_text(equations: Equations) -> str:
 def _law(equations: Equations) -> str:
     velocity = equations.velocity_port
     right = [
-        *(["B tau"] if equations.input_map.shape[1] else []),
+        *(["D tau"] if equations.input_map.shape[1] else []),
         *(["passive"] if equations.passive is not None else []),
         *(["external"] if equations.external is not None else []),
         *(["A^T lambda"] if equations.constraint_matrix is not None else []),

@@ -1,8 +1,8 @@
 """The result of every derivation: equations of motion with the steps that lead to them.
 
-    M(q) a + c(q, v) + g(q) = B u + p(q, v) + e(q, ...) + A^T lambda ,    qdot = Gamma(q) v ,    A a + gamma = 0
+    M(q) a + c(q, v) + g(q) = D tau + p(q, v) + e(q, ...) + A^T lambda ,    qdot = Gamma(q) v ,    A a + gamma = 0
 
-M mass matrix, c centrifugal and Coriolis forces, g gravity, B the map of the inputs u, p passive forces (springs,
+M mass matrix, c centrifugal and Coriolis forces, g gravity, D the map of the drives tau, p passive forces (springs,
 dampers), e external wrenches, A and gamma constraints with multipliers lambda. Parts that do not occur are left out.
 """
 
@@ -67,7 +67,7 @@ class Equations:
         gravity: g, n; everything that does not depend on velocities.
         bias: c + g, n, by the cheapest way to have both.
         kinematics: qdot as a function of q and v.
-        input_map: B, n x inputs.
+        input_map: D, n x inputs: which velocities are driven.
         passive: p, generalised forces of springs and dampers, if there are any.
         external: e, generalised forces of external wrenches, if they were asked for.
         constraint_matrix: A, constraints x n, if there are constraints that multipliers enforce.
@@ -242,7 +242,7 @@ class Equations:
         return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
 
     def accelerations(self) -> Quantity:
-        """M^-1 (B tau + p + e - h): accelerations as a function of state and inputs ``tau``, without forming M^-1.
+        """M^-1 (D tau + p + e - h): accelerations as a function of state and inputs ``tau``, without forming M^-1.
 
         For equations with multipliers there is no such function; eliminate the constraints with Kane's method.
         """

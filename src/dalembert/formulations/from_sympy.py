@@ -86,7 +86,7 @@ def _converted(
         "gravity": make("gravity", "g", g),
         "bias": make("bias", "h", -free),
         "kinematics": make("kinematics", r"\dot{q}", scope.read(qdot)),
-        "input_map": make("input_map", "B", B),
+        "input_map": make("input_map", "D", B),
     }
     if A is not None:
         parts["constraint_matrix"] = make("constraint_matrix", "A", scope.read(A))

@@ -148,7 +148,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         gravity=make("gravity", "g", g),
         bias=make("bias", "h", _bias(reduced, c, g, velocities)),
         kinematics=make("kinematics", r"\dot{q}", qdot),
-        input_map=make("input_map", "B", product(B.T, inputs)),
+        input_map=make("input_map", "D", product(B.T, inputs)),
         passive=None if p is None else make("passive", "p", p),
         external=None if e is None else make("external", "e", e),
         extras=Lazy(
@@ -169,8 +169,8 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
 
 
 def _partial_steps(reduced: System) -> list[Step]:
-    text = "T_i = J_i B, PARSA (44): what a unit of each speed does to each body."
-    return motion_steps(reduced, title="Partial velocities", text=text, letter="T")
+    text = "What a unit of each speed does to each body, PARSA (44)."
+    return motion_steps(reduced, "Partial velocities", text, "T", "T_i = J_i B")
 
 
 def _multipliers(

@@ -14,6 +14,7 @@ def motion_steps(
     title: str = "Velocities of the bodies",
     text: str = "Angular velocity in body axes and velocity of the centre of mass in inertial axes, PARSA (13)-(16).",
     letter: str = "J",
+    formula: str = "",
 ) -> list[Step]:
     """Jacobians, or partial velocities, of every body of a small system.
 
@@ -22,14 +23,15 @@ def motion_steps(
         title: headline.
         text: explanation.
         letter: J or T.
+        formula: the general equation, LaTeX.
     """
     if len(system.bodies) > SHOWN or len(system.v) > SHOWN:
-        return [Step(title, text)]
+        return [Step(title, text, (), formula)]
     shown: list[Any] = []
     for i, body in enumerate(system.bodies, 1):
         shown.append(quantity(system, f"{letter}w_{i}", rf"{letter}_{{\omega {i}}}", body.Jw))
         shown.append(quantity(system, f"{letter}v_{i}", f"{letter}_{{v {i}}}", body.Jv))
-    return [Step(title, text, tuple(shown))]
+    return [Step(title, text, tuple(shown), formula)]
 
 
 def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]]) -> Step:
@@ -48,7 +50,7 @@ def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]]) -
         "Accelerations",
         "Of the bodies while the speeds are constant: angular in body axes, centre of mass in inertial axes.",
         tuple(shown),
-        r"\frac{d}{dt}(J_i v) = T_i \dot{u} + \alpha_i, a_i",
+        r"\frac{d}{dt}(J_i v) = T_i \dot{u} + \begin{bmatrix} \alpha_i \\ a_i \end{bmatrix}",
     )
 
 
@@ -63,8 +65,7 @@ def final_step(system: System, M: Any, c: Any, g: Any) -> Step:
     """
     return Step(
         "Kane's equations",
-        "Inertia forces [I wd + w x I w; m a] and active forces of every body, projected on the partial velocities, "
-        "PARSA (33), (46).",
+        "Inertia forces and active forces of every body, projected on the partial velocities, PARSA (33), (46).",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),

@@ -91,7 +91,7 @@ def from_lagrangian(
         scope,
         **parts,
         kinematics=make("kinematics", r"\dot{q}", v),
-        input_map=make("input_map", "B", np.eye(len(v), dtype=int)),
+        input_map=make("input_map", "D", np.eye(len(v), dtype=int)),
         external=None if Q is None else make("external", "Q", Q),
         passive=make("passive", "p", -reverse(R, v)) if hasattr(R, "graph") else None,
         extras=Lazy({"energy": lambda: make("energy", "E", np.array(energy, dtype=object))}),

@@ -83,7 +83,7 @@ def rigid_body(
         gravity=weight,
         bias=make("bias", "h", c + g),
         kinematics=make("kinematics", r"\dot{q}", kinematics),
-        input_map=make("input_map", "B", np.eye(6, dtype=int)),
+        input_map=make("input_map", "D", np.eye(6, dtype=int)),
         extras=Lazy(extras),
         derivation=_steps(form, mass, coriolis, weight, make("kinematics", r"\dot{q}", kinematics)),
         sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, InverseSquare) else ())),

@@ -58,7 +58,7 @@ class Speeds:
             steps.append(
                 Step(
                     "Constraints",
-                    "On velocities; positions constraints have been differentiated; PARSA (5).",
+                    "On velocities; position constraints have been differentiated; PARSA (5).",
                     (
                         quantity(system, "constraint_matrix", "A", self.A),
                         quantity(system, "constraint_rate", "b", self.b),

@@ -9,7 +9,7 @@ from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.report.document import Block, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
 from dalembert.report.forms import Forms, definitions
-from dalembert.report.layout import WIDTH, Rows, split_formula, sum_rows, width
+from dalembert.report.layout import WIDEST, WIDTH, Rows, split_formula, sum_rows, width
 from dalembert.report.motion_section import partial_velocity_blocks
 from dalembert.report.notation import Notation
 
@@ -62,6 +62,7 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     """
     yield Heading("Equations of motion")
     yield Display((("", law(equations)),))
+    yield Paragraph(_legend(equations), "note")
     scalar = _scalar_equations(equations, forms)
     if scalar is None:
         yield from _sequence(equations, forms)
@@ -89,7 +90,7 @@ def law(equations: Equations) -> str:
     """
     velocity = equations.velocity_port
     right = [
-        *([r"B\, \tau"] if equations.input_map.shape[1] else []),
+        *([r"D\, \tau"] if equations.input_map.shape[1] else []),
         *([f"p(q, {velocity})"] if equations.passive is not None else []),
         *(["e"] if equations.external is not None else []),
         *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
@@ -97,8 +98,25 @@ def law(equations: Equations) -> str:
     return rf"M(q)\, \dot{{{velocity}}} + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
 
 
+def _legend(equations: Equations) -> Line:
+    """What the letters of the law stand for."""
+    words = [
+        ("M", "mass matrix"),
+        ("c", "centrifugal and Coriolis forces"),
+        ("g", "gravity"),
+        *([("D", "map of the drives"), (r"\tau", "their forces")] if equations.input_map.shape[1] else []),
+        *([("p", "passive forces")] if equations.passive is not None else []),
+        *([("e", "external wrenches")] if equations.external is not None else []),
+        *([("A", "constraint matrix"), (r"\lambda", "multipliers")] if equations.constraint_matrix is not None else []),
+    ]
+    parts: list[Any] = []
+    for k, (letter, meaning) in enumerate(words):
+        parts += [", " * bool(k), Math(letter), f" {meaning}"]
+    return (*parts, ".")
+
+
 def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:
-    """M_i1 a_1 + M_i2 a_2 + ... + c_i + g_i = forces, for every i; None if a part is too long."""
+    """M_i1 a_1 + M_i2 a_2 + ... + c_i + g_i = forces, for every i; None if a part is too long or a line too wide."""
     import sympy
 
     parts = equations.quantities()
@@ -130,7 +148,8 @@ def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:
         if "constraint_matrix" in closed:
             right.append(rf"\left(A^T \lambda\right)_{{{i + 1}}}")
         result.append(_with_right_side(sum_rows("", left, ""), right))
-    return result
+    fits = all(width(right) <= WIDEST for rows in result for _, right in rows)
+    return result if fits else None
 
 
 def _product(entry: Any, factor: Any, notation: Notation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,7 +91,8 @@ def definitions(equations: Equations, parts: Mapping[str, Quantity], notation: N
     program = equations.scope.program({name: part.values for name, part in parts.items()}, "equations")
     if cost(program).operations > LONGEST_SEQUENCE:
         return None
-    named, outputs = to_sympy_steps(program, equations.scope.symbols)
+    plain = dataclasses.replace(program, labels={})  # labels count from zero, entries on paper from one
+    named, outputs = to_sympy_steps(plain, equations.scope.symbols)
     steps = [(notation.latex(symbol), f"= {notation.latex(value)}") for symbol, value in named]
     results: Rows = []
     for name, part in parts.items():
