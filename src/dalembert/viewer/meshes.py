@@ -65,6 +65,7 @@ def locate(address: str, folder: Path | None, path: Sequence[Path]) -> Path:
     elif scheme == "file":
         candidates = [Path(unquote(rest))]
     elif scheme in ("package", "model"):
+        rest = rest.lstrip("/")  # some files have one stroke too many
         name, _, inside = rest.partition("/")
         candidates = [place / rest for place in path] + [place / inside for place in path if place.name == name]
     else:

@@ -18,7 +18,6 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algorithms.energy import kinetic_energy, potential_energy
 from dalembert.algorithms.kinematics import center_of_mass, link_poses
-from dalembert.compiler.passes.optimise import optimise
 from dalembert.compiler.printers.javascript import to_javascript
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import evaluate, inline, trace
@@ -27,10 +26,9 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.quantities import Setting as ConstrainedSetting
 from dalembert.constraints.quantities import positions
 from dalembert.constraints.rows import ConstraintSet
-from dalembert.dynamics import Dynamics
 from dalembert.errors import DalembertError
 from dalembert.model import Mechanism
-from dalembert.quantities.basic import gravity, mass_matrix
+from dalembert.quantities.basic import forward_dynamics, gravity, mass_matrix
 from dalembert.quantities.quantity import Setting
 
 MOST_VELOCITIES = 60
@@ -75,28 +73,33 @@ def programs(mechanism: Mechanism, q: np.ndarray) -> dict[str, Program]:
         fall = _fall(mechanism, q)
         if fall is not None:
             found["fall"] = fall
-    return {name: optimise(program, 1) for name, program in found.items()}
+    return found
 
 
-def _fall(mechanism: Mechanism, q: np.ndarray) -> Program | None:
+def _fall(mechanism: Mechanism, start: np.ndarray) -> Program | None:
     """Accelerations without drives, damping of joints included; None if the mechanism has none that are determined."""
     terms = ("armature", "damping")
-    try:
-        if mechanism.constraints or mechanism.forces:
-            system = ConstrainedDynamics(mechanism, reference=q, include=terms)
-            program = system.kernel("forward_dynamics").program
-        else:
-            program = Dynamics(mechanism, include=terms).kernel("forward_dynamics").program
-    except (DalembertError, np.linalg.LinAlgError):  # loops that cannot be closed, masses that are missing: no button
-        return None
+    still = scalar.zeros(mechanism.nv)
+
+    def open_tree(q: Any, v: Any, t: Any) -> Any:
+        return forward_dynamics(Setting(mechanism, terms), q, v, still)
+
+    def closed(q: Any, v: Any, t: Any) -> Any:
+        program = ConstrainedDynamics(mechanism, reference=start, include=terms).kernel("forward_dynamics").program
+        given = {"q": q, "v": v, "tau": still, "t": t}
+        return inline(program, {port.name: given[port.name] for port in program.inputs})["a"]
+
+    accelerations = closed if mechanism.constraints or mechanism.forces else open_tree
 
     def fall(q: Any, v: Any, t: Any) -> dict[str, Any]:
-        given = {"q": q, "v": v, "tau": [0] * mechanism.nv, "t": t}
-        a = inline(program, {port.name: given[port.name] for port in program.inputs})[program.outputs[0].name]
-        return {"a": a, "energy": kinetic_energy(mechanism.tree, q, v)}
+        return {"a": accelerations(q, v, t), "energy": kinetic_energy(mechanism.tree, q, v)}
 
-    made = trace(fall, {"q": (mechanism.nq,), "v": (mechanism.nv,), "t": ()}, "fall")
-    a = evaluate(made, {"q": q, "v": np.zeros(mechanism.nv), "t": 0.0})["a"]
+    size = {"q": (mechanism.nq,), "v": (mechanism.nv,), "t": ()}
+    try:
+        made = trace(fall, size, "fall")
+    except (DalembertError, np.linalg.LinAlgError):  # loops that cannot be closed, masses that are missing: no button
+        return None
+    a = evaluate(made, {"q": start, "v": np.zeros(mechanism.nv), "t": 0.0})["a"]
     return made if np.isfinite(a).all() else None
 
 
