@@ -76,14 +76,14 @@ def select_forward_dynamics(tree: Tree) -> tuple[str, str]:
     """The forward dynamics algorithm with fewer operations for this tree, and why.
 
     Factoring costs about d^2/2 + 18 d + 95 multiplications for a velocity with d others inside it, articulated bodies
-    about 250 for every joint, less some 400 for one on the ground. Both figures were counted on generic arms, where
-    they meet at twelve joints in a row.
+    about 223 for every joint, less some 360 for one on the ground. Both figures were counted on generic arms, where
+    they meet at eleven joints in a row.
     """
     if tree.coupled:
         return "factor-and-solve", "mimic joints couple the velocities, which articulated bodies cannot express"
     factoring = sum(d * d / 2 + 18 * d + 95 if d > 1 else 5 + 55 * d for d in _depths(tree))
     rotating = [link for link in tree.links if link.rotates]
-    articulated = sum(250 * (3 if link.kind == "spherical" else 1) - 400 * (link.parent < 0) for link in rotating)
+    articulated = sum(223 * (3 if link.kind == "spherical" else 1) - 360 * (link.parent < 0) for link in rotating)
     articulated = max(articulated, 70 * len(rotating))
     if factoring <= articulated or not rotating:
         return (
