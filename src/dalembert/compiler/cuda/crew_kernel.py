@@ -262,7 +262,7 @@ class CrewKernel:
         count = f"n - first < {tile} ? (int)(n - first) : {tile}"
         parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
         starts = [(name, at) for name, at in zip((*face.inputs, *face.outputs), (*inputs, *outputs)) if at >= 0]
-        fetch = [line for k in range(len(inputs)) for line in self._fetch(k)]
+        fetch = self._fetch()
         following = [
             f"        if ((tile + gridDim.x) * {tile} < n) {{",
             f"            const long long first = (tile + gridDim.x) * {tile};",
@@ -272,6 +272,7 @@ class CrewKernel:
             "        COMMIT();",
         ]
         ahead = layout.buffers == 2
+        aligned = [f"(unsigned long long){name}" for name, _ in starts]
         return [
             f'extern "C" __global__ void __launch_bounds__({layout.threads}, {self.blocks})',
             f"{self.kernel}({parameters})",
@@ -279,6 +280,7 @@ class CrewKernel:
             f"    extern __shared__ __align__(16) {real} memory[];",
             *(f"    {real} *const s_{name} = memory + {at};" for name, at in starts),
             f"    const int state = threadIdx.x / {WARP * layout.workers} * {WARP} + threadIdx.x % {WARP};",
+            f"    const bool whole = shared_inputs == 0 && (({' | '.join(aligned)}) & 15) == 0;",
             "    int buffer = 0;",
             "    long long tile = blockIdx.x;",
             f"    if (tile * {tile} < n) {{",
@@ -301,35 +303,38 @@ class CrewKernel:
         ]
 
     def _loop(self, count: str, statement: str) -> str:
-        return f"              for (int k = threadIdx.x; k < {count}; k += {self.layout.threads}) {statement}"
+        loop = f"              for (int k = threadIdx.x; k < {count}; k += {self.layout.threads}) {statement}"
+        return f'              _Pragma("unroll 1")\n{loop}' if "rows" in count else loop  # rare, so short
 
     def _pieces(self, port: Port) -> int:
         """In how many pieces of sixteen bytes a tile can be copied; zero if its rows lie differently."""
         same = self.layout.step(port) == port.size
         return port.size * self.layout.tile * self.layout.width // 16 if same else 0
 
-    def _fetch(self, number: int) -> list[str]:
-        """Statements that bring the tile of an input to shared memory, all threads of the block together."""
-        port, name, layout = self.program.inputs[number], self.face.inputs[number], self.layout
-        if not port.size:
-            return []
-        place, per, pieces = layout.place(port), 16 // layout.width, self._pieces(port)
-        shared = f"shared_inputs & {1 << number}u"
-        lines = [
-            f"        {{ const {self.real} *const from = {name} + (({shared}) ? 0 : first * {port.size});",
-            f"          {self.real} *const to = s_{name} + buffer * {layout.room(port)};",
-            f"          if ({shared})",
-            self._loop(f"{port.size * layout.tile}", f"to[{place}] = from[k % {port.size}];"),
-        ]
-        if pieces:
-            lines += [
-                f"          else if (rows == {layout.tile} && ((unsigned long long)from & 15) == 0)",
-                self._loop(f"{pieces}", f"FETCH16(to + k * {per}, from + k * {per});"),
+    def _fetch(self) -> list[str]:
+        """Statements that bring a tile of inputs to shared memory, all threads of the block together."""
+        layout, quick, slow = self.layout, [], []
+        for number, (port, name) in enumerate(zip(self.program.inputs, self.face.inputs)):
+            if not port.size:
+                continue
+            place, per, pieces = layout.place(port), 16 // layout.width, self._pieces(port)
+            shared = f"(shared_inputs & {1 << number}u)"
+            to = f"          {self.real} *const to = s_{name} + buffer * {layout.room(port)};"
+            quick += [
+                f"        {{ const {self.real} *const from = {name} + first * {port.size};",
+                to,
+                self._loop(f"{pieces}", f"FETCH16(to + k * {per}, from + k * {per});")
+                if pieces
+                else self._loop(f"{port.size * layout.tile}", f"FETCH(to + ({place}), from + k);"),
+                "        }",
             ]
-        return [
-            *lines, "          else", self._loop(f"rows * {port.size}", f"FETCH(to + ({place}), from + k);"),
-            "        }",
-        ]  # fmt: skip
+            slow += [
+                f"        {{ const {self.real} *const from = {name} + ({shared} ? 0 : first * {port.size});",
+                to,
+                self._loop(f"rows * {port.size}", f"to[{place}] = from[{shared} ? k % {port.size} : k];"),
+                "        }",
+            ]
+        return [f"        if (whole && rows == {layout.tile}) {{", *quick, "        } else {", *slow, "        }"]
 
     def _flush(self, number: int) -> list[str]:
         """Statements that write a narrow output of the tile to global memory."""
@@ -340,7 +345,7 @@ class CrewKernel:
         lines = [f"        {{ {self.real} *const to = {name} + first * {port.size};"]
         if pieces:
             lines += [
-                f"          if (rows == {layout.tile} && ((unsigned long long)to & 15) == 0)",
+                f"          if (whole && rows == {layout.tile})",
                 self._loop(f"{pieces}", f"*(int4 *)(to + k * {per}) = *(const int4 *)(s_{name} + k * {per});"),
                 "          else",
             ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import Parts, crew
-from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, CrewKernel, Go
+from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, WIDE, CrewKernel, Go
 from dalembert.compiler.cuda.crew_kernel import Layout as CrewLayout
 from dalembert.compiler.cuda.dialect import device_flavour
 from dalembert.compiler.cuda.split import by_output, restricted, split
@@ -35,10 +35,12 @@ ALONE = 110
 """Live values up to which one thread per state is better than a crew."""
 
 SHAPES = {
-    "double": ((3, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 1)),
-    "float": ((2, 1, 2), (3, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 1)),
+    ("double", False): ((3, 1, 1), (2, 1, 1), (1, 1, 1)),
+    ("double", True): ((2, 1, 1), (1, 2, 1), (1, 1, 1)),
+    ("float", False): ((2, 1, 2), (3, 1, 1), (2, 1, 1), (1, 1, 1)),
+    ("float", True): ((2, 1, 1), (1, 2, 1), (1, 1, 1)),
 }
-"""Shapes of a crew, the one that was measured to be best first; see ``to_cuda``."""
+"""Shapes of a crew for narrow and for wide results, the one that was measured to be best first; see ``to_cuda``."""
 
 SHARED_WORK = 0.6
 """Largest part of all operations that the busiest worker of a crew may have."""
@@ -135,7 +137,8 @@ def _team(
             goes.append(Go(group, part, crew(part, parts)))
             if goes[-1].crew.longest > SHARED_WORK * sum(1 for _ in part.operations()):
                 return None
-        for ranks, buffers, blocks in (shape,) if shape else SHAPES[real]:
+        wide = any(port.size > WIDE for port in program.outputs)
+        for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
             layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
             if (layout.bytes + RESERVED) * blocks <= SHARED:
                 return layout, blocks

@@ -118,22 +118,27 @@ def kernel_text(
     ]
     staged = [(k, row) for k, row in enumerate(inputs) if row.staged]
     fetch = []
-    for k, row in staged:
-        fetch += [
-            f"            {{ const {real} *from = {row.name} + ((shared_inputs & {1 << k}u) ? 0 : first * {row.size});",
-            f"              {real} *const to = s_{row.name} + buffer * {row.stride * TILE};",
-            f"              if (shared_inputs & {1 << k}u) {{",
-            f"                  for (int k = lane; k < {row.size * TILE}; k += {TILE})",
-            f"                      to[{row.place('k')}] = from[k % {row.size}];",
-            *_wide(row, width, "from", "FETCH16(to + {i}, from + {i});", " " * 14),
-            f"              }} else if (rows == {TILE}) {{",
-            "                  #pragma unroll",
-            f"                  for (int k = 0; k < {row.size}; ++k)",
-            f"                      FETCH(to + {row.place(f'(k * {TILE} + lane)')}, from + (k * {TILE} + lane));",
-            "              } else {",
-            f"                  for (int k = lane; k < rows * {row.size}; k += {TILE}) to[{row.place('k')}] = from[k];",
-            "              } }",
-        ]
+    if staged:
+        fetch += [f"            if (whole && rows == {TILE}) {{"]
+        for _, row in staged:
+            fetch += [
+                f"                {{ const {real} *const from = {row.name} + first * {row.size};",
+                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * TILE};",
+                *_tile(row, width, "FETCH16(to + {i}, from + {i});", "FETCH(to + {place}, from + {i});", " " * 18),
+                "                }",
+            ]
+        fetch += ["            } else {"]
+        for k, row in staged:
+            shared = f"(shared_inputs & {1 << k}u)"
+            fetch += [
+                f"                {{ const {real} *const from = {row.name} + ({shared} ? 0 : first * {row.size});",
+                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * TILE};",
+                "                  #pragma unroll 1",
+                f"                  for (int k = lane; k < rows * {row.size}; k += {TILE})",
+                f"                      to[{row.place('k')}] = from[{shared} ? k % {row.size} : k];",
+                "                }",
+            ]
+        fetch += ["            }"]
     given = []
     for k, row in enumerate(inputs):
         if row.staged:
@@ -147,19 +152,19 @@ def kernel_text(
     flush: dict[str, list[str]] = {}
     for row in outputs:
         if row.staged:
+            wide = f"*(int4 *)(to + {{i}}) = *(const int4 *)(s_{row.name} + {{i}});"
             flush[row.name] = [
                 f"        {{ {real} *const to = {row.name} + first * {row.size};",
-                "          if (false) {",
-                *_wide(row, width, "to", f"*(int4 *)(to + {{i}}) = *(const int4 *)(s_{row.name} + {{i}});", " " * 10),
-                f"          }} else if (rows == {TILE}) {{",
-                "              #pragma unroll",
-                f"              for (int k = 0; k < {row.size}; ++k)",
-                f"                  to[k * {TILE} + lane] = s_{row.name}[{row.place(f'(k * {TILE} + lane)')}];",
+                f"          if (whole && rows == {TILE}) {{",
+                *_tile(row, width, wide, f"to[{{i}}] = s_{row.name}[{{place}}];", " " * 14),
                 "          } else {",
+                "              #pragma unroll 1",
                 f"              for (int k = lane; k < rows * {row.size}; k += {TILE})",
                 f"                  to[k] = s_{row.name}[{row.place('k')}];",
                 "          } }",
             ]
+    aligned = " | ".join(f"(unsigned long long){row.name}" for row in rows if row.staged)
+    whole = [f"    const bool whole = shared_inputs == 0 && (({aligned}) & 15) == 0;"] if aligned else []
     fetch_macro = _macros(real)
     body = []
     for group, calls in zip(layout.groups, stages):
@@ -176,6 +181,7 @@ def kernel_text(
             *([f"    extern __shared__ __align__(16) {real} memory[];"] if words else []),
             *memory,
             f"    const int lane = threadIdx.x % {TILE};",
+            *whole,
             f"    const long long step = (long long)gridDim.x * {threads // TILE};",
             f"    long long tile = (long long)blockIdx.x * {threads // TILE} + threadIdx.x / {TILE};",
             "    int buffer = 0;",
@@ -243,17 +249,17 @@ def _macros(real: str) -> str:
     )
 
 
-def _wide(row: Row, width: int, pointer: str, copy: str, indent: str) -> list[str]:
-    """A branch that copies a whole tile in pieces of 16 bytes, where rows lie as in global memory and it is aligned."""
+def _tile(row: Row, width: int, wide: str, narrow: str, indent: str) -> list[str]:
+    """Statements that copy a whole tile, in pieces of 16 bytes where rows lie as in global memory, else one by one."""
     if row.stride != row.size:
-        return []
+        index = f"(k * {TILE} + lane)"
+        copy = narrow.format(i=index, place=row.place(index))
+        return [f"{indent}#pragma unroll", f"{indent}for (int k = 0; k < {row.size}; ++k) {copy}"]
     pieces, per = row.size * TILE * width // 16, 16 // width
     turns, rest = divmod(pieces, TILE)
-    index = f"((k * {TILE} + lane) * {per})"
-    last = f"(({turns} * {TILE} + lane) * {per})"
+    index, last = f"((k * {TILE} + lane) * {per})", f"(({turns} * {TILE} + lane) * {per})"
     return [
-        f"{indent}}} else if (rows == {TILE} && ((unsigned long long){pointer} & 15) == 0) {{",
-        f"{indent}    #pragma unroll",
-        f"{indent}    for (int k = 0; k < {turns}; ++k) {{ {copy.format(i=index)} }}",
-        *([f"{indent}    if (lane < {rest}) {{ {copy.format(i=last)} }}"] if rest else []),
+        f"{indent}#pragma unroll",
+        f"{indent}for (int k = 0; k < {turns}; ++k) {{ {wide.format(i=index)} }}",
+        *([f"{indent}if (lane < {rest}) {{ {wide.format(i=last)} }}"] if rest else []),
     ]
