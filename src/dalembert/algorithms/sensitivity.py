@@ -89,7 +89,7 @@ def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None, c
     V: dict[tuple[int, int], Array] = {}
     P: dict[tuple[int, int], Array] = {}
     axis_rates = [_axis_rates(tree, i, motion, child_axes) for i in range(len(tree.links))]
-    for i, link in enumerate(tree.links):
+    for i, link in reversed(list(enumerate(tree.links))):  # the column of a joint is complete once all beyond it are
         columns = []
         for k in range(link.nv):
             zw, zv = link.axes_w[:, k], link.axes_v[:, k]

@@ -7,7 +7,7 @@ Rigid Body Dynamics Algorithms, 2008, section 6.5). Divisions: one reciprocal pe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar
@@ -26,6 +26,7 @@ class TreeFactors:
     L: list[dict[int, Scalar]]
     reciprocals: list[Scalar]
     parents: Sequence[int]
+    _transfers: dict[tuple[int, int], dict[int, Scalar]] = field(default_factory=dict)
 
     def solve(self, b: Array) -> Array:
         """M^-1 b."""
@@ -47,15 +48,60 @@ class TreeFactors:
                 x[k] = x[k] - l * x[i]
         return scalar.asarray(x)
 
+    def solve_columns(self, *matrices: Array) -> list[Array]:
+        """M^-1 B for matrices B whose columns are zero beyond their branch, as those of the derivatives of a tree are.
+
+        A branch on which a column has nothing follows the branch's root, x = T x_root, with a matrix T that is the same
+        for all columns. Columns are solved from the tips to the base, side by side those of all matrices: the order in
+        which they are best computed.
+
+        Args:
+            matrices: right-hand sides, n rows each, all of the same shape.
+        """
+        n, width = matrices[0].shape
+        found: list[list[list[Scalar]]] = [[[0] * width for _ in range(n)] for _ in matrices]
+        for c in reversed(range(width)):
+            y = [[B[k, c] for B in matrices] for k in range(n)]
+            for k in reversed(range(n)):
+                for i, l in self.L[k].items():
+                    y[i] = [into - l * value for into, value in zip(y[i], y[k])]
+            x = [[value * r for value in row] for row, r in zip(y, self.reciprocals)]
+            roots: list[int] = []  # the last row on the way from the base to k in which there is something
+            for k in range(n):
+                root = roots[self.parents[k]] if self.parents[k] >= 0 else -1
+                roots.append(root if all(scalar.is_zero(value) for value in x[k]) else k)
+                row = self.L[k] if roots[k] == k else self._transfer(k, root)
+                for i, l in row.items():
+                    x[k] = [out - l * value for out, value in zip(x[k], x[i])]
+                for m, value in enumerate(x[k]):
+                    found[m][k][c] = value
+        return [scalar.asarray(rows).reshape(n, width) for rows in found]
+
     def inverse(self) -> Array:
-        """M^-1, symmetric: only one half is computed."""
+        """M^-1, symmetric: row by row from the base, each by the rows before it."""
         n = len(self.reciprocals)
         rows: list[list[Scalar]] = [[0] * n for _ in range(n)]
-        for k, unit in enumerate(scalar.identity(n)):
-            column = self.solve(unit)
-            for i in range(k, n):
-                rows[i][k] = rows[k][i] = column[i]
+        for k in range(n):
+            for c in range(k + 1):
+                root = c  # of the branch that k is on and c is not
+                while root not in self.L[k] and root not in (k, -1):
+                    root = self.parents[root]
+                value = self.reciprocals[k] if c == k else 0
+                for i, l in (self.L[k] if root == c else self._transfer(k, root)).items():
+                    value = value - l * rows[i][c]
+                rows[k][c] = rows[c][k] = value
         return scalar.asarray(rows).reshape(n, n)
+
+    def _transfer(self, k: int, root: int) -> dict[int, Scalar]:
+        """Row k of L if all rows between it and ``root``, one of its ancestors, are eliminated: -T."""
+        if (k, root) not in self._transfers:
+            row = {i: l for i, l in self.L[k].items() if i <= root}
+            for m, l in self.L[k].items():
+                if m > root:
+                    for i, t in self._transfer(m, root).items():
+                        row[i] = row[i] - l * t
+            self._transfers[k, root] = row
+        return self._transfers[k, root]
 
 
 def factor(M: Array, parents: Sequence[int]) -> TreeFactors:

@@ -10,6 +10,7 @@ from dalembert.algorithms import energy, kinematics
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.selection import select_forward_dynamics
@@ -76,11 +77,12 @@ def sensitivities(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Arra
 
 def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
     """d a = -D^-1 P dq - D^-1 V dv + D^-1 dtau (7.2.2)."""
-    a = forward_dynamics(s, q, v, tau)
-    found = sensitivity(s.tree, q, v, a, s.loads)
-    factors = factor(with_armature(found.D, s.joints.armature), s.tree.velocity_parents)
+    D = with_armature(generalized_links(s.tree, q), s.joints.armature)
+    factors = factor(D, s.tree.velocity_parents)
+    a = factors.solve(tau - bias(s, q, v))
+    found = sensitivity(s.tree, q, v, a, s.loads)  # computes D in the same way
     V = with_armature(found.V, s.joints.damping)
-    dq, dv = (scalar.stack([factors.solve(-column) for column in X.T]).T for X in (found.P, V))
+    dq, dv = factors.solve_columns(-found.P, -V)
     return dq, dv, factors.inverse()
 
 

@@ -7,8 +7,12 @@ Finding the best order is NP-hard; some are made and the best is taken. They sta
   from the first result to the last, from the last to the first, and from the simplest to the deepest. Of a tree
   of bodies this finishes one branch before the next.
 
-In each of these every operation that frees as many values as it makes is moved forward as far as it goes; in
-the best, before that, every operation that needs no more values than it makes is moved back as far as it goes.
+In each of these every operation that frees as many values as it makes is moved forward as far as it goes. In the
+best, before that, and in the first, after that, every operation that needs no more values than it makes is moved back
+as far as it goes.
+
+Derivatives of large robots have more live values than the nearest cache holds. Then it counts, too, how often a value
+must return from a farther one: their time goes with that.
 
 A product that a sum can absorb in a fused multiply-add stays next to it.
 """
@@ -21,6 +25,12 @@ from ..cost import fused_products
 from ..program import Program
 from .order import reorder
 
+NEAR = 400
+"""Values that stay in the nearest cache: 32 KB hold 512 registers of 64 bytes, some of which hold other things."""
+
+MANY = 30_000
+"""Operations beyond which only the order as it is, and what is made of it, is tried."""
+
 Units = dict[int, tuple[int, ...]]
 """What each operation needs; a sum and the product it absorbs are one."""
 
@@ -30,21 +40,52 @@ def schedule(program: Program) -> Program:
     fused = fused_products(program)
     units = _units(program, fused)
     held, users = _held(program, units), _users(units)
-    results = list(dict.fromkeys(k for row in program.results for k in row))
-    depth: dict[int, int] = {}
-    for k, needs in units.items():
-        depth[k] = 1 + max((depth[a] for a in needs), default=0)
-    registers = _registers(units, held)
     starts = [list(units)]
-    for roots in (results, results[::-1], sorted(results, key=lambda k: depth[k])):
-        starts.append(_depth_first(units, registers, roots))
-    tried = [(_pressure(units, held, order), order) for order in starts]
+    if len(units) <= MANY:
+        results = list(dict.fromkeys(k for row in program.results for k in row))
+        depth: dict[int, int] = {}
+        for k, needs in units.items():
+            depth[k] = 1 + max((depth[a] for a in needs), default=0)
+        registers = _registers(units, held)
+        for roots in (results, results[::-1], sorted(results, key=lambda k: depth[k])):
+            starts.append(_depth_first(units, registers, roots))
     eager = [_forward(units, held, users, order) for order in starts]
-    tried += [(_pressure(units, held, order), order) for order in eager]
-    promising = min(range(len(starts)), key=lambda i: tried[len(starts) + i][0])
-    order = _forward(units, held, users, _backward(units, held, users, starts[promising]))
-    tried.append((_pressure(units, held, order), order))
-    return reorder(program, _with_products(min(tried)[1], fused))
+    promising = min(range(len(starts)), key=lambda i: _pressure(units, held, eager[i]))
+    tried = [*starts, *eager, _backward(units, held, users, eager[0])]
+    if len(units) <= MANY:
+        tried.append(_forward(units, held, users, _backward(units, held, users, starts[promising])))
+    return reorder(program, _with_products(min(tried, key=lambda order: _traffic(units, held, order)), fused))
+
+
+def _traffic(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
+    """How often memory beyond the nearest cache is needed: once for each value that is live, and for each return."""
+    most, total = _pressure(units, held, order)
+    return most + (_returns(units, held, order) if most > NEAR else 0), total
+
+
+def _returns(units: Units, held: set[int], order: list[int]) -> int:
+    """How often a value is needed again that has left the nearest cache, if that keeps what was used last."""
+    left = dict.fromkeys(units, 0)
+    for k in order:
+        for a in units[k]:
+            left[a] += 1
+    near: dict[int, None] = {}  # live values, the one used longest ago first
+    returns = 0
+    for k in order:
+        for a in units[k]:
+            if a in held:
+                if a in near:
+                    del near[a]
+                else:
+                    returns += 1
+                left[a] -= 1
+                if left[a]:
+                    near[a] = None
+        if k in held and left[k]:
+            near[k] = None
+        while len(near) > NEAR:
+            del near[next(iter(near))]
+    return returns
 
 
 def _pressure(units: Units, held: set[int], order: list[int]) -> tuple[int, int]:
