@@ -13,6 +13,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ import numpy as np
 from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.selection import choose, select_algorithm
 from dalembert.compiler.cost import Cost
+from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.kernel import CudaKernel
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import Mechanism
+from dalembert.model.branches import branches, coordinate_branches
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
 from dalembert.model.parameters import map_scalars, parameters, symbolise
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
@@ -136,7 +139,7 @@ class Dynamics:
             inputs, outputs = self._ports(spec, chosen)
             thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
             self._kernels[key] = (
-                CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc)
+                CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc, self._parts(inputs, outputs))
                 if self.device == "cuda"
                 else Kernel(quantity, inputs, outputs, thunk, self._digest(quantity, chosen), self.dtype, spec.doc)
             )
@@ -254,6 +257,28 @@ class Dynamics:
         else:
             mend = " (parameter_values has those of the mechanism)"
         return {"wrenches": wrenches, "parameters": numbers + mend}
+
+    def _parts(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Parts | None:
+        """The branches of the mechanism that the elements of the arrays belong to, if there are several."""
+        tree = self.mechanism.tree
+        q, v = coordinate_branches(tree)
+        if len({*v} - {0}) < 2:
+            return None
+        links = (*branches(tree), 0)  # the world comes last: its index is -1
+        loaded = [links[tree.carriers[self.mechanism.frame(name).body][0]] for name in self.wrenches]
+        own = {
+            "q": q,
+            "wrenches": tuple(branch for branch in loaded for _ in range(6)),
+            "parameters": (0,) * len(self.parameter_names),  # a change of one may concern all
+        }
+
+        def of(port: Port) -> tuple[int, ...]:
+            if port.name in own:
+                return own[port.name]
+            axes = [v if size == len(v) else (0,) * size for size in port.shape]
+            return tuple(next(filter(None, place), 0) for place in product(*axes))
+
+        return Parts(tuple(map(of, inputs)), tuple(map(of, outputs)))
 
     def _traced(self, values: Any) -> Mechanism:
         """The mechanism with its symbols replaced by traced scalars."""
