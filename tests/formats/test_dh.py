@@ -1,5 +1,7 @@
 """Denavit-Hartenberg tables against products of elementary displacements and published numbers."""
 
+import math
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import jacobian, poses
-from dalembert.errors import FormatError
+from dalembert.errors import FormatError, ModelWarning
 from dalembert.formats import from_dh
 from dalembert.model import Inertia, Limits
 
@@ -93,7 +95,7 @@ def test_rows_may_name_and_furnish_everything():
         ([(0, 0, 0, 0), (0, 0, 0, 0, "X")], "row 2 of the DH table: the joint is 'R'"),
         ([{"alfa": 1}], "unknown key 'alfa'; did you mean 'alpha'"),
         ([{"theta": 1, "offset": 1}], "theta and offset both give the position"),
-        ([{"alpha": "pi"}], "row 1 of the DH table, alpha: expected a number or a symbol"),
+        ([{"alpha": "pi"}], "row 1 of the DH table: alpha: expected a number or a symbol"),
         ([{"mass": 1, "inertia": [1, 2]}], "3 x 3 matrix, or xx, yy, zz"),
         ([{"mass": 1, "center": [1, 2]}], "centre of mass: expected three numbers"),
     ],
@@ -106,3 +108,20 @@ def test_errors_name_the_row(table, message):
 def test_an_unknown_convention_is_an_error():
     with pytest.raises(FormatError, match="'modified' or 'standard', not 'craig'"):
         from_dh([(0, 0, 0, 0)], "craig")
+
+
+def test_a_table_may_be_an_array():
+    table = np.array([[0, 0.3, 0, 0.1], [math.pi / 2, 0, 0, 0]])
+    assert from_dh(table) == from_dh([tuple(row) for row in table.tolist()])
+
+
+def test_angles_of_more_than_a_turn_are_doubted():
+    with pytest.warns(
+        ModelWarning, match=r"row 2 of the DH table: alpha = 90 is more than a turn.*math\.radians\(90\)"
+    ):
+        from_dh([(0, 0, 0, 0), (90, 0, 0, 0)])
+
+
+def test_a_text_in_a_row_is_named_once():
+    with pytest.raises(FormatError, match=r"^row 1 of the DH table: alpha: expected a number or a symbol, got 'pi/2'$"):
+        from_dh([("pi/2", 0, 0, 0)])

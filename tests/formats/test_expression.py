@@ -110,3 +110,9 @@ def test_where_both_evaluations_answer_they_agree(text):
         return
     substituted = sp.sympify(exact).subs({sp.Symbol(name, real=True): value for name, value in values.items()})
     assert number == pytest.approx(float(substituted.evalf(30)), rel=1e-9, abs=1e-9)
+
+
+def test_pi_may_be_written_in_greek():
+    assert evaluate("π/2") == evaluate("pi/2")
+    assert evaluate_exact("2*π") == evaluate_exact("2*pi")
+    assert names("π*m") == {"m"}

@@ -229,3 +229,8 @@ def test_files_that_are_not_text(tmp_path):
     assert read_toml(path).name == "t"
     with pytest.raises(FormatError, match="no such file"):
         read_toml(tmp_path / "y.toml")
+
+
+def test_an_unknown_kind_is_named_once_with_what_was_probably_meant():
+    with pytest.raises(FormatError, match=r": joint 'j': unknown kind 'Revolute'; did you mean 'revolute'\?"):
+        read_toml(toml().replace('"revolute"', '"Revolute"'))

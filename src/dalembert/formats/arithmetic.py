@@ -41,7 +41,7 @@ class Floats:
         return self._real(float(word))
 
     def name(self, word: str) -> float:
-        if word == "pi":
+        if word in ("pi", "π"):
             return math.pi
         if word not in self.values:
             known = f"; known are {', '.join(sorted(self.values))}" if self.values else ""
@@ -115,7 +115,7 @@ class Exact:
     def name(self, word: str) -> Any:
         import sympy
 
-        return (math.pi, sympy.pi) if word == "pi" else (None, sympy.Symbol(word, real=True))
+        return (math.pi, sympy.pi) if word in ("pi", "π") else (None, sympy.Symbol(word, real=True))
 
     def call(self, function: str, x: Any) -> Any:
         import sympy

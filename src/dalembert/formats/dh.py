@@ -14,6 +14,8 @@ it; and the DH frame itself is there as the extra frame ``<link>_dh``, so that p
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +24,7 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
-from dalembert.errors import DalembertError, FormatError
+from dalembert.errors import DalembertError, FormatError, ModelWarning
 from dalembert.formats.suggest import check_keys
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_items, shown
@@ -96,7 +98,8 @@ def from_dh(
         row = _row(entry, index)
         where = f"row {index} of the DH table"
         try:
-            alpha, a, theta, d = (check_scalar(exact_number(row.get(key, 0)), f"{where}, {key}") for key in GEOMETRY)
+            alpha, a, theta, d = (check_scalar(exact_number(row.get(key, 0)), key) for key in GEOMETRY)
+            _doubt_degrees(where, alpha=alpha, theta=theta)
             body = str(row.get("name", f"link{index}"))
             matter = Inertia(
                 row.get("mass", 0), row.get("center", np.zeros(3)), symmetric_tensor(row.get("inertia", 0))
@@ -132,13 +135,24 @@ def from_dh(
     )
 
 
+def _doubt_degrees(where: str, **angles: Any) -> None:
+    for name, angle in angles.items():
+        if scalar.is_number(angle) and abs(angle) > 2 * math.pi:
+            warnings.warn(
+                f"{where}: {name} = {angle:g} is more than a turn; angles are in radians, math.radians({angle:g}) "
+                "converts degrees",
+                ModelWarning,
+                stacklevel=4,
+            )
+
+
 def _row(entry: Any, index: int) -> dict[str, Any]:
     """A row as a mapping, with the joint's kind spelled out and the offset merged in."""
     where = f"row {index} of the DH table"
     if isinstance(entry, Mapping):
         row = dict(entry)
         check_keys(row, KEYS, where)
-    elif isinstance(entry, Sequence) and not isinstance(entry, str) and len(entry) in (4, 5):
+    elif isinstance(entry, (Sequence, np.ndarray)) and not isinstance(entry, (str, bytes)) and len(entry) in (4, 5):
         row = dict(zip((*GEOMETRY, "joint"), entry))
     else:
         raise FormatError(f"{where}: expected alpha, a, theta, d and perhaps 'R' or 'P', or a table; got {entry!r}")

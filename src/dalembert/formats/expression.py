@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from dalembert.formats.arithmetic import Exact, Floats, fail
 
 FUNCTIONS = ("sin", "cos", "tan", "sqrt", "exp")
-RESERVED = {"pi", *FUNCTIONS, "nan", "inf"}
+RESERVED = {"pi", "π", *FUNCTIONS, "nan", "inf"}
 MAX_LENGTH = 1000
 MAX_NESTING = 50
 

@@ -183,7 +183,7 @@ def _made(table: Table, make: Callable[[Table], Part]) -> Part:
     except FormatError:
         raise
     except DalembertError as error:
-        raise table.error(str(error)) from error
+        raise table.error(str(error).removeprefix(f"{table.where}: ")) from error
 
 
 def _chain(top: Table) -> Mechanism:
