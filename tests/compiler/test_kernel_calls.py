@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from llvm_programs import Builder, copy_program, random_inputs, random_program
 
+from dalembert.compiler import compiled as compiled_module
 from dalembert.compiler import threads as threads_module
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port
@@ -133,14 +134,49 @@ def test_one_precision_only(dtype):
     assert run.ufunc.ntypes == 1
 
 
-def test_the_plain_ufunc_compiles_single_precision_when_asked():
+def test_the_plain_ufunc_has_both_precisions():
     run = arm()
     q, v, t = states(9, dtype=np.float32)
-    first = run.ufunc(q, v, t)  # through the stand-in
+    first = run.ufunc(q, v, t)
     assert first[0].dtype == np.float32
     agree(first, expected(q, v, t), 4e-7)
-    agree(run.ufunc(q, v, t), first, 0)
-    agree(run.compiled.streaming_ufunc(q, v, t), first, 0)
+    agree(run(q, v, t), first, 0)
+    agree(run.compiled.ufunc(None, streamed=True)(q, v, t), first, 0)
+    assert run.ufunc(*states(9))[0].dtype == np.float64
+
+
+def test_a_precision_that_cannot_be_compiled_is_an_error(monkeypatch):
+    """Of the call, or of asking for the ufunc; not a line on the screen and wrong numbers."""
+    run = arm()
+    run(*states(4))
+    load = compiled_module.load_program
+
+    def broken(program, dtype, *rest):
+        if dtype == np.float32:
+            raise CompilerError("no single precision today")
+        return load(program, dtype, *rest)
+
+    monkeypatch.setattr(compiled_module, "load_program", broken)
+    for call in (lambda: run.ufunc, lambda: run(*states(4, dtype=np.float32)), lambda: run(*states(4), dtype="f4")):
+        with pytest.raises(CompilerError, match="no single precision today"):
+            call()
+    agree(run(*states(4)), expected(*states(4)))
+
+
+@pytest.mark.parametrize("dtype", [None, np.float64, np.float32])
+@pytest.mark.parametrize("number", [1, 0.5, np.float64(0.5), -(2**60)])
+def test_python_numbers_take_the_quick_call(dtype, number):
+    run = arm(dtype=dtype)
+    q, v, _ = states(dtype=dtype or np.float64)
+    run(q, v, np.array(0.5, dtype))
+    quick = run.compiled.quick
+    assert quick is None or quick(*run._without_numbers((q, v, number))) is not NotImplemented
+    wanted = run(q, v, np.array(number, dtype or np.float64))
+    for found in (run(q, v, number), run(q, v, number, threads=1)):
+        assert [y.tobytes() for y in found] == [y.tobytes() for y in wanted]
+        assert [type(y) for y in found] == [type(y) for y in wanted]
+    with pytest.raises((ArgumentError, OverflowError)):
+        run(q, v, 10**400)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
 from llvm_programs import random_inputs, random_program
 
 from dalembert.compiler.kernel import Kernel
+from dalembert.compiler.lock import compiling
+from dalembert.errors import ArgumentError
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -47,6 +51,34 @@ def test_other_processes_get_the_same(method, used, monkeypatch):
     assert found == (wanted or [y.tobytes() for y in run(*inputs, threads=1)])
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="fork is not for this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python 3.12 and later warn of forks beside threads
+def test_a_fork_waits_for_a_compilation_in_another_thread():
+    """Otherwise the child would wait for a lock that nobody in it releases."""
+    begun, program = threading.Event(), kernel().program
+
+    def slow():
+        begun.set()
+        time.sleep(0.5)
+        return program
+
+    run = Kernel("random", program.inputs, program.outputs, slow)
+    inputs = random_inputs(program, (5,))
+    with compiling():
+        pass
+    thread = threading.Thread(target=run, args=inputs)
+    thread.start()
+    begun.wait()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=_call, args=(run, inputs, queue))
+    process.start()
+    found = queue.get(timeout=20)
+    process.join()
+    thread.join()
+    assert found == [y.tobytes() for y in run(*inputs)]
+
+
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip("distributed")
@@ -67,6 +99,21 @@ def test_dask_apply_gufunc(cluster):
     )
     for found, wanted in zip((first, second), run(*inputs)):
         np.testing.assert_array_equal(found.compute(), wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_called_on_dask_arrays(dtype):
+    da = pytest.importorskip("dask.array")
+    run = kernel()
+    inputs = [x.astype(dtype) for x in random_inputs(run.program, (60,))]
+    for chunks in ((25, -1), (60, 2)):  # the second cuts the core dimension
+        lazy = [da.from_array(inputs[0], chunks=chunks), inputs[1]]
+        for found, wanted in zip(run(*lazy), run(*inputs), strict=True):
+            assert isinstance(found, da.Array)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found.compute(), wanted)
+    with pytest.raises(ArgumentError, match=r"apply_gufunc\(kernel, '\(i0_0\),\(i1_0\)->"):
+        run(*lazy, out=(np.zeros((60, 5)), np.zeros((60, 2, 3))))
 
 
 def test_dask_map_blocks(cluster):

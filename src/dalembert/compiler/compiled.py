@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from .calls import quick_call
 from .llvm.engine import Loaded
 from .llvm.target import Target
+from .lock import compiling
 from .native import load_program
 from .program import Port, Program
-from .ufunc import LOOP, STREAMED, THROUGH, Loop, make_ufunc, replace_loop
+from .ufunc import STREAMED, THROUGH, Loop, make_ufunc
 
 LARGE = 200_000.0
 """Nanoseconds of work, by estimate, from which on a batch is divided among threads."""
@@ -26,7 +24,7 @@ LONG = 20_000.0
 class Compiled:
     """A program in machine code.
 
-    Code for the last of the precisions is made at once, for another one when it is first used.
+    Code for the last of the precisions is made at once, for another one when it is asked for.
 
     Args:
         name: of the ufunc.
@@ -39,8 +37,6 @@ class Compiled:
         target: the processor.
 
     Attributes:
-        ufunc: writes its outputs through the caches.
-        streaming_ufunc: writes its outputs past the caches.
         quick: the quickest call on a single state, or None.
         few: the largest number of states that is not worth being divided among threads.
         short: the largest number of states during which the interpreter lock may be held.
@@ -57,23 +53,13 @@ class Compiled:
         dtypes: Sequence[np.dtype],
         target: Target,
     ):
+        self.name, self.doc, self.inputs, self.outputs = name, doc, inputs, outputs
         self.dtypes, self.target = tuple(dtypes), target
         self._program, self._key = program, key
         self._codes: dict[np.dtype, Loaded] = {}
-        self._ufuncs: list[np.ufunc] = []
-        self._lock = threading.RLock()
-
+        self._ufuncs: dict[tuple[np.dtype | None, bool], np.ufunc] = {}
         main = self.dtypes[-1]
-        address = self.code(main).address("loop")
-        self._stubs = [LOOP(self._later(dtype)) for dtype in self.dtypes[:-1]]
-        loops = [
-            Loop(dtype, ctypes.cast(stub, ctypes.c_void_p).value or 0) for dtype, stub in zip(self.dtypes, self._stubs)
-        ]
-        loops.append(Loop(main, address))
-        for data in (THROUGH, STREAMED):
-            self._ufuncs.append(make_ufunc(name, doc, inputs, outputs, loops, (self._codes, self._stubs), data))
-        self.ufunc, self.streaming_ufunc = self._ufuncs
-        self.quick = quick_call(address, main, inputs, outputs, self._codes)
+        self.quick = quick_call(self.code(main).address("loop"), main, inputs, outputs, self._codes)
 
         moved = sum(port.size for port in (*inputs, *outputs))
         cost = (0.3 * self.code(main).integer("operations") + 2.0 * moved) / target.lanes(main).width  # ns per state
@@ -85,17 +71,24 @@ class Compiled:
         Args:
             dtype: one of the precisions.
         """
-        with self._lock:
+        with compiling():
             if dtype not in self._codes:
-                code = self._codes[dtype] = load_program(self._program, dtype, self.target, self._key)
-                for ufunc in self._ufuncs:
-                    replace_loop(ufunc, self.dtypes.index(dtype), code.address("loop"))
+                self._codes[dtype] = load_program(self._program, dtype, self.target, self._key)
             return self._codes[dtype]
 
-    def _later(self, dtype: np.dtype) -> Callable[..., None]:
-        """A loop that stands for one that is not compiled yet: compiles it, lets it take its place, and calls it."""
+    def ufunc(self, dtype: np.dtype | None, streamed: bool = False) -> np.ufunc:
+        """The loop for one precision as a ufunc, or the loops for all of them; compiles what is missing.
 
-        def loop(args: Any, dimensions: Any, steps: Any, data: int) -> None:
-            LOOP(self.code(dtype).address("loop"))(args, dimensions, steps, data)
-
-        return loop
+        Args:
+            dtype: one of the precisions, or None for all.
+            streamed: whether it writes its outputs past the caches.
+        """
+        found = self._ufuncs.get((dtype, streamed))
+        if found is None:
+            with compiling():
+                loops = [Loop(d, self.code(d).address("loop")) for d in (self.dtypes if dtype is None else (dtype,))]
+                keep = [self.code(loop.dtype) for loop in loops]
+                data = STREAMED if streamed else THROUGH
+                found = make_ufunc(self.name, self.doc, self.inputs, self.outputs, loops, keep, data)
+                self._ufuncs[dtype, streamed] = found
+        return found

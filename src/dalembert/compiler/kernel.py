@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from numbers import Number
@@ -17,9 +16,11 @@ from ..errors import ArgumentError
 from .arguments import Arguments, overlap
 from .bound import BoundKernel, bind
 from .compiled import Compiled
+from .lazy import is_dask, on_blocks
 from .llvm.engine import assembly
 from .llvm.module import module_text
 from .llvm.target import Target
+from .lock import compiling
 from .program import Port, Program
 from .threads import default_threads, run_all
 from .ufunc import signature
@@ -31,6 +32,9 @@ WIDE = 128
 """Bytes of one state's output from which on writing takes most of the time."""
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+_PLAIN = frozenset((int, float, np.float64))
+"""Types of numbers that are made arrays of in no time."""
 
 
 class Kernel:
@@ -75,7 +79,6 @@ class Kernel:
         self._target, self._made = target, program
         self._check()
         self._compiled: Compiled | None = None
-        self._lock = threading.RLock()
         self._quick: Callable[..., Any] = self._first
 
     def _check(self) -> None:
@@ -92,7 +95,7 @@ class Kernel:
     @property
     def program(self) -> Program:
         """What the kernel computes."""
-        with self._lock:
+        with compiling():
             if not isinstance(self._made, Program):
                 self._made = self._made()
                 self._check()
@@ -105,8 +108,8 @@ class Kernel:
 
     @property
     def ufunc(self) -> np.ufunc:
-        """The kernel as a plain ``numpy.ufunc``, which runs in the calling thread."""
-        return self.compiled.ufunc
+        """The kernel as a plain ``numpy.ufunc``, which runs in the calling thread; compiled for all its precisions."""
+        return self.compiled.ufunc(None)
 
     @property
     def target(self) -> Target:
@@ -127,7 +130,7 @@ class Kernel:
     def compiled(self) -> Compiled:
         """The machine code; compiles on first use."""
         if self._compiled is None:
-            with self._lock:
+            with compiling():
                 if self._compiled is None:
                     dtypes = (SINGLE, DOUBLE) if self.dtype is None else (self.dtype,)
                     self._compiled = Compiled(
@@ -141,6 +144,18 @@ class Kernel:
                         self.target,
                     )
         return self._compiled
+
+    def _without_numbers(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Python's own numbers as arrays, so that they can take the quick call."""
+        dtype = self.dtype or DOUBLE
+        try:
+            return tuple(np.array(x, dtype) if type(x) in _PLAIN else x for x in inputs)
+        except OverflowError:  # an integer beyond all floating-point numbers
+            return inputs
+
+    def _result_type(self, inputs: Sequence[Any]) -> np.dtype:
+        """Precision of the results, from arrays that are not looked into."""
+        return self.dtype or _precision(inputs, [x if hasattr(x, "dtype") else np.asarray(x) for x in inputs])
 
     def _first(self, *inputs: Any) -> Any:
         """Stands for the quick call until the kernel is compiled."""
@@ -161,6 +176,8 @@ class Kernel:
         """
         if out is None and threads is None and not options:
             result = self._quick(*inputs)
+            if result is NotImplemented and not _PLAIN.isdisjoint(map(type, inputs)):
+                result = self._quick(*self._without_numbers(inputs))
             if result is not NotImplemented:
                 return result
         if options or len(inputs) != len(self.inputs):
@@ -173,18 +190,22 @@ class Kernel:
         if not options and self.dtype is not SINGLE and not self.arguments.has_empty:
             few = sys.maxsize if threads == 1 and not self._streams(out) else compiled.few
             for x in inputs:
-                if type(x) is not ndarray or x.size > few:
+                if type(x) is not ndarray or x.dtype is not DOUBLE or x.size > few:
                     break
             else:
+                ufunc = compiled.ufunc(DOUBLE)
                 try:
-                    return compiled.ufunc(*inputs) if out is None else compiled.ufunc(*inputs, out=out)
+                    return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
                 except (TypeError, ValueError):  # find out what is wrong
                     return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
         self.arguments.refuse_masked(inputs)
+        if any(map(is_dask, inputs)):
+            given = {**options, "out": out, "threads": threads}
+            return on_blocks(self, inputs, self._result_type(inputs), {k: v for k, v in given.items() if v is not None})
         if any(_is_foreign(x) for x in inputs) or not options.keys() <= {"casting", "dtype"}:
             if out is not None:
                 options["out"] = out
-            return compiled.ufunc(*inputs, **options)
+            return compiled.ufunc(None)(*inputs, **options)
         return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
 
     def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundKernel:
@@ -209,13 +230,11 @@ class Kernel:
         if self.dtype is not None:
             options = {"dtype": self.dtype, "casting": "same_kind", **options}
         dtype = np.dtype(options["dtype"]) if "dtype" in options else _precision(inputs, arrays)
-        if dtype in self.compiled.dtypes:
-            self.compiled.code(dtype)  # so that its errors are raised here
         arrays = [x.astype(dtype) if type(given) in (int, float) else x for given, x in zip(inputs, arrays)]
         results = tuple(
             np.empty((*batch, *port.shape), dtype) if given is None else given for port, given in zip(self.outputs, out)
         )
-        ufunc = self.compiled.streaming_ufunc if self._streams(out) else self.compiled.ufunc
+        ufunc = self.compiled.ufunc(dtype if dtype in self.compiled.dtypes else None, self._streams(out))
         workers = (threads or default_threads()) if math.prod(batch) > self.compiled.few else 1
         if any(overlap(x, y) for x in arrays for y in results):
             workers = 1  # NumPy makes the copies that are needed, but only within one call

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,9 +15,9 @@ from .llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
 from .llvm.module import module_text
 from .llvm.target import Lanes, Target
 from .llvm.thunk import SYMBOLS, thunks_text
+from .lock import compiling
 from .program import Program
 
-_lock = threading.RLock()  # LLVM is asked by one thread at a time
 _runtimes: dict[tuple[Lanes, Target], Loaded] = {}
 
 
@@ -60,7 +59,7 @@ def load_text(parts: Sequence[object], lanes: Lanes, target: Target, text: Calla
         text: gives the text; called only if the cache cannot answer.
     """
     entry = digest(*parts, target, lanes, OPTIMIZATION)
-    with _lock:
+    with compiling():
         _load_runtime(lanes, target)
         return _load(entry, target, text)
 
@@ -97,7 +96,7 @@ def _version(folder: Path | None) -> tuple[str, ...]:
 def load_thunks() -> Loaded:
     """The machine code of the Python functions of `llvm.thunk`."""
     text, target = thunks_text(), Target.host()
-    with _lock:
+    with compiling():
         for name in SYMBOLS:
             define_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
         return _load(digest("thunks", text, target, _version(None)), target, lambda: text)

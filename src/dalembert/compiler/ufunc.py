@@ -151,14 +151,3 @@ def _fields(ufunc: np.ufunc) -> _Fields:
     if (fields.nin, fields.nout, fields.nargs) != (ufunc.nin, ufunc.nout, ufunc.nargs) or fields.obj:
         raise CompilerError(f"numpy {np.__version__} lays out its ufuncs in a way dalembert does not know")
     return fields
-
-
-def replace_loop(ufunc: np.ufunc, index: int, address: int) -> None:
-    """Let a loop of a ufunc be another function from now on.
-
-    Args:
-        ufunc: made by `make_ufunc`.
-        index: which loop.
-        address: where the new function begins.
-    """
-    _Fields.from_address(id(ufunc) + object.__basicsize__).functions[index] = address
