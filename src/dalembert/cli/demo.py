@@ -125,7 +125,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.title("6. Equations to read: a double pendulum by Kane's method")
     terminal.say(f"\n{derive(load('double_pendulum'), 'kane')}")
 
-    terminal.title("7. A page for the browser: the arm falls, with the damping of its joints")
+    terminal.title("7. A page for the browser: the arm follows a closed path by computed torque")
     terminal.progress("simulating and writing a page ...")
     page = write_page(options.to)
     terminal.say(
@@ -139,18 +139,31 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def write_page(path: str) -> Path:
-    """The arm, its fall and the equations of a double pendulum as one page.
+    """The arm as it follows a closed path by computed torque, and the equations of a double pendulum, as one page.
 
     Args:
         path: the file to write, ``.html``; folders on the way are made.
     """
     import numpy as np
 
+    from dalembert.control import computed_torque
     from dalembert.formats import load
     from dalembert.simulation import simulate
     from dalembert.viewer import view
 
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    start, speed = {"turn": 0.4, "lift": -0.6, "bend": 1.2}, {"turn": 1.0, "spin": 4.0}
-    motion = simulate(load(ROBOT), start, speed, np.linspace(0, 4, 121), include=["damping"], progress=False)
+    arm = load(ROBOT)
+    middle, size = np.array([0.0, 0.5, 0.5, 0.0, 0.3, 0.0]), np.array([1.2, 0.4, 0.5, 0.8, 0.6, 2.0])
+    rate = np.array([1.0, 2.0, 1.0, 2.0, 3.0, 1.0])  # whole numbers, so that the path closes
+    law, stiffness, damping = computed_torque(arm), np.full(6, 100.0), np.full(6, 20.0)
+
+    def wanted(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        s, c = np.sin(rate * t), np.cos(rate * t)
+        return middle + size * s, size * rate * c, -size * rate**2 * s
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return law(q, v, *wanted(t), stiffness, damping)
+
+    q, v, _ = wanted(0.0)
+    motion = simulate(arm, q, v, np.linspace(0, 2 * np.pi, 181), control=control, rtol=1e-6, progress=False)
     return view(motion, to=path, equations=load("double_pendulum"))
