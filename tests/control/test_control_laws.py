@@ -101,6 +101,12 @@ def test_laws_take_batches_parameters_and_refuse_what_they_cannot(arm):
     assert np.abs(law(*given, order) - numeric(*given)).max() < 1e-12
     with pytest.raises(ArgumentError, match="task"):
         operational_space(arm, "flange", task="velocity")
+    with pytest.raises(ArgumentError, match="no frame 'hand'"):
+        operational_space(arm, "hand")
+    with pytest.raises(ArgumentError, match="three numbers"):
+        operational_space(arm, "flange", point=(1, 2))
+    with pytest.raises(ArgumentError, match="not negative"):
+        operational_space(arm, "flange", damping=-1)
     with pytest.raises(ArgumentError, match="without wrenches"):
         computed_torque(Dynamics(arm.mechanism, wrenches=(arm.mechanism.bodies[-1].name,)))
 

@@ -272,10 +272,32 @@ def test_what_belongs_to_given_dynamics_is_said_there():
 
 
 def test_regulator_is_that_of_python_control():
-    control = pytest.importorskip("control")
+    pytest.importorskip("control.statefbk")  # this folder, too, can be imported as "control"
+    import control
+
     model = linearize(cart(), actuators=["rail"])
     Q, R = np.diag([10.0, 10, 1, 1]), np.array([[0.1]])
     K, S, _ = control.lqr(model.to_control(), Q, R)
     mine = lqr(model, Q, R)
     assert np.abs(mine.K - K).max() < 1e-8 * np.abs(K).max()
     assert np.abs(mine.S - S).max() < 1e-8 * np.abs(S).max()
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: linearize("cart_pole"), "got str; give a Mechanism"),
+        (lambda: equilibrium("cart_pole"), "got str; give a Mechanism"),
+        (lambda: state_feedback("cart_pole", np.zeros((2, 4)), [0, 0]), "got str; give a Mechanism"),
+        (lambda: linearize(cart(), actuators="rail"), r"actuators = 'rail': a list of names is needed, \['rail'\]"),
+        (lambda: equilibrium(cart(), keep="rail"), "keep = 'rail': a list"),
+        (lambda: lqr(cart(), np.eye(4), [1]), "give a LinearModel"),
+        (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q is 'large'"),
+        (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),
+        (lambda: lqr(linearize(cart()), np.eye(4), [1, 0]), "R must be positive definite; its least eigenvalue is 0"),
+        (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period = 'ms' s"),
+    ],
+)
+def test_bad_input_is_refused_by_name(run, message):
+    with pytest.raises(ArgumentError, match=message):
+        run()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dalembert.algorithms.base_parameters import base_parameters
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, ModelWarning, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formats import load
 from dalembert.identification import (
     LinearTorques,
@@ -332,12 +332,24 @@ def test_bad_records_are_refused_by_name():
         identify(arm, q, v, a, tau, unknown=["hand"])
     with pytest.raises(ArgumentError, match="'base' does not move"):
         identify(arm, q, v, a, tau, unknown=["base"])
+    with pytest.raises(ArgumentError, match=r"unknown = 'flange': a list of names is needed, \['flange'\]"):
+        identify(arm, q, v, a, tau, unknown="flange")
+    with pytest.raises(ArgumentError, match="nothing is unknown"):
+        identify(arm, q, v, a, tau, unknown=[])
+    with pytest.raises(ArgumentError, match=r"noise = .* or 6, one for each"):
+        identify(arm, q, v, a, tau, noise=[1.0, 2.0])
+    with pytest.raises(ArgumentError, match="got str; give a Mechanism"):
+        identify("arm", q, v, a, tau)
+    with pytest.raises(ArgumentError, match="frequency = -1 Hz"):
+        exciting_motion(arm, np.linspace(0, 1, 50), -1)
+    with pytest.raises(ArgumentError, match="at least two times"):
+        exciting_motion(arm, 5.0, 0.2)
     with pytest.raises(ArgumentError, match="named twice"):
         identify(arm, q, v, a, tau, unknown=["flange", "flange"])
     with pytest.raises(ArgumentError, match="without wrenches"):
         identify(Dynamics(arm, wrenches=["flange"]), q, v, a, tau)
     spring = Force("spring", "joint-spring", "lift", stiffness=5.0)
-    with pytest.raises(UnsupportedError, match="constraints or force elements"), pytest.warns(ModelWarning):
+    with pytest.raises(UnsupportedError, match="constraints or force elements"):
         identify(arm.replace(forces=(spring,)), q, v, a, tau)
     with pytest.raises(ArgumentError, match="no drive parameter"):
         identify(arm, q, v, a, tau, drives=["backlash"])

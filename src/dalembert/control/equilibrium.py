@@ -13,6 +13,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.simulation import manifold
+from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
 
@@ -60,14 +61,16 @@ def equilibrium(
         if mechanism.constraints or mechanism.forces:
             raise ArgumentError(f"{mechanism.name!r} has constraints or force elements; give its ConstrainedDynamics")
         mechanism = Dynamics(mechanism)
+    elif not isinstance(mechanism, (Dynamics, ConstrainedDynamics)):
+        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
     if isinstance(mechanism, ConstrainedDynamics) and parameters is not None:
         raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
     model = mechanism.mechanism
     q, speed = as_position(model, q0), as_velocity(model, v)
     moving = np.ones(model.nv, dtype=bool)
-    for name in keep:
+    for name in as_names("keep", keep):
         moving[model.v_slice(name)] = False
-    motors = [k for name in actuators for k in range(model.nv)[model.v_slice(name)]]
+    motors = [k for name in as_names("actuators", actuators) for k in range(model.nv)[model.v_slice(name)]]
     problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
     q, unknowns, residual, scale = _newton(problem, model, q, moving, motors)
     if not residual <= tolerance * scale:

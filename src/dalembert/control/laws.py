@@ -89,6 +89,12 @@ def operational_space(
     """
     if task not in ("position", "pose"):
         raise ArgumentError(f"task = {task!r}; choose 'position' or 'pose'")
+    if len(point) != 3 or not 0 <= damping < float("inf"):
+        raise ArgumentError(
+            f"point = {point!r}, damping = {damping!r}; give three numbers, and one that is not negative"
+        )
+    dynamics = _dynamics(mechanism)
+    dynamics.mechanism.frame(frame)  # says if there is none
     m = 3 if task == "position" else 6
     at = {"frame": frame, "point": tuple(float(x) for x in point), "axes": "world"}
     extra = {"x_ref": (3,), "R_ref": (3, 3), **dict.fromkeys(("xd_ref", "xdd_ref", "kp", "kd"), (m,))}
@@ -117,7 +123,7 @@ def operational_space(
         return _part(d, "inverse_dynamics", {**g, "a": posture + push})
 
     options = {**at, "task": task, "damping": damping}
-    return _kernel(mechanism, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
+    return _kernel(dynamics, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
 
 
 def _dynamics(mechanism: Mechanism | Dynamics) -> Dynamics:

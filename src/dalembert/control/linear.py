@@ -15,8 +15,8 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.model import Mechanism
-from dalembert.simulation.names import velocity_names
-from dalembert.simulation.state import as_parameters, as_position, as_velocity
+from dalembert.simulation.names import as_names, velocity_names
+from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,7 @@ class LinearModel:
         """
         from scipy.linalg import expm
 
-        if not period > 0:
-            raise ArgumentError(f"period = {period} s; it must be positive")
+        period = as_positive("period", period, "s")
         n, m = self.B.shape
         whole = expm(np.block([[self.A, self.B], [np.zeros((m, n + m))]]) * period)
         return whole[:n, :n], whole[:n, n:]
@@ -126,6 +125,8 @@ def linearize(
                 "which of them act"
             )
         mechanism = Dynamics(mechanism, include=include)
+    elif not isinstance(mechanism, (Dynamics, ConstrainedDynamics)):
+        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
     elif include and tuple(include) != tuple(mechanism.include):
         raise ArgumentError(f"include = {tuple(include)}, but the given dynamics was made with {mechanism.include}")
     model = mechanism.mechanism
@@ -150,22 +151,27 @@ def linearize(
         names = velocity_names(model)
         states = (*names, *(f"{name} rate" for name in names))
     inputs = velocity_names(model)
-    chosen = list(range(model.nv)) if actuators is None else [index_of(inputs, name, "actuator") for name in actuators]
-    seen = list(range(len(A))) if outputs is None else [index_of(states, name, "output") for name in outputs]
+    chosen = indices_of(inputs, actuators, "actuator")
+    seen = indices_of(states, outputs, "output")
     return LinearModel(
         A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
         tuple(states), tuple(inputs[k] for k in chosen), tuple(states[k] for k in seen),
     )  # fmt: skip
 
 
-def index_of(names: Sequence[str], name: str, what: str) -> int:
-    """Where a name stands, or an error that lists all.
+def indices_of(names: Sequence[str], given: Sequence[str] | None, what: str) -> list[int]:
+    """Where names stand, or an error that lists all there are.
 
     Args:
         names: all of them.
-        name: the one.
-        what: it is, for the error.
+        given: the wanted ones; all if None.
+        what: one of them is, for the error.
     """
-    if name not in names:
-        raise ArgumentError(f"there is no {what} {name!r}; choose among {', '.join(names)}")
-    return list(names).index(name)
+    if given is None:
+        return list(range(len(names)))
+    found = []
+    for name in as_names(f"{what}s", given):
+        if name not in names:
+            raise ArgumentError(f"there is no {what} {name!r}; choose among {', '.join(names)}")
+        found.append(list(names).index(name))
+    return found

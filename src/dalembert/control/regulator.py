@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.control.linear import LinearModel, index_of
+from dalembert.control.linear import LinearModel, indices_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
@@ -45,6 +45,8 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     """
     from scipy.linalg import solve_continuous_are, solve_discrete_are
 
+    if not isinstance(model, LinearModel):
+        raise ArgumentError(f"got {type(model).__name__}; give a LinearModel, made by linearize")
     n, m = model.B.shape
     Q, R = _weight(Q, n, "Q"), _weight(R, m, "R")
     A, B = (model.A, model.B) if period is None else model.discrete(period)
@@ -58,20 +60,27 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
         S = (solve_continuous_are if period is None else solve_discrete_are)(A, B, Q, R)
     except np.linalg.LinAlgError as error:
         raise SingularityError(
-            f"there is no stabilising regulator: {error} Give every mode that does not decay a weight in Q"
+            f"there is no stabilising regulator: {str(error).rstrip('.')}. Give every mode that does not decay a weight"
         ) from error
     K = np.linalg.solve(R, B.T @ S) if period is None else np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
     return Regulator(K, S, np.linalg.eigvals(A - B @ K))
 
 
 def _weight(given: Any, n: int, name: str) -> np.ndarray:
-    weight = np.asarray(given, dtype=float)
+    try:
+        weight = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} is {given!r}; give numbers") from error
     weight = np.diag(weight) if weight.ndim == 1 else weight * np.eye(n) if weight.ndim == 0 else weight
-    if weight.shape != (n, n) or not np.allclose(weight, weight.T):
-        raise ArgumentError(f"{name} has shape {weight.shape}; give a symmetric ({n}, {n}), or {n} diagonal entries")
+    if weight.shape != (n, n) or not np.isfinite(weight).all() or not np.allclose(weight, weight.T):
+        raise ArgumentError(
+            f"{name} has shape {np.shape(given)}; give a finite, symmetric ({n}, {n}), or {n} diagonal entries"
+        )
     least = float(np.linalg.eigvalsh(weight).min())
     if (name == "R" and not least > 0) or not least >= -1e-9 * max(1.0, float(np.abs(weight).max())):
-        raise ArgumentError(f"{name} must be positive{'' if name == 'R' else ' semi'}definite; it has {least:.3g}")
+        raise ArgumentError(
+            f"{name} must be positive {'' if name == 'R' else 'semi'}definite; its least eigenvalue is {least:.3g}"
+        )
     return weight
 
 
@@ -95,16 +104,18 @@ def state_feedback(
         actuators: names of the velocities that the m inputs act on, in order; all by default.
         states: names of the n entries of x, as in :class:`LinearModel`; by default all 2 nv of a tree.
     """
+    if not isinstance(mechanism, (Mechanism, Dynamics, ConstrainedDynamics)):
+        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
     model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
     nv, names = model.nv, velocity_names(model)
     home, speed = as_position(model, q), as_velocity(model, v)
     base = np.zeros(nv) if tau is None else np.asarray(tau, dtype=float)
     if base.shape != (nv,):
         raise ArgumentError(f"tau has shape {base.shape}, expected ({nv},)")
-    places = [index_of(names, name, "actuator") for name in (names if actuators is None else actuators)]
+    places = indices_of(names, actuators, "actuator")
     own = mechanism.velocity_names() if isinstance(mechanism, ConstrainedDynamics) else names
     every = (*own, *(f"{name} rate" for name in own))
-    seen = [index_of(every, name, "state") for name in (every if states is None else states)]
+    seen = indices_of(every, states, "state")
     gains = np.asarray(K, dtype=float)
     if gains.shape != (len(places), len(seen)):
         raise ArgumentError(
@@ -187,7 +198,7 @@ def tracking_lqr(
     if points < 2 or len(trajectory) < 2:
         raise ArgumentError(f"points = {points}, samples = {len(trajectory)}; at least two are needed of both")
     names = velocity_names(model)
-    places = [index_of(names, name, "actuator") for name in (names if actuators is None else actuators)]
+    places = indices_of(names, actuators, "actuator")
     Q, R = _weight(Q, 2 * n, "Q"), _weight(R, len(places), "R")
     end = Q if final is None else _weight(final, 2 * n, "final")
     t = np.linspace(trajectory.t[0], trajectory.t[-1], points)

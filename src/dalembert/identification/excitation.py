@@ -12,6 +12,7 @@ from dalembert.errors import ArgumentError
 from dalembert.identification.regression import LinearTorques
 from dalembert.model import Mechanism
 from dalembert.simulation.manifold import quaternion_places
+from dalembert.simulation.state import as_positive
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,12 @@ def fourier_motion(
         frequency: of the first harmonic, Hz.
         center: the mean position; neutral by default.
     """
+    frequency = as_positive("frequency", frequency, "Hz")
     if quaternion_places(mechanism.tree):
         raise ArgumentError(f"{mechanism.name!r} has quaternions, for which a Fourier series is no motion")
     amplitudes, t = np.asarray(amplitudes, dtype=float), np.asarray(t, dtype=float)
+    if t.ndim != 1 or len(t) < 2:
+        raise ArgumentError(f"t has shape {t.shape}; give at least two times")
     if amplitudes.ndim != 3 or amplitudes.shape[1:] != (2, mechanism.nq):
         raise ArgumentError(f"amplitudes have shape {amplitudes.shape}, expected (harmonics, 2, {mechanism.nq})")
     w = 2 * np.pi * frequency * np.arange(1, len(amplitudes) + 1)

@@ -126,9 +126,12 @@ def identify(
     W, rest = W[..., kept], tau - known
     if W.shape[0] * nv <= len(kept):
         raise ArgumentError(f"{len(tau)} samples are too few for {len(kept)} parameters")
-    sigma = None if noise is None else np.broadcast_to(np.asarray(noise, dtype=float), (nv,))
-    if sigma is not None and not (sigma > 0).all():
-        raise ArgumentError(f"noise = {noise}; standard deviations must be positive")
+    sigma = None
+    if noise is not None:
+        sigma = np.asarray(noise, dtype=float)
+        if sigma.shape not in ((), (nv,)) or not ((sigma > 0) & np.isfinite(sigma)).all():
+            raise ArgumentError(f"noise = {noise}; give a positive standard deviation, or {nv}, one for each velocity")
+        sigma = np.broadcast_to(sigma, (nv,))
     if not prior > 0:
         raise ArgumentError(f"prior = {prior}; it must be positive")
     values, covariance, condition, left = _weighted(W, rest, sigma, visible)

@@ -14,7 +14,7 @@ from dalembert.algorithms.regressor import PARAMETERS
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
-from dalembert.simulation.names import velocity_names
+from dalembert.simulation.names import as_names, velocity_names
 
 DRIVES = {
     "damping": "viscous coefficient: multiplies v",
@@ -41,29 +41,34 @@ class LinearTorques:
     def __init__(
         self, mechanism: Mechanism | Dynamics, unknown: Sequence[str] | None = None, drives: Sequence[str] = ()
     ):
-        self.dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
-        model = self.mechanism = self.dynamics.mechanism
-        if model.symbols or self.dynamics.parameter_names:
-            raise ArgumentError(f"{model.name!r} has symbols or parameters; substitute numbers for them first")
+        model = mechanism.mechanism if isinstance(mechanism, Dynamics) else mechanism
+        if not isinstance(model, Mechanism):
+            raise ArgumentError(f"got {type(model).__name__}; give a Mechanism or its Dynamics")
         if model.constraints or model.forces:
             raise UnsupportedError(
                 f"{model.name!r} has constraints or force elements, which identification does not know: subtract their "
                 "forces from the measured ones, and give the mechanism without them"
             )
+        self.dynamics = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+        self.mechanism = model
+        if model.symbols or self.dynamics.parameter_names:
+            raise ArgumentError(f"{model.name!r} has symbols or parameters; substitute numbers for them first")
         if self.dynamics.wrenches or self.dynamics.device != "cpu":
             raise ArgumentError("identification needs a Dynamics without wrenches, for the processor")
         names = [body.name for body in model.bodies]
         moving = [name for name in names if model.tree.carriers[name][0] >= 0]
-        self.unknown = tuple(moving if unknown is None else unknown)
+        self.unknown = tuple(moving) if unknown is None else as_names("unknown", unknown)
         for name in self.unknown:
             if model.body(name).name not in moving:
                 raise ArgumentError(f"body {name!r} does not move; torques show nothing of it")
         if len(set(self.unknown)) < len(self.unknown):
             raise ArgumentError(f"a body is named twice: {', '.join(self.unknown)}")
-        self.drives = tuple(drives)
+        self.drives = as_names("drives", drives)
         for name in self.drives:
             if name not in DRIVES:
                 raise ArgumentError(f"there is no drive parameter {name!r}; choose among {', '.join(DRIVES)}")
+        if not (self.unknown or self.drives):
+            raise ArgumentError("nothing is unknown; name bodies by unknown=, or parameters of the drives by drives=")
         self._joints = joint_forces(model, [name for name in self.dynamics.include if name not in self.drives])
         columns = [10 * names.index(name) + k for name in self.unknown for k in range(10)]
         self._columns = np.array(columns, dtype=int)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.simulation.state import as_positive
 
 
 def differentiate(t: Any, q: Any, cutoff: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -49,7 +50,7 @@ def low_pass(t: Any, signal: Any, cutoff: float) -> np.ndarray:
             f"the times are not evenly spaced: steps are {steps.min():.6g} to {steps.max():.6g} s; interpolate first"
         )
     rate = 1 / steps.mean()
-    if not 0 < cutoff < rate / 2:
+    if not as_positive("cutoff", cutoff, "Hz") < rate / 2:
         raise ArgumentError(
             f"cutoff = {cutoff} Hz; it must lie between 0 and half the sampling rate, {rate / 2:.6g} Hz"
         )

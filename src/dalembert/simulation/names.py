@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+
+
+def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Names as a tuple; a lone string, whose letters would be taken for names, is refused.
+
+    Args:
+        what: the argument, for the error.
+        given: the names.
+    """
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        wanted = [given] if isinstance(given, str) else "['name', ...]"
+        raise ArgumentError(f"{what} = {given!r}: a list of names is needed, {wanted}")
+    return tuple(given)
+
 
 _Q = {
     "cylindrical": ("angle", "distance"),
