@@ -170,6 +170,12 @@ class Dynamics:
         pairs = np.array(nonzeros(self.mechanism), dtype=int).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]
 
+    @property
+    def derivatives_pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries that ``inverse_dynamics_derivatives_nonzeros`` gives."""
+        pairs = np.array(nonzeros(self.mechanism, both_halves=True), dtype=int).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+
     def program(self, quantity: str, **options: Any) -> Program:
         """The straight-line program of a quantity.
 

@@ -39,6 +39,8 @@ def sizes(mechanism: Mechanism, spec: Quantity, options: Mapping[str, Any]) -> d
     used = {d for shape in spec.outputs.values() for d in shape}
     if "nonzeros" in used:
         letters["nonzeros"] = len(nonzeros(mechanism))
+    if "all nonzeros" in used:
+        letters["all nonzeros"] = len(nonzeros(mechanism, both_halves=True))
     if "m" in used:
         letters["m"] = coordinate_count(options["coordinates"])
     return letters

@@ -49,10 +49,15 @@ def mass_matrix_nonzeros(s: Setting, q: Array) -> Array:
     return scalar.asarray([D[r, c] for r, c in nonzeros(s.mechanism)])
 
 
-def nonzeros(mechanism: Mechanism) -> list[tuple[int, int]]:
-    """Row and column of the entries of the lower half of the inertia matrix that can be different from zero."""
-    support = mechanism.tree.support
-    return [(r, c) for r in range(mechanism.nv) for c in range(r + 1) if support[r, c]]
+def nonzeros(mechanism: Mechanism, both_halves: bool = False) -> list[tuple[int, int]]:
+    """Row and column of the entries of the inertia matrix that can be different from zero, row by row.
+
+    Args:
+        mechanism: the mechanism.
+        both_halves: of the whole matrix, as for derivatives of inverse dynamics, not only of its lower half.
+    """
+    support, n = mechanism.tree.support, mechanism.nv
+    return [(r, c) for r in range(n) for c in range(n if both_halves else r + 1) if support[r, c]]
 
 
 def coriolis(s: Setting, q: Array, v: Array) -> Array:
@@ -67,6 +72,12 @@ def forward_dynamics(s: Setting, q: Array, v: Array, tau: Array) -> Array:
 def inverse_dynamics_derivatives(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
     found = sensitivity(s.tree, q, v, a, s.loads)
     return found.P, with_armature(found.V, s.joints.damping)
+
+
+def inverse_dynamics_derivatives_nonzeros(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+    pairs = nonzeros(s.mechanism, both_halves=True)
+    matrices = inverse_dynamics_derivatives(s, q, v, a)
+    return tuple(scalar.asarray([X[r, c] for r, c in pairs]) for X in matrices)
 
 
 def sensitivities(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array]:
@@ -180,6 +191,11 @@ BASIC: dict[str, Quantity] = {
     "inverse_dynamics_derivatives": Quantity(
         ("q", "v", "a"), {"dtau_dq": ("n", "n"), "dtau_dv": ("n", "n")}, inverse_dynamics_derivatives,
         "P and V of d tau = D da + V dv + P dq; dq along tangent vectors.", loads=True),
+    "inverse_dynamics_derivatives_nonzeros": Quantity(
+        ("q", "v", "a"), {"dtau_dq": ("all nonzeros",), "dtau_dv": ("all nonzeros",)},
+        inverse_dynamics_derivatives_nonzeros,
+        "Structural non-zeros of the derivatives of inverse dynamics, in the order of derivatives_pattern.",
+        loads=True),
     "sensitivities": Quantity(
         ("q", "v", "a"), {"tau": ("n",), "D": ("n", "n"), "V": ("n", "n"), "P": ("n", "n")}, sensitivities,
         "Inverse dynamics with all its first derivatives: tau, D, V, P.", loads=True),
