@@ -59,11 +59,7 @@ class Chromium:
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
-        self._call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
-        )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        self.become(width, height, dark, scale)
 
     def __enter__(self) -> Chromium:
         return self
@@ -92,6 +88,20 @@ class Chromium:
         """
         self._call("Page.navigate", url=page.resolve().as_uri())
         self.until(ready)
+
+    def become(self, width: int, height: int, dark: bool = False, scale: float = 1.0) -> None:
+        """Another window.
+
+        Args:
+            width: in pixels of the page.
+            height: in pixels of the page.
+            dark: whether pages should be dark.
+            scale: pixels of pictures per pixel of the page.
+        """
+        size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", **size)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
 
     def run(self, source: str) -> Any:
         """The value of a JavaScript expression in the page.

@@ -186,17 +186,17 @@ def test_hostile_names_are_shown_and_not_obeyed(browser, folder):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_phone_shows_picture_and_panel(arm_page, dark):
-    with browsers.Chromium(390, 780, dark=dark) as phone:
-        phone.open(arm_page, READY)
-        assert phone.run("document.documentElement.scrollWidth") <= 390
-        _, top, width, height = phone.place(STAGE)
-        _, panel, panel_width, _ = phone.place("#panel")
-        assert width == panel_width == 390 and top + height <= panel + 1 and height > 300
-        assert (pixels(phone)[..., 3] > 0).mean() > 0.05
-        brightness = phone.run("getComputedStyle(document.querySelector('#panel')).color")
-        light_text = int(brightness.split("(")[1].split(",")[0]) > 128
-        assert light_text == dark
+def test_a_phone_shows_picture_and_panel(arm_page, browser, dark):
+    browser.become(390, 780, dark)
+    browser.open(arm_page, READY)
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+    _, top, width, height = browser.place(STAGE)
+    _, panel, panel_width, _ = browser.place("#panel")
+    assert width == panel_width == 390 and top + height <= panel + 1 and height > 300
+    assert (pixels(browser)[..., 3] > 0).mean() > 0.05
+    ink = browser.run("getComputedStyle(document.querySelector('#panel')).color")
+    assert (int(ink.split("(")[1].split(",")[0]) > 128) == dark
+    browser.become(1000, 640)
 
 
 def test_without_webgl_the_panel_still_works(arm_page, browser):

@@ -25,6 +25,9 @@ from dalembert.viewer.page import page
 from dalembert.viewer.programs import programs, script
 from dalembert.viewer.scene import scene
 
+FEW = 7
+"""Coordinates up to which a skeleton begins with its joints away from zero; more of them bent would be a tangle."""
+
 
 def make(
     mechanism: Mechanism, trajectory: Any, q: Any, equations: Mechanism | Equations | bool, folder: Path | None
@@ -91,7 +94,7 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
     if q is not None:
         return _closed(mechanism, as_position(mechanism, q), q), facing
     drawn = any(body.shapes for body in mechanism.bodies)
-    if not drawn:
+    if not drawn and mechanism.nq <= FEW:
         return typical.q, facing
     start = mechanism.neutral
     for joint in mechanism.joints:

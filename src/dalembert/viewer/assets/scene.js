@@ -86,6 +86,7 @@ class Stage {
     this.world.add(this.ground);
     this.layers = {};
     for (const name of ["geometry", "skeleton", "path", "frames", "centres", "ellipsoids"]) this.layers[name] = [];
+    this.missing = false;  // whether a mesh could not be read; the skeleton then helps
     this.ways = [];
     this.pads = [];
     this.labels = [];
@@ -97,7 +98,7 @@ class Stage {
     this.buildFrames();
     this.buildCentres();
     this.buildLights();
-    this.visible = { geometry: this.hasGeometry, skeleton: !this.hasGeometry, path: true, frames: false, centres: false, ellipsoids: false, ground: true };
+    this.visible = { geometry: this.hasGeometry, skeleton: !this.hasGeometry || this.missing, path: true, frames: false, centres: false, ellipsoids: false, ground: true };
     DARK.addEventListener("change", () => this.paint());
     this.dirty = true;
   }
@@ -143,7 +144,7 @@ class Stage {
     const s = shape.size;
     if (shape.kind === "mesh") {
       const parts = geometries[shape.mesh];
-      if (!parts) return [placed(this.placeholder(), shape.at)];
+      if (!parts) { this.missing = true; return [placed(this.placeholder(), shape.at)]; }
       return parts.map((geometry, k) => {
         const colour = meshes[shape.mesh][k].colour || shape.colour;
         const mirrored = s[0] * s[1] * s[2] < 0;
@@ -235,8 +236,8 @@ class Stage {
       if (!body.mass || body.link < 0) return;
       if (lumps.includes(k) && body.ellipsoid) {
         const holder = placed(new THREE.Group(), body.ellipsoid.at);
-        const most = this.data.bodies.length > 1 ? 0.12 * this.unit : Infinity;  // a heavy slider must not hide the rest
-        const shrink = Math.min(1, most / Math.max(...body.ellipsoid.axes));
+        const most = [Infinity, Infinity, 0.12, 0.12, 0.12, 0.12][this.data.bodies.length] ?? 0.05;  // what is heavy must not hide the rest
+        const shrink = Math.min(1, (most * this.unit) / Math.max(...body.ellipsoid.axes));
         holder.add(this.solid("ellipsoid", body.ellipsoid.axes.map((x) => shrink * x), steel));
         this.put("skeleton", body.link, holder);
         return;
