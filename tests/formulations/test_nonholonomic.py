@@ -289,3 +289,24 @@ def test_mistakes_are_explained():
         derive(sleigh(), "kane", speeds=[symbols("xdot"), symbols("ydot"), symbols("xdot") + symbols("ydot")])
     with pytest.raises(UnsupportedError, match="method='kane'"):
         derive(sleigh(), "lagrange", pfaffian=[TestChaplyginSleigh.knife])
+
+
+def test_what_is_not_linear_in_the_velocities_is_refused_and_the_term_named():
+    x, y, theta = symbols("xdot ydot thetadot")
+    with pytest.raises(ArgumentError, match=r"the term xdot\*\*2 is not linear in the velocities xdot, ydot, thetadot"):
+        derive(sleigh(), "kane", pfaffian=[x**2 + y])
+    with pytest.raises(ArgumentError, match=r"speeds: the term thetadot\*xdot"):
+        derive(sleigh(), "kane", speeds=[x + x * theta, y, theta])
+    with pytest.raises(ArgumentError, match="no velocity occurs in x_dot; the velocities are xdot"):
+        derive(sleigh(), "kane", pfaffian=[sympy.Symbol("x_dot")])
+    with pytest.raises(ArgumentError, match="is text"):
+        derive(sleigh(), "kane", speeds=["xdot", "ydot", "thetadot"])
+
+
+def test_options_belong_to_their_method():
+    with pytest.raises(ArgumentError, match="no option 'foo'; 'kane' has speeds, pfaffian, independent"):
+        derive(sleigh(), "kane", foo=1)
+    with pytest.raises(UnsupportedError, match="algorithm is an option of method='newton-euler'; 'lagrange' has none"):
+        derive(sleigh(), algorithm="waters")
+    single, several = (derive(sleigh(), actuated=x).input_map.values.tolist() for x in ("theta", ["theta"]))
+    assert single == several

@@ -159,3 +159,8 @@ def test_arguments_are_checked():
         verify(fixed)
     few = verify(rp_arm(), states=1, methods=["kane"])
     assert not any("lagrange" in row.who for row in few.rows)
+
+
+def test_what_is_no_mechanism_is_refused():
+    with pytest.raises(ArgumentError, match="got str"):
+        verify("panda.urdf")

@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
 from dalembert.constraints import numeric
 from dalembert.constraints.loops import LOOP_ROWS
+from dalembert.constraints.names import as_names
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
@@ -86,7 +87,7 @@ def assemble(
 
 def _free(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
     free = np.ones(mechanism.nv, dtype=bool)
-    for name in keep:
+    for name in as_names(keep):
         free[mechanism.v_slice(name)] = False
     return free
 
@@ -139,7 +140,7 @@ def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str
         if abs(x) >= worst.get(row.constraint, (-1.0, ""))[0]:
             worst[row.constraint] = (abs(float(x)), row.meaning)
     lines = [f"  {name}: {size:.3g} ({meaning})" for name, (size, meaning) in worst.items()]
-    held = f" with {', '.join(map(repr, keep))} held" if keep else ""
+    held = f" with {', '.join(map(repr, as_names(keep)))} held" if keep else ""
     return (
         f"{system.mechanism.name!r} cannot be assembled from this start{held} at t = {t:g} s; largest residual of each "
         "constraint, m or rad:\n" + "\n".join(lines) + "\nGive another start, hold fewer joints, or check the geometry"
@@ -275,7 +276,7 @@ def project_velocity(
     if solution.violation > tolerance * max(scale, 1e-300):
         left = np.abs(G[:, free] @ solution.a - missing)
         lines = [f"  {row}: {x:.3g}" for row, x in zip(system.rows, left) if x > tolerance * scale]
-        held = f" with {', '.join(map(repr, keep))} held" if keep else ""
+        held = f" with {', '.join(map(repr, as_names(keep)))} held" if keep else ""
         raise SingularityError(
             f"{mechanism.name!r} has no velocities that satisfy its constraints{held} at t = {t:g} s; left are\n"
             + "\n".join(lines)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.constraints.names import as_names
 from dalembert.constraints.numeric import TOLERANCE
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
@@ -51,6 +52,7 @@ def inverse_dynamics(
 
     For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.inverse_dynamics`.
     """
+    actuated = as_names(actuated)
     found = [_drives(system, *one, actuated=actuated, weights=weights) for one in state]
     return Drives(
         state.gathered([x.tau for x in found]),

@@ -16,6 +16,7 @@ from dalembert.compiler.program import Port, Program
 from dalembert.constraints import assembly
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
+from dalembert.constraints.names import as_names
 from dalembert.constraints.pivots import Pivots, find_pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
 from dalembert.constraints.reactions import places, reactions
@@ -56,8 +57,8 @@ class ConstrainedKernels:
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
         self.forces = ForceSet(mechanism, forces)
-        self.include, self.method = tuple(include), method
-        self.independent = None if independent is None else tuple(independent)
+        self.include, self.method = as_names(include), method
+        self.independent = None if independent is None else as_names(independent)
         self.reference = mechanism.neutral if reference is None else np.asarray(reference, dtype=float)
         self.regularisation, self.stabilisation = float(regularisation), float(stabilisation)
         self.parameters = np.asarray(parameters, dtype=float)

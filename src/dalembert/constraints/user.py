@@ -179,15 +179,20 @@ def _refuse_nonlinear(
     names = [symbol.name for symbol in coordinate_symbols(mechanism)[1]]
     term = f"a term in {names[i]} * {names[j]}" if i != j else f"a term in {names[i]} ** 2"
     if isinstance(function, Formula):
-        term = f"the term {_nonlinear_term(function.expressions[row], (names[i], names[j]))}"
+        term = f"the term {nonlinear_term(function.expressions[row], (names[i], names[j]))}"
     raise ModelError(
         f"constraint {name!r}, row {row}: {term} is not linear in the velocities. Constraints on velocities must be "
         "A(q, t) v = b(q, t); a law that is not linear needs a control force instead"
     )
 
 
-def _nonlinear_term(expression: Any, names: tuple[str, str]) -> Any:
-    """The additive term in which the two velocities multiply."""
+def nonlinear_term(expression: Any, names: tuple[str, str]) -> Any:
+    """The additive term of a SymPy expression in which two velocities multiply, or one occurs in any other way.
+
+    Args:
+        expression: the whole.
+        names: of the two velocities, or twice the same.
+    """
     import sympy
 
     symbols = {s.name: s for s in expression.free_symbols}

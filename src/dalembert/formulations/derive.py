@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dalembert.constraints.names import as_names
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
@@ -19,6 +20,15 @@ from dalembert.model import Mechanism
 
 ROUTES: dict[str, Callable[..., Equations]] = {"lagrange": lagrange, "kane": kane, "kronecker": kronecker}
 """Routes that start from bodies in motion; Newton-Euler starts from the tree of a mechanism."""
+
+
+OPTIONS = {
+    "lagrange": (),
+    "kane": ("speeds", "pfaffian", "independent"),
+    "kronecker": (),
+    "newton-euler": ("algorithm", "inertia"),
+}
+"""What each method takes beyond the arguments of all of them."""
 
 
 def derive(
@@ -53,7 +63,9 @@ def derive(
             f"field = {field!r}: give an InverseSquare(mu, attractor); a field of your own is a force element of "
             "the kind 'gravity-field', named in include"
         )
-    loads = {"wrenches": wrenches, "actuated": actuated}
+    _check_options(method, options)
+    include, driven = as_names(include), None if actuated is None else as_names(actuated)
+    loads = {"wrenches": as_names(wrenches), "actuated": driven}
     if method == "newton-euler":
         if not isinstance(mechanism, Mechanism):
             raise UnsupportedError(
@@ -61,16 +73,22 @@ def derive(
                 "derived by 'lagrange', 'kane' or 'kronecker'"
             )
         return newton_euler(mechanism, coordinates=coordinates, include=include, field=field, **loads, **options)  # type: ignore[arg-type]
-    if method not in ROUTES:
-        raise ArgumentError(f"method = {method!r}; choose one of {', '.join(ROUTES)}, newton-euler")
-    if method != "kane" and (wrong := set(options) & {"speeds", "pfaffian", "independent"}):
-        raise UnsupportedError(
-            f"{', '.join(sorted(wrong))}: constraints on velocities and quasi-velocities are treated by method='kane'"
-        )
     system = _system(mechanism, coordinates, include)
     if field is not None:
         system.gravity = field
     return ROUTES[method](system, **loads, **options)
+
+
+def _check_options(method: str, options: dict[str, Any]) -> None:
+    if method not in OPTIONS:
+        raise ArgumentError(f"method = {method!r}; choose one of {', '.join(OPTIONS)}")
+    own = f"{method!r} has {', '.join(OPTIONS[method]) or 'none'}"
+    for name in options:
+        owner = next((other for other, known in OPTIONS.items() if name in known), None)
+        if owner is None:
+            raise ArgumentError(f"derive has no option {name!r}; {own}")
+        if owner != method:
+            raise UnsupportedError(f"{name} is an option of method={owner!r}; {own}")
 
 
 def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]) -> System:

@@ -26,7 +26,7 @@ def from_sympy(model: Any, name: str = "system") -> Equations:
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
     method = getattr(model, "eom_method", model)
-    if method is None:
+    if method is None and model is not None:
         raise ArgumentError("the equations of this System have not been formed; call form_eoms() first")
     if isinstance(method, KanesMethod):
         return _kane(method, name)

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import asarray, product
+from dalembert.algebra.scalar import asarray, is_sympy, is_zero, product
 from dalembert.algebra.vectors import cross
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.trace import program_of
+from dalembert.constraints.user import nonlinear_term
+from dalembert.errors import ArgumentError
+from dalembert.formulations.sampling import sampled
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import System
 
@@ -69,22 +72,34 @@ def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, n
         rows, right, names = [held.A], [held.rate], list(held.names)
     for item in items:
         expressions = item(system) if callable(item) else [item]
-        values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)
-        A, rest = linear_in_velocities(system, values)
+        A, rest = linear_in_velocities(system, expressions, f"constraint {item}")
         rows.append(A)
         right.append(-rest)
-        names += [str(item)] * len(values)
+        names += [str(item)] * len(rest)
     return np.concatenate(rows), np.concatenate(right), names
 
 
-def linear_in_velocities(system: System, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Y and y of expressions Y(q, t) v + y(q, t).
+def linear_in_velocities(system: System, expressions: Sequence[Any], what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Y and y of expressions Y(q, t) v + y(q, t); an error names the term that is not of this form.
 
     Args:
         system: the system; its velocities must be inputs.
-        values: the expressions.
+        expressions: SymPy expressions or traced scalars.
+        what: they are, for messages.
     """
-    return forward(values, system.v), with_inputs(system.scope, values, {"v": [0] * system.n})
+    values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)
+    Y = forward(values, system.v)
+    names = [str(name) for name in system.scope.names["v"]]
+    for row, expression in zip(Y, expressions):
+        if all(is_zero(x) for x in row):
+            raise ArgumentError(f"{what}: no velocity occurs in {expression}; the velocities are {', '.join(names)}")
+    second = np.abs(np.nan_to_num(sampled(system, forward(Y, system.v)))).max(axis=0, initial=0.0)
+    if second.max(initial=0.0) > 1e-9:
+        k, i, j = (int(x) for x in np.unravel_index(second.argmax(), second.shape))
+        term = expressions[k]
+        told = nonlinear_term(term, (names[i], names[j])) if is_sympy(term) else f"{names[i]} * {names[j]}"
+        raise ArgumentError(f"{what}: the term {told} is not linear in the velocities {', '.join(names)}")
+    return Y, with_inputs(system.scope, values, {"v": [0] * system.n})
 
 
 def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:

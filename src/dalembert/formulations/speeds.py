@@ -125,8 +125,12 @@ def _wanted(system: System, speeds: Sequence[Any], count: int) -> tuple[list[str
             f"{count} speeds; got {len(speeds)}"
         )
     pairs = [x if isinstance(x, tuple) else (f"u{k}", x) for k, x in enumerate(speeds, 1)]
-    values = np.array([system.scope.read(x)[()] for _, x in pairs], dtype=object)
-    Y, y = linear_in_velocities(system, values)
+    for name, x in pairs:
+        if isinstance(x, str):
+            raise ArgumentError(
+                f"speed {name}: {x!r} is text; give a SymPy expression, or name velocities by independent="
+            )
+    Y, y = linear_in_velocities(system, [x for _, x in pairs], "speeds")
     return [str(name) for name, _ in pairs], Y, y
 
 

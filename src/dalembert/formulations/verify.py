@@ -47,6 +47,11 @@ def verify(
         seed: of the random numbers.
         methods: formulations to compare; by default all that the mechanism admits and its size permits.
     """
+    if not isinstance(mechanism, Mechanism):
+        raise ArgumentError(
+            f"verify compares what can be computed of a Mechanism, got {type(mechanism).__name__}; bodies given by "
+            "formulas can be derived by several methods and evaluated"
+        )
     if states < 1:
         raise ArgumentError(f"states = {states}; at least one state is needed")
     if mechanism.nv == 0:
