@@ -8,7 +8,7 @@ examples:
   dalembert cost panda.urdf --tables                    beside the literature; every table for a generic arm
   dalembert cost panda.urdf --quantity linearize
   dalembert cost panda.urdf --quantity jacobian --frame panda_hand
-  dalembert cost panda.urdf --algorithms --plot cost.png  as bars
+  dalembert cost panda.urdf --algorithms --plot a.png   as bars
   dalembert cost stacker --keep-symbols                 symbols stay inputs instead of taking their default values
 """
 

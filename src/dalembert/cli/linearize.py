@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         motors = [name for name in joints if name in (options.actuator or ())]
         found = equilibrium(system, q, v, actuators=motors, keep=options.keep)
         q, tau = found.q, found.tau
-        remarks.append(f"at equilibrium; the largest force that is not balanced is {found.residual:.1e}")
+        remarks.append("this is an equilibrium, the nearest to what was given")
     model = linearize(system, q, v, tau, actuators=options.actuator)
     if tau is None and isinstance(system, Dynamics):
         tau = system.bias(q, v)
@@ -135,7 +135,7 @@ def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]
                 Cell(words, "bad" if growing else "good"),
                 f"{1 / abs(s.real):.4g}" if abs(s.real) > 1e-8 * size else "",
                 f"{2 * math.pi / s.imag:.4g}" if oscillates else "",
-                f"{-real / abs(s):.3f}" if oscillates else "",
+                f"{-real / abs(s) + 0.0:.3f}" if oscillates else "",
             )
         )
     return rows
