@@ -231,6 +231,28 @@ def test_armature_damping_and_springs_of_mujoco():
     assert sprung.first.topic == "other forces" and "stiffness 3" in sprung.first.text and not sprung.agrees
 
 
+def test_a_file_of_mujoco_with_several_joints_on_a_body():
+    """Anchors off the origin, a reference position, a ball joint, a welded toe, a slide behind a hinge."""
+    mujoco = pytest.importorskip("mujoco")
+    xml = """<mujoco><compiler angle="radian"/><worldbody>
+      <body name="trunk" pos="0.1 0 1" euler="0.1 0.2 0.3"><freejoint name="root"/>
+        <inertial pos="0 0.01 0" mass="3" fullinertia="0.02 0.03 0.04 0.001 0.002 0.003"/>
+        <body name="leg" pos="0.1 0 0">
+          <joint name="hip" type="hinge" axis="0 1 0" pos="0.02 0.01 0.03" ref="0.2" armature="0.01"/>
+          <joint name="knee" type="slide" axis="1 0 0" pos="0 0 0.1" damping="0.3"/>
+          <inertial pos="0 0 -0.2" mass="1" diaginertia="0.01 0.01 0.005"/>
+          <body name="foot" pos="0 0 -0.4"><joint name="ankle" type="ball" pos="0.01 0 0"/>
+            <inertial pos="0 0 -0.1" mass="0.4" diaginertia="0.001 0.001 0.001"/>
+            <body name="toe" pos="0.1 0 0"><inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body>
+          </body>
+        </body>
+      </body></worldbody></mujoco>"""
+    hopper, model = da.load(xml), mujoco.MjModel.from_xml_string(xml)
+    found = da.compare(hopper, model)
+    assert [(item.topic, item.where) for item in found.differences] == [("armature", "hip"), ("damping", "knee")]
+    assert da.compare(hopper, model, include=["armature", "damping"]).agrees
+
+
 @pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
 def test_damping_and_rotors_of_drake():
     pytest.importorskip("pydrake")

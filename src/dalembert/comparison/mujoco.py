@@ -63,7 +63,9 @@ class MuJoCoPeer(Peer):
         found = {}
         for block in self.convention.blocks:
             body = int(m.dof_bodyid[block.their_v.start])
-            welded = [k for k in range(m.nbody) if m.body_weldid[k] == body]
+            later = slice(block.their_v.stop, int(m.body_dofadr[body] + m.body_dofnum[body]))
+            # several joints on one body: behind all but the last of them there is nothing but the next joint
+            welded = [k for k in range(m.nbody) if m.body_weldid[k] == body and later.start >= later.stop]
             axes = [d.ximat[k].reshape(3, 3) for k in welded]
             parts = [
                 (float(m.body_mass[k]), d.xipos[k].copy(), R @ np.diag(m.body_inertia[k]) @ R.T)
@@ -71,6 +73,7 @@ class MuJoCoPeer(Peer):
             ]
             linear, angular = np.zeros((3, m.nv)), np.zeros((3, m.nv))
             mujoco.mj_jac(m, d, linear, angular, np.zeros(3), body)
+            linear[:, later] = angular[:, later] = 0
             J = self.convention.from_jacobian(theirs, at_origin(angular, linear, np.zeros(3)))
             found[block.joint] = View(*gathered(parts), J)
         return found
