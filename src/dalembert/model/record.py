@@ -66,7 +66,8 @@ def _shape_words(shape: tuple[int, ...]) -> str:
 def content(value: Any) -> Any:
     """A hashable image of a field: arrays become nested tuples, records their own content."""
     if isinstance(value, np.ndarray):
-        return ("array", value.shape, tuple(content(x) for x in value.ravel()))
+        entries = value.ravel()
+        return ("array", value.shape, tuple(map(content, entries) if value.dtype == object else entries.tolist()))
     if isinstance(value, np.number):
         return value.item()
     if isinstance(value, tuple):
