@@ -119,7 +119,7 @@ def _function(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
         q, v, third = ctx.saved_tensors
         found = derivatives(q, v, third)
         by_q, by_v, by_third = (found[3], found[2], found[1]) if inverse else found
-        pulled = [torch.einsum("...r,...rc->...c", above, matrix) for matrix in (by_q, by_v, by_third)]
+        pulled = [_pulled(torch, above, matrix) for matrix in (by_q, by_v, by_third)]
         wide = q.expand(*above.shape[:-1], q.shape[-1])
         along_q = gradient(dynamics.mechanism, wide, pulled[0], lambda entries: torch.stack(entries, dim=-1))
         grads = (along_q, pulled[1], pulled[2])
@@ -146,7 +146,9 @@ def _empty(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[
         dtype = torch.float32 if np.dtype(dynamics.dtype) == np.float32 else torch.float64
     else:
         dtype = torch.float32 if all(x.dtype == torch.float32 for x in tensors) else torch.float64
-    batch = torch.broadcast_shapes(*(x.shape[:-1] for x in tensors))
+    batch = tensors[0].shape[:-1]
+    if any(x.shape[:-1] != batch for x in tensors):  # finding it is slow
+        batch = torch.broadcast_shapes(*(x.shape[:-1] for x in tensors))
     return tuple(tensors[0].new_empty((*batch, *port.shape), dtype=dtype) for port in kernel.outputs)
 
 
@@ -165,6 +167,13 @@ def _call(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[A
     else:
         kernel(*(x.detach().numpy() for x in tensors), out=tuple(y.numpy() for y in results))
     return results
+
+
+def _pulled(torch: Any, above: Any, matrix: Any) -> Any:
+    """above^T matrix, state by state. Libraries of a device are slow for many small matrices."""
+    if above.is_cuda:
+        return (above.unsqueeze(-1) * matrix).sum(-2)
+    return torch.einsum("...r,...rc->...c", above, matrix)
 
 
 def _summed(gradient: Any, argument: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.cuda import arrays
+from dalembert.compiler.cuda import arrays, tensors
 from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.launch import compiled, resident_blocks
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
@@ -99,6 +99,8 @@ class CudaKernel:
         try:
             if not named:
                 quick = self._quick(inputs, out)
+                if quick is None:
+                    quick = tensors.quick(self, inputs, out)
                 if quick is not None:
                     return quick
             return self._slow(inputs, out, named)
