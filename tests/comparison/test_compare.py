@@ -346,3 +346,10 @@ def test_point_masses_do_not_differ_by_rounding():
         joints=tuple(j.replace(placement=j.placement @ turned(0.1) @ turned(-0.1)) for j in points.joints)
     )
     assert not da.compare(points, turned_twice).differences
+
+
+def test_a_tensor_that_no_body_has_is_pointed_at():
+    lenient = arm().replace(strict=False)
+    impossible = with_body(lenient, "lower", lambda i: i.replace(tensor=np.diag([0.01, 0.01, 0.1])))
+    found = da.compare(impossible, arm())
+    assert found.first.topic == "inertia tensor" and "No real body" in found.first.mend

@@ -206,6 +206,10 @@ class Structure:
             f"the inertia tensor of {self._body(joint)} about its centre of mass differs most in {entry}: "
             f"{a[i, j]:.6g} here, {b[i, j]:.6g} kg m^2 in {self.there.name} (axes of the body here)"
         )
+        least, middle, most = np.linalg.eigvalsh(a)
+        if least < 0 or least + middle < most * (1 - 1e-9):
+            hint = f"No real body has the tensor given here: principal moments {_vector((least, middle, most))}"
+            return text, f"{hint}, one above the sum of the others. Some readers replace such a tensor"
         if np.allclose(a - np.diag(np.diag(a)), np.diag(np.diag(b)) - b, rtol=1e-6, atol=1e-9 * np.abs(a).max()):
             return (
                 text,
