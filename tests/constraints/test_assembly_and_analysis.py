@@ -14,6 +14,7 @@ from dalembert.constraints.assembly import moved
 from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, slider_crank
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
+from random_mechanisms import random_mechanism
 
 FOUR_BAR = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
 ANDREWS = ConstrainedDynamics(andrews(), forces="all", reference=ANDREWS_START)
@@ -197,3 +198,12 @@ def test_placement_of_a_planar_loop_in_space_changes_nothing():
     q = one.assemble()
     v = one.project_velocity(q, [2.0, 0, 0])
     assert relative(two.forward_dynamics(q, v, [1.0, 0, 0]), one.forward_dynamics(q, v, [1.0, 0, 0])) < 1e-11
+
+
+def test_contradicting_motions_name_the_joint():
+    pendulum = random_mechanism(0, 2, kinds=["revolute"])
+    motions = [Constraint(f"m{k}", "motion", "j1", coefficients=(0, k)) for k in (1, 2)]
+    system = ConstrainedDynamics(pendulum.replace(constraints=tuple(motions)))
+    report = system.analyse(pendulum.neutral)
+    assert not report.is_consistent
+    assert "m2 (position of j1) follows from m1 (position of j1), but contradicts it by 1" in str(report)

@@ -202,6 +202,10 @@ class TestInverseSquareField:
             derive(random_mechanism(0, 2), field=sympy.Symbol("mu"))
         with pytest.raises(ArgumentError, match="got str"):
             derive("panda.urdf")
+        with pytest.raises(ArgumentError, match=r"EulerAngles\('321'\)"):
+            rigid_body(Inertia(1.0), "euler")
+        with pytest.raises(ArgumentError, match="got int"):
+            rigid_body(3)
 
     @pytest.mark.parametrize("algorithm", INVERSE_DYNAMICS)
     def test_every_algorithm_carries_it(self, algorithm):

@@ -17,7 +17,7 @@ from dalembert.constraints import forces
 from dalembert.errors import ArgumentError
 from dalembert.formulations import verify
 from dalembert.formulations.agreement import Agreement, Row
-from dalembert.model import WORLD, Force, Inertia, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.force import FORCE_KINDS
 from random_mechanisms import mechanisms, random_mechanism, random_transform
 
@@ -164,3 +164,12 @@ def test_arguments_are_checked():
 def test_what_is_no_mechanism_is_refused():
     with pytest.raises(ArgumentError, match="got str"):
         verify("panda.urdf")
+
+
+def test_a_motion_without_acceleration_is_no_disagreement():
+    """A ball that rolls on level ground: both accelerations are rounding errors of zero."""
+    ball = Body("ball", Inertia(1.0, [0, 0, 0], np.eye(3) * 0.036))
+    rolling = Constraint("ground", "rolling-sphere", "ball", WORLD, value=0.3)
+    mechanism = Mechanism("ball", (ball,), (Joint("free", "free", WORLD, "ball"),), constraints=(rolling,))
+    outcome = verify(mechanism, states=2)
+    assert outcome.ok and any(row.quantity == "constrained motion" for row in outcome.rows), str(outcome)

@@ -88,7 +88,7 @@ class ConstraintSet:
         elif item.kind == "motion" and item.function is not None:
             self.programs[item.name] = time_program(item.name, item.function)
         if item.on_joints:
-            words: tuple[str, ...] = (f"position of {item.b or item.a}",)
+            words: tuple[str, ...] = (f"position of {item.b if item.kind == 'coupling' and item.b else item.a}",)
         elif item.has_ends:
             words = (LOOP_ROWS | ROLLING_ROWS)[item.kind]
         else:

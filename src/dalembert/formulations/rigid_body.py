@@ -53,6 +53,13 @@ def rigid_body(
     """
     if form not in ("mixed", "body"):
         raise ArgumentError(f"form = {form!r}; choose 'mixed' or 'body'")
+    if not isinstance(inertia, Inertia):
+        raise ArgumentError(f"rigid_body takes an Inertia, got {type(inertia).__name__}")
+    if attitude is not None and not hasattr(attitude, "Gamma"):
+        raise ArgumentError(
+            f"attitude = {attitude!r}; give one of dalembert.algebra.attitude: Quaternion(), DirectionCosines(), "
+            "EulerAngles('321'), ModifiedRodrigues()"
+        )
     body = _Body(inertia, attitude or Quaternion(), form, gravity)
     M, c, g, kinematics = body.mass_matrix(), body.inertia_forces(), body.gravity_forces(), body.kinematics()
 
