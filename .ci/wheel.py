@@ -23,6 +23,8 @@ q, v, a = arm.random_state(np.random.default_rng(0), (1000,))
 tau = dyn.inverse_dynamics(q, v, a)
 assert np.abs(dyn.forward_dynamics(q, v, tau) - a).max() < 1e-8
 assert da.verify(da.load("rp_arm"), states=1).ok
+assert da.compare(arm, arm).agrees
+assert da.view(arm, to="arm.html", equations=False).stat().st_size > 100_000
 """
 
 
