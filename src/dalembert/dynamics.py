@@ -202,7 +202,7 @@ class Dynamics:
         Args:
             quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"latex"`` or ``"llvm"``.
-            path: file to write; for C a header of the same name is written beside it.
+            path: file to write; for C and CUDA a header of the same name is written beside it.
             options: as for :meth:`kernel`.
         """
         from dalembert.compiler.export import export
