@@ -8,9 +8,10 @@ from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formats import load
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
-from dalembert.simulation import joint_stop, rollout, simulate
+from dalembert.simulation import RolloutTask, joint_stop, rollout, samples, simulate, sweep
 
 
 def four_bar():
@@ -225,3 +226,26 @@ def test_given_motion_depends_on_time():
     many = rollout(driven, None, None, 1000, 2e-3, every=100)
     assert np.abs(many.q[:, 0] - 0.3 * many.t**2).max() < 1e-10
     assert np.abs(many.q - motion(many.t).q).max() < 1e-7
+
+
+def test_parameters_of_loops_differ_by_motion(tmp_path):
+    """Masses by motion give the motions of mechanisms with these masses; lengths that break the loop are refused."""
+    symbolic = load("four_bar")
+    values = {"g": 9.81, "l0": 1.0, "l1": 0.4, "l2": 0.9, "l3": 0.7, "m1": 0.4, "m2": 0.9, "m3": 0.7}
+    system = ConstrainedDynamics(load("four_bar", parameters="default"))
+    q = system.assemble([1.0, -0.7, 1.6], keep=["drive"])
+    v = system.project_velocity(q, [2.0, 0, 0], keep=["drive"])
+    masses = np.array([0.4, 2.0])
+    many = rollout(symbolic, q, v, 50, 2e-3, parameters={**values, "m1": masses})
+    for k, mass in enumerate(masses):
+        one = rollout(symbolic, q, v, 50, 2e-3, parameters={**values, "m1": mass})
+        assert np.abs(many.q[k] - one.q).max() < 1e-12
+    assert np.abs(many.q[0] - rollout(system, q, v, 50, 2e-3).q).max() < 1e-12
+    with pytest.raises(ArgumentError, match="q0 violates the constraint 'pin' by"):
+        rollout(symbolic, q, v, 50, 2e-3, parameters={**values, "l1": np.array([0.4, 0.5])})
+    made = ConstrainedDynamics(symbolic, parameters=[values[s.name] for s in symbolic.symbols])  # it knows them already
+    assert np.abs(rollout(made, q, v, 50, 2e-3).q - many.q[0]).max() < 1e-12
+    assert rollout(made, np.zeros((0, 3)), v, 5).q.shape == (0, 6, 3)
+    task = RolloutTask(symbolic, 50, 2e-3, parameters=values)
+    found = sweep(task, samples(q0=np.stack([q, q]), v0=np.stack([v, v]), m1=masses), tmp_path, piece=1)
+    assert np.abs(found["q"] - many.final_q).max() < 1e-12

@@ -176,13 +176,13 @@ def rollout(
         )
         if held["wrenches"].shape[-1] != 6:
             raise ArgumentError("forces: a wrench [force; moment] has six numbers, (..., 6)")
-    values = space.parameters(dynamics, parameters)
+    values = space.parameters(dynamics, system.given_parameters(parameters))
     if values is not None:
         held["parameters"] = values
     q, v = space.position(model, q0), space.velocity(model, v0)
-    if (values is None or values.ndim == 1) and system.constrained is not None:
+    if system.constrained is not None:
         system = system.with_parameters(space.host(values))
-        system.check_start(0.0, space.host(q), space.host(v))
+        system.check_start(0.0, space.host(q), space.host(v), space.host(values))
     made = recurrence(
         system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
     )

@@ -54,7 +54,10 @@ class RolloutTask:
         held = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
         self.system = as_system(mechanism, include, forces, self.options.pop("elements", None), None, *held)
         told = {name: value for name, value in self.options.items() if name != "threads"}
-        self.key = fingerprint(self.system.digest("task"), steps, step, self.parameters, told)
+        own, keys = self.system.constrained, [self.system.dynamics.kernel("forward_dynamics").key]
+        if own is not None:  # whose rows are chosen when its symbols have values
+            keys += [own.kernel("terms").key, own.method, own.independent, own.regularisation, self.system.relaxation]
+        self.key = fingerprint(keys, steps, step, self.parameters, told)
         """Changes with everything that determines the results."""
 
     def __call__(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -90,9 +90,9 @@ def simulate(
     system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
-    values = as_parameters(dynamics, parameters)
+    values = as_parameters(dynamics, system.given_parameters(parameters))
     system = system.with_parameters(values)
-    system.check_start(float(times[0]), x[: model.nq], x[model.nq :])
+    system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
     hold = None if hold is None else as_positive("hold", hold, "s")
     inputs = Inputs(dynamics, control, forces)

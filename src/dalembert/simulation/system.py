@@ -66,11 +66,21 @@ class System:
         own = self.constrained
         return own is not None and self.has_loops and own.stabilisation == 0 and not self.relaxation
 
+    def given_parameters(self, given: Any) -> Any:
+        """The values a user gives, or those with which the ConstrainedDynamics was made.
+
+        Args:
+            given: as for ``simulate``, or None.
+        """
+        if given is None and self.constrained is not None and self.constrained.parameters.size:
+            return self.constrained.parameters
+        return given
+
     def with_parameters(self, values: np.ndarray | None) -> System:
         """The same system with numbers for its symbols wherever NumPy works.
 
         Args:
-            values: in the order of ``dynamics.parameter_names``, or None.
+            values: in the order of ``dynamics.parameter_names``, (..., k), the first of many being used; or None.
         """
         if self.constrained is None or values is None:
             return self
@@ -79,13 +89,15 @@ class System:
                 "parameters by address of a mechanism with constraints or force elements: turn them into symbols first,"
                 " with dalembert.symbolise"
             )
-        old = self.constrained
+        old, first = self.constrained, values.reshape(-1, values.shape[-1])[0]
         constrained = ConstrainedDynamics(
             self.mechanism, forces=old.forces.names, include=old.include, method=old.method,
             independent=old.independent, reference=old.reference, regularisation=old.regularisation,
-            stabilisation=old.stabilisation, parameters=values.tolist(), optimise=old.optimise,
+            stabilisation=old.stabilisation, parameters=first.tolist(), optimise=old.optimise,
         )  # fmt: skip
-        return System(self.dynamics, constrained, self.relaxation)
+        found = System(self.dynamics, constrained, self.relaxation)
+        found.made = self.made.setdefault(("made", repr(constrained.pivots)), {})  # programs have symbols, not numbers
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "made": {}}
@@ -135,28 +147,32 @@ class System:
         _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
         x[nq:] += np.linalg.lstsq(G, rate - G @ x[nq:], rcond=1e-9)[0]
 
-    def check_start(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+    def check_start(self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None = None) -> None:
         """Raise an error that names the constraint which initial states violate.
 
         Args:
             t: time.
             q: positions, (..., nq).
             v: velocities, (..., nv).
+            parameters: values of the symbols, (..., k), if there are any.
         """
         if not self.has_loops:
             return
         assert self.constrained is not None
-        for name, residual in self.constrained.residual(q, t).items():
-            worst = float(np.abs(residual).max(initial=0.0))
-            if not worst <= INCONSISTENT:
-                raise ArgumentError(
-                    f"q0 violates the constraint {name!r} by {worst:.3g} m or rad; find a consistent position with "
-                    "ConstrainedDynamics(mechanism).assemble(q0)"
-                )
-        _, G, rate, _ = self.constrained.evaluate("constraints", q, v, t)
-        missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, G.shape[-2]).max(axis=0)
-        if not missing.max() <= INCONSISTENT * max(1.0, float(np.abs(v).max())):
-            row = self.constrained.rows[int(np.argmax(missing))]
+        last = () if parameters is None else (parameters,)
+        phi, G, rate, _ = self.constrained.kernel("constraints")(q, v, np.float64(t), *last)
+        rows = self.constrained.rows
+        phi = np.where(self.constrained.constraints.holonomic, phi, 0)
+        off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
+        if not off.max() <= INCONSISTENT:
+            name = rows[int(np.argmax(off))].constraint
+            raise ArgumentError(
+                f"q0 violates the constraint {name!r} by {off.max():.3g} m or rad; find a consistent position with "
+                "ConstrainedDynamics(mechanism).assemble(q0)"
+            )
+        missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
+        if not missing.max() <= INCONSISTENT * max(1.0, float(np.abs(v).max(initial=0))):
+            row = rows[int(np.argmax(missing))]
             raise ArgumentError(
                 f"v0 violates the constraint {row.constraint!r} ({row.meaning}) by {missing.max():.3g}; find "
                 "consistent velocities with ConstrainedDynamics(mechanism).project_velocity(q0, v0)"
