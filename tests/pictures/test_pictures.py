@@ -48,7 +48,7 @@ def swing():
 
 
 def test_motions_and_energies(pyplot_free, swing):
-    assert is_drawn(pictures.draw_motion(swing)) and is_drawn(pictures.draw_motion(swing, "elbow"))
+    assert is_drawn(swing.plot()) and is_drawn(swing.plot("elbow"))
     figure = pictures.draw_energies(swing)
     assert is_drawn(figure) and "kinetic" in texts(figure)
     balance = figure.axes[1].lines[0].get_ydata()

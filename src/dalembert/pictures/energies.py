@@ -1,4 +1,4 @@
-"""Motions: everything over time, or energies alone."""
+"""Energies of a motion, and whether they balance."""
 
 from __future__ import annotations
 
@@ -8,16 +8,6 @@ from dalembert.pictures.figure import new_figure
 
 if TYPE_CHECKING:
     from dalembert.simulation import Trajectory
-
-
-def draw_motion(trajectory: Trajectory, *joints: str) -> Any:
-    """Positions, velocities, forces and energies over time.
-
-    Args:
-        trajectory: the motion.
-        joints: names of those to draw; all by default.
-    """
-    return trajectory.plot(*joints)
 
 
 def draw_energies(trajectory: Trajectory) -> Any:
