@@ -11,12 +11,12 @@ SHORT = os.environ.get("DALEMBERT_SHORT", "0") not in ("", "0")
 """Less of everything, for tests: set the environment variable DALEMBERT_SHORT=1."""
 
 
-def save(name: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4.5)) -> None:
+def save(name: str, draw: Callable[[Any], Any], size: tuple[float, float] = (8, 4.5)) -> None:
     """Write ``out/<name>.png`` below the current folder, if matplotlib is installed.
 
     Args:
         name: of the file, without suffix.
-        draw: fills an empty matplotlib figure.
+        draw: fills an empty matplotlib figure, or gives one of its own.
         size: width and height, inches.
     """
     try:
@@ -25,7 +25,7 @@ def save(name: str, draw: Callable[[Any], None], size: tuple[float, float] = (8,
         print("no picture: pip install 'dalembert[plot]'")
         return
     figure = Figure(figsize=size, layout="constrained")
-    draw(figure)
+    figure = draw(figure) or figure
     path = Path("out") / f"{name}.png"
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=120)

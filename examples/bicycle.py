@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from _pictures import SHORT, save
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import BICYCLE_UPRIGHT, whipple_bicycle
+from dalembert.pictures import draw_locus
 
 bicycle = ConstrainedDynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
 positions, speeds = ["x", "y", "yaw", "rear", "front", "lean", "steer"], ["rear", "lean", "steer"]
@@ -42,18 +43,13 @@ print(f"stable by itself from {from_speed:.6f} to {to_speed:.6f} m/s")
 assert abs(from_speed - 4.29238253634111) < 1e-6 and abs(to_speed - 6.02426201538837) < 1e-6
 
 sweep = np.linspace(0.05, 10, 20 if SHORT else 200)
-found = np.array([eigenvalues(speed) for speed in sweep])
 
 
-def draw(figure):
-    axis = figure.subplots()
-    for k in range(4):
-        axis.plot(sweep, found[:, k].real, ".", color="tab:blue", markersize=3)
-        axis.plot(sweep, np.abs(found[:, k].imag), ".", color="0.75", markersize=2)
-    axis.axvspan(from_speed, to_speed, alpha=0.15, color="tab:green")
-    axis.axhline(0, color="black", linewidth=0.6)
-    axis.set(ylim=(-10, 10), xlabel="speed (m/s)", ylabel="eigenvalues (1/s)")
-    axis.set_title("Whipple bicycle: real parts (blue), imaginary parts (grey), self-stable speeds (green)")
+def draw(_):
+    figure = draw_locus(sweep, eigenvalues, "speed (m/s)")
+    (axis,) = figure.axes
+    axis.set(ylim=(-10, 10), title="Whipple bicycle: it stays upright by itself at the green speeds")
+    return figure
 
 
 save("bicycle", draw)
