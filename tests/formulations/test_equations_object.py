@@ -150,7 +150,8 @@ def test_latex_and_text():
     text = str(equations)
     assert "g*(d2*m2 + l1*m1)*cos(theta1)" in text and "KHATIB" in text
     assert repr(equations) == "<Equations of 'RP arm' by lagrange: 2 degrees of freedom>"
-    assert "aligned" in equations.latex("intermediates")
+    assert "aligned" in equations.latex(form="intermediates")
+    assert equations.latex("gravity") == equations["gravity"].latex()
     large = derive(random_mechanism(3, 9, kinds=("revolute",)), "newton-euler")
     assert "operations" in str(large)
 

@@ -171,15 +171,16 @@ class Equations:
 
         return substituted(self, values)
 
-    def latex(self, form: str = "auto") -> str:
-        """The equations of motion in LaTeX, part by part.
+    def latex(self, name: str | None = None, form: str = "auto") -> str:
+        """LaTeX: of one part by name, or of the equations of motion, part by part.
 
         Args:
+            name: part or extra, or None for the equations.
             form: see :meth:`~dalembert.formulations.quantity.Quantity.latex`.
         """
         from dalembert.formulations.display import equations_latex
 
-        return equations_latex(self, form)
+        return equations_latex(self, form) if name is None else self[name].latex(form)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
