@@ -20,17 +20,17 @@ SIX = {
     "general": {
         "augmented-links": (447, 383), "tensor": (462, 398), "newton-euler": (558, 421),
         "economical inverse dynamics": (376, 304), "economical inertia matrix": (286, 245),
-        "economical D, V, P": (1624, 1338), "economical forward dynamics": (743, 606),
+        "economical D, V, P": (1470, 1293), "economical forward dynamics": (743, 606),
         "economical articulated bodies": (975, 809),
     },
     "right": {
         "augmented-links": (331, 314), "economical inverse dynamics": (284, 263),
-        "economical inertia matrix": (162, 182), "economical D, V, P": (1099, 1098),
+        "economical inertia matrix": (162, 182), "economical D, V, P": (1076, 1099),
         "economical forward dynamics": (527, 495),
     },
     "alternating": {
         "augmented-links": (329, 312), "economical inverse dynamics": (272, 251),
-        "economical inertia matrix": (141, 154), "economical D, V, P": (1025, 996),
+        "economical inertia matrix": (141, 154), "economical D, V, P": (930, 950),
         "economical forward dynamics": (494, 453),
     },
 }  # fmt: skip

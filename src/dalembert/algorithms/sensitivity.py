@@ -7,8 +7,8 @@ time, so a quaternion joint contributes three columns, not four.
 
 Instead of forming the vectors of Algorithm 7.1 for every pair of joints, the wrench that a unit variation of joint i
 causes is carried inwards joint by joint (upper halves), and with it the covector that reads the effect of inner joints
-on joint i (lower halves). A joint of several degrees needs one care: along dq its axes are fixed in the *parent*
-(otherwise v would change), along dv they are fixed in the *child*; for a single axis that is the same.
+on joint i (lower halves). Near the base the few axes are carried outwards with their rates instead, and meet the
+wrenches half-way, as in :mod:`dalembert.algorithms.inertia_matrix.two_sided`.
 
 L_i = sum of m p~ pd~ over all mass beyond i splits into a symmetric and a skew part,
 
@@ -21,16 +21,21 @@ tensor (24 M 12 A).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from dalembert.algebra import scalar
 from dalembert.algebra.inertia import inertia_from_pseudo, torque_from_tensor
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross, dot
+from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments
+from dalembert.algorithms.inertia_matrix.two_sided import twists_reach
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
+from dalembert.algorithms.joint_axes import Axis, moved_outward, own_axes
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.step import Step, steps
+from dalembert.algorithms.tally import Count, in_numbers, positions, vector
 from dalembert.model.tree import Tree, gather, gather_matrix
 
 
@@ -68,7 +73,15 @@ class _Motion:
     twice_sd: list[Array]
 
 
-def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None, child_axes: bool = False) -> Sensitivity:
+def sensitivity(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    loads: Loads = None,
+    child_axes: bool = False,
+    reached: tuple[bool, ...] | None = None,
+) -> Sensitivity:
     """tau, D, V and P at one state.
 
     Args:
@@ -79,43 +92,40 @@ def sensitivity(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None, c
         loads: external loads, constant in the axes of the links they act on.
         child_axes: take the axes of spherical joints as fixed in the child throughout. V/2 is then the Coriolis
             matrix whose Mdot - 2C is skew; for one-degree joints nothing changes.
+        reached: for every link whether axes meet wrenches there; by default what costs least, see :func:`axes_reach`.
     """
     step = steps(tree, q)
     mass, u, K = augmented_moments(tree, step)
-    motion = _outward(tree, step, v, a)
-    f, eta = _wrenches(tree, step, motion, mass, u, K, loads)
-    U, E, Ud, N, c = _generalized(tree, step, motion, mass, u, K)
+    m = _outward(tree, step, v, a)
+    f, eta = _wrenches(tree, step, m, mass, u, K, loads)
+    U, E, Ud, N, c = _generalized(tree, step, m, mass, u, K)
     D: dict[tuple[int, int], Array] = {}
     V: dict[tuple[int, int], Array] = {}
     P: dict[tuple[int, int], Array] = {}
-    axis_rates = [_axis_rates(tree, i, motion, child_axes) for i in range(len(tree.links))]
-    for i, link in reversed(list(enumerate(tree.links))):  # the column of a joint is complete once all beyond it are
+    axes = [
+        own_axes(link, m.w_joint[i], m.wd_joint[i], m.w_parent[i], m.wd_parent[i], m.sdd_joint[i], child_axes)
+        for i, link in enumerate(tree.links)
+    ]
+    if reached is None:  # counting pays where a program is made, not for one evaluation in numbers
+        reached = axes_reach(tree) if q.dtype == object else twists_reach(tree)
+    outward = _axes_outward(tree, step, m, axes, reached)
+    for i in reversed(range(len(tree.links))):  # the column of a joint is complete once all beyond it are
         columns = []
-        for k in range(link.nv):
-            zw, zv = link.axes_w[:, k], link.axes_v[:, k]
-            zdw, zdw_both, zddw, zdv, zddv = axis_rates[i][k]
-            eta_D = product(E[i], zw) + cross(U[i], zv)
-            f_D = cross(zw, U[i]) + mass[i] * zv
-            spin, N_z = cross(c[i], zw), product(N[i], zw)
-            lam = N_z - spin - 2 * cross(Ud[i], zv)  # 2 L^T z
-            eta_V = product(E[i], zdw_both) - (N_z + spin) + cross(U[i], zdv + zdv)
-            drift = cross(zw, Ud[i]) + mass[i] * zdv
-            f_V = cross(zdw_both, U[i]) + (drift + drift)
-            lift = cross(motion.sdd_joint[i], zw)
-            eta_P = product(E[i], zddw) - product(N[i], zdw) - cross(c[i], zdw) + cross(U[i], lift + zddv)
-            f_P = cross(zddw, U[i]) + 2 * cross(zdw, Ud[i]) + mass[i] * (lift + zddv)
+        for z in axes[i]:
+            eta_D = product(E[i], z.zw) + cross(U[i], z.zv)
+            f_D = cross(z.zw, U[i]) + mass[i] * z.zv
+            spin, N_z = cross(c[i], z.zw), product(N[i], z.zw)
+            swept = cross(z.zw, Ud[i])
+            lam = N_z - spin - 2 * cross(Ud[i], z.zv)  # 2 L^T z
+            eta_V = product(E[i], z.zdw_both) - (N_z + spin) + cross(U[i], z.drift)
+            f_V = cross(z.zdw_both, U[i]) + (swept + swept + mass[i] * z.drift)
+            eta_P = product(E[i], z.zddw) - product(N[i], z.zdw) - cross(c[i], z.zdw) + cross(U[i], z.lift)
+            f_P = cross(z.zddw, U[i]) + 2 * cross(z.zdw, Ud[i]) + mass[i] * z.lift
             columns.append([eta_D, f_D, lam, eta_V, f_V, eta_P, f_P])
-        D[i, i], V[i, i], P[i, i] = (_rows(link, columns, at) for at in (0, 3, 5))
-        _carry_inwards(tree, i, columns, step, motion, axis_rates, f[i], eta[i], (D, V, P))
+        D[i, i], V[i, i], P[i, i] = (_powers(axes[i], columns, at) for at in (0, 3, 5))
+        _carry_inwards(tree, i, columns, step, m, axes, outward, f[i], eta[i], (D, V, P))
     tau = [product(link.axes_w.T, eta[i]) + product(link.axes_v.T, f[i]) for i, link in enumerate(tree.links)]
     return Sensitivity(gather(tree, tau), *(gather_matrix(tree, blocks) for blocks in (D, V, P)))
-
-
-def _rows(row, columns: list[list[Array]], at: int) -> Array:
-    """Project wrenches (moment at index ``at``, force next to it) on the joint axes of ``row``."""
-    return scalar.asarray(
-        [[dot(row.axes_w[:, r], c[at]) + dot(row.axes_v[:, r], c[at + 1]) for c in columns] for r in range(row.nv)]
-    )
 
 
 def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _Motion:
@@ -210,77 +220,76 @@ def _generalized(
     return U, E, Ud, N, c
 
 
-def _axis_rates(tree: Tree, i: int, m: _Motion, child_axes: bool) -> list[tuple[Array, ...]]:
-    """For each column: zd, zd(parent) + zd(child), zdd of the rotation axis, zd and zdd of the translation axis.
+@lru_cache(maxsize=16)
+def axes_reach(tree: Tree) -> tuple[bool, ...]:
+    """Which links the axes of all inner joints are carried to: the choice for the inertia matrix, or less of it.
 
-    Along dq the axes are fixed in the parent; its angular acceleration tensor applied to an axis z is
-    wd_p x z + w_p x (w_p x z), and for a joint of one axis the link's own serves as well.
+    Judged by running the algorithm on numbers that count (:mod:`dalembert.algorithms.tally`).
     """
-    link = tree.links[i]
-    none = scalar.zeros(3)
-    w, w_p = m.w_joint[i], m.w_parent[i]
-    rates: list[tuple[Array, ...]] = []
-    for k in range(link.nv):
-        zw, zv = link.axes_w[:, k], link.axes_v[:, k]
-        if link.kind == "spherical":
-            zdw = cross(w_p, zw)
-            with_child = cross(w, zw)
-            zdw_both = with_child + (with_child if child_axes else zdw)
-            zddw = cross(m.wd_parent[i], zw) + cross(w_p, zdw)
-        elif link.rotates:
-            zdw = cross(w, zw)
-            zdw_both, zddw = zdw + zdw, cross(m.wd_joint[i], zw) + cross(w, zdw)
-        else:
-            zdw = zdw_both = zddw = none
-        zdv = cross(w, zv) if link.translates else none
-        zddv = cross(m.wd_joint[i], zv) + cross(w, zdv) if link.translates else none
-        rates.append((zdw, zdw_both, zddw, zdv, zddv))
-    return rates
+    farthest = twists_reach(tree)
+    if not is_numeric(tree) or not any(farthest):
+        return farthest
+    depths = [len(chain) for chain in tree.ancestors]
+    most = max(depth for depth, reached in zip(depths, farthest) if reached)
+    choices = [tuple(r and d <= limit for d, r in zip(depths, farthest)) for limit in range(1, most + 1)]
+    return min(choices, key=lambda reached: _operations(tree, reached))
 
 
-def _carry_inwards(tree, i, columns, step, m, axis_rates, f_i, eta_i, blocks) -> None:
+def _operations(tree: Tree, reached: tuple[bool, ...]) -> int:
+    count = Count()
+    v, a = vector(tree.nv, count, 100), vector(tree.nv, count, 200)
+    sensitivity(in_numbers(tree), positions(tree, count), v, a, reached=reached)
+    return count.operations
+
+
+def _axes_outward(
+    tree: Tree, step: list[Step], m: _Motion, axes: list[list[Axis]], reached: tuple[bool, ...]
+) -> list[dict[int, list[Axis]]]:
+    """For every link near the base the axes of all joints inside it, at its origin: wrenches need not go further."""
+    found: list[dict[int, list[Axis]]] = []
+    for i, link in enumerate(tree.links):
+        p = link.parent
+        inside = {**found[p], p: axes[p]} if p >= 0 and reached[i] else {}
+        seen = partial(moved_outward, inner=step[p], outer=step[i], twice_sd=m.twice_sd[i])
+        found.append({j: [seen(axis) for axis in own] for j, own in inside.items()})
+    return found
+
+
+def _carry_inwards(tree, i, columns, step, m, axes, outward, f_i, eta_i, blocks) -> None:
     """Entries between joint i and every joint inside it, both halves of V and P."""
-    D, V, P = blocks
-    link = tree.links[i]
+    for axis, column in zip(axes[i], columns):  # seen from inside, the frame of link i itself moves with dq
+        column[5] = column[5] + cross(axis.zw, eta_i) + cross(axis.zv, f_i)
+        column[6] = column[6] + cross(axis.zw, f_i)
     j = i
-    while tree.links[j].parent >= 0:
+    while tree.links[j].parent >= 0 and not outward[j]:
+        s, settle = step[j].s, step[tree.links[j].parent].from_link
         for k, column in enumerate(columns):
-            eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = column
-            if j == i:  # the frame of link i itself moves with dq
-                zw = link.axes_w[:, k]
-                eta_P, f_P = eta_P + cross(zw, eta_i), f_P + cross(zw, f_i)
-                if link.translates:
-                    eta_P = eta_P + cross(link.axes_v[:, k], f_i)
-            eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = (
-                step[j].from_joint(x) for x in (eta_D, f_D, lam, eta_V, f_V, eta_P, f_P)
-            )
-            s = step[j].s
-            at_parent = [
-                eta_D + cross(s, f_D),
-                f_D,
-                lam - cross(m.twice_sd[j], f_D),
-                eta_V + cross(s, f_V),
-                f_V,
-                eta_P + cross(s, f_P),
-                f_P,
-            ]
-            columns[k] = [step[tree.links[j].parent].from_link(x) for x in at_parent]
+            eta_D, f_D, lam, eta_V, f_V, eta_P, f_P = (step[j].from_joint(x) for x in column)
+            lam = lam - cross(m.twice_sd[j], f_D)
+            at_parent = eta_D + cross(s, f_D), f_D, lam, eta_V + cross(s, f_V), f_V, eta_P + cross(s, f_P), f_P
+            columns[k] = [settle(x) for x in at_parent]
         j = tree.links[j].parent
-        inner = tree.links[j]
-        D[j, i], V[j, i], P[j, i] = (_rows(inner, columns, at) for at in (0, 3, 5))
-        D[i, j] = D[j, i].T
-        lower_V: list[list[Scalar]] = []
-        lower_P: list[list[Scalar]] = []
-        for eta_D, f_D, lam, *_ in columns:
-            row_V, row_P = [], []
-            for k in range(inner.nv):
-                zw = inner.axes_w[:, k]
-                zdw, zdw_both, zddw, zdv, zddv = axis_rates[j][k]
-                row_V.append(dot(eta_D, zdw_both) - dot(lam, zw) + dot(f_D, zdv + zdv))
-                row_P.append(dot(eta_D, zddw) - dot(lam, zdw) + dot(f_D, cross(m.sdd_joint[j], zw) + zddv))
-            lower_V.append(row_V)
-            lower_P.append(row_P)
-        V[i, j], P[i, j] = scalar.asarray(lower_V), scalar.asarray(lower_P)
+        _meet(i, j, columns, axes[j], blocks)
+    for inner, own in outward[j].items():
+        _meet(i, inner, columns, own, blocks)
+
+
+def _meet(i: int, j: int, columns: list[list[Array]], axes: list[Axis], blocks) -> None:
+    """Entries of joints i and j, from the wrenches of i and the axes of j at one point and in the same frame."""
+    D, V, P = blocks
+    D[j, i], V[j, i], P[j, i] = (_powers(axes, columns, at) for at in (0, 3, 5))
+    D[i, j] = D[j, i].T
+    V[i, j] = scalar.asarray(
+        [[dot(c[0], z.zdw_both) - dot(c[2], z.zw) + dot(c[1], z.drift) for z in axes] for c in columns]
+    )
+    P[i, j] = scalar.asarray(
+        [[dot(c[0], z.zddw) - dot(c[2], z.zdw) + dot(c[1], z.lift) for z in axes] for c in columns]
+    )
+
+
+def _powers(axes: list[Axis], columns: list[list[Array]], at: int) -> Array:
+    """Powers of wrenches (moment at index ``at``, force next to it) on the axes."""
+    return scalar.asarray([[dot(z.zw, c[at]) + dot(z.zv, c[at + 1]) for c in columns] for z in axes])
 
 
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
@@ -290,4 +299,5 @@ def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
     the matrix of the same construction.
     """
     weightless = replace(tree, gravity=scalar.zeros(3))
-    return sensitivity(weightless, q, v, scalar.zeros(tree.nv), child_axes=True).V / 2
+    reached = axes_reach(tree) if q.dtype == object else twists_reach(tree)  # of this tree, which is kept
+    return sensitivity(weightless, q, v, scalar.zeros(tree.nv), child_axes=True, reached=reached).V / 2
