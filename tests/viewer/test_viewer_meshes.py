@@ -40,14 +40,13 @@ def test_every_format_gives_the_same_triangles_the_same_way_round(name, tmp_path
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
-def test_collada_knows_units_axes_and_colours(tmp_path):
+def test_collada_knows_units_and_colours_and_ignores_what_is_up(tmp_path):
     file = tmp_path / "mesh.dae"
     file.write_bytes(cases.collada(unit=0.001, up="Y_UP"))
     parts = READERS[".dae"](file)
     assert {part.colour for part in parts} == {(0.1, 0.2, 0.3, 1.0)}
     points = np.unique(np.concatenate([p.vertices[p.triangles].reshape(-1, 3) for p in parts]).round(9), axis=0)
-    # y of the file is up: it becomes z, and z becomes -y
-    np.testing.assert_allclose(points, [[0, -0.001, 0], [0, 0, 0], [0, 0, 0.001], [0.001, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(points, [[0, 0, 0], [0, 0, 0.001], [0, 0.001, 0], [0.001, 0, 0]], atol=1e-12)
 
 
 def test_materials_of_obj_files_give_colours(tmp_path):

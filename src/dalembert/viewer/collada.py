@@ -1,4 +1,8 @@
-"""The triangles of a Collada (.dae) file: geometry, the nodes that place it, and diffuse colours. No more than that."""
+"""The triangles of a Collada (.dae) file: geometry, the nodes that place it, and diffuse colours. No more than that.
+
+What a file says about its vertical axis is ignored, as everybody does who reads meshes for URDF: the robots' files say
+``Y_UP`` or ``Z_UP`` as their editors pleased, and their coordinates are those of the link either way.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +16,12 @@ from dalembert.errors import FormatError
 from dalembert.formats.xml import Element, read_xml
 from dalembert.viewer.mesh_files import Colour, Part
 
-UP = {
-    "X_UP": np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]),
-    "Y_UP": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
-    "Z_UP": np.eye(3),
-}
-"""Rotation from the axes of the file to axes with z up."""
-
 MOST_NODES = 100_000
 """Nodes that are visited: nodes may refer to each other, and a file may do so without end."""
 
 
 def read_collada(file: Path) -> list[Part]:
-    """The scene of a Collada file, in metres with z up.
+    """The scene of a Collada file, in metres.
 
     Args:
         file: to read.
@@ -42,10 +39,8 @@ class _Scene:
     def parts(self) -> list[Part]:
         try:
             asset = _child(self.root, "asset")
-            unit, up = (_child(asset, tag) for tag in ("unit", "up_axis"))
-            base = np.eye(4)
-            scale = float(unit.attributes.get("meter", "1")) if unit else 1.0
-            base[:3, :3] = scale * UP.get(up.text.strip() if up else "Y_UP", np.eye(3))
+            unit = _child(asset, "unit")
+            base = np.diag([*[float(unit.attributes.get("meter", "1")) if unit else 1.0] * 3, 1.0])
             found: list[Part] = []
             for scene in self._scenes():
                 for node in scene.all("node"):

@@ -21,7 +21,7 @@ class Part:
     """Triangles of one colour.
 
     Args:
-        vertices: (n, 3), in the frame and the unit of the file; those of Collada are in metres with z up.
+        vertices: (n, 3), in the frame and the unit of the file; those of Collada are in metres.
         triangles: (m, 3) indices of vertices, counter-clockwise seen from outside.
         colour: red, green, blue, opacity in 0..1, if the file says one.
     """

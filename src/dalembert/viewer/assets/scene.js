@@ -86,6 +86,7 @@ class Stage {
     this.world.add(this.ground);
     this.layers = {};
     for (const name of ["geometry", "skeleton", "path", "frames", "centres", "ellipsoids"]) this.layers[name] = [];
+    this.cloud = [];
     this.missing = false;  // whether a mesh could not be read; the skeleton then helps
     this.ways = [];
     this.pads = [];
@@ -389,10 +390,26 @@ class Stage {
     this.dirty = true;
   }
 
+  // What mostly hangs is fixed to something above it.
+  settle() {
+    this.world.updateMatrixWorld(true);
+    for (const { base, holder, link } of this.pads) {
+      const body = this.data.bodies.find((b) => b.link === link && b.center);
+      const center = body && new THREE.Vector3(...body.center).applyMatrix4(this.carrier(link).matrixWorld);
+      const below = center ? holder.getWorldPosition(new THREE.Vector3()).y - center.y : 0;
+      base.userData.below = (base.userData.below ?? 0) + below;
+      base.position.y = Math.abs(base.position.y) * (base.userData.below > 1e-6 ? 1 : -1);
+    }
+  }
+
+  // The box of everything in its present position; its parts are remembered for the camera.
   bounds() {
     const box = new THREE.Box3();
-    for (const layer of this.hasGeometry ? ["geometry"] : ["skeleton"]) {
-      for (const object of this.layers[layer]) box.expandByObject(object);
+    for (const object of this.layers[this.hasGeometry ? "geometry" : "skeleton"]) {
+      const part = new THREE.Box3().expandByObject(object);
+      if (part.isEmpty()) continue;
+      box.union(part);
+      for (const x of [part.min.x, part.max.x]) for (const y of [part.min.y, part.max.y]) for (const z of [part.min.z, part.max.z]) this.cloud.push([x, y, z]);
     }
     return box;
   }
@@ -400,6 +417,7 @@ class Stage {
   measure() {
     this.world.updateMatrixWorld(true);
     const sphere = this.bounds().getBoundingSphere(new THREE.Sphere());
+    this.cloud = [];  // links are not yet where they belong
     return Math.max(sphere.radius, 1e-6);
   }
 
@@ -424,12 +442,6 @@ class Stage {
     shade.far = 12 * radius;
     shade.updateProjectionMatrix();
     this.sphere = new THREE.Sphere(sphere.center.clone(), radius);
-    for (const { base, holder, link } of this.pads) {  // what hangs is fixed to something above it
-      const body = this.data.bodies.find((b) => b.link === link && b.center);
-      const center = body && new THREE.Vector3(...body.center).applyMatrix4(this.carrier(link).matrixWorld);
-      const hangs = center && center.y < holder.getWorldPosition(new THREE.Vector3()).y - 1e-6;
-      base.position.y = Math.abs(base.position.y) * (hangs ? 1 : -1);
-    }
     this.look();
     this.paint();
   }
@@ -444,8 +456,16 @@ class Stage {
       direction.applyAxisAngle(new THREE.Vector3(0, 1, 0), 0.22);
     }
     direction.normalize();
-    const half = Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, this.camera.aspect);
-    const distance = ((this.camera.aspect < 1.1 ? 1.06 : 0.94) * radius) / Math.sin(Math.atan(half));
+    // as near as everything that is reached can be seen, with a margin for title and timeline
+    const right = new THREE.Vector3(0, 1, 0).cross(direction).normalize();
+    const above = direction.clone().cross(right);
+    const half = Math.tan((this.camera.fov * Math.PI) / 360) / 1.2;
+    let distance = 1.2 * radius;
+    for (const point of this.cloud) {
+      const corner = new THREE.Vector3(...point).sub(center);
+      const aside = Math.max(Math.abs(corner.dot(right)) / this.camera.aspect, Math.abs(corner.dot(above)));
+      distance = Math.max(distance, corner.dot(direction) + aside / half);
+    }
     this.camera.near = distance / 200;
     this.camera.far = distance * 40;
     this.camera.position.copy(center).addScaledVector(direction, distance);

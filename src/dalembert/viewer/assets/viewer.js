@@ -356,7 +356,7 @@ async function start() {
       const q = motion ? motion.at((k / count) * motion.duration, scene.nq, scene.steps) : machine.q;
       const { poses, center } = machine.run("place", q);
       stage.update(poses, center);
-      stage.world.updateMatrixWorld(true);
+      stage.settle();
       box.union(stage.bounds());
     }
     stage.resize();
