@@ -6,14 +6,16 @@
 
 A law is timed only after its torques agree with Pinocchio's at random states. In the loop every millisecond a new state
 is copied into the arrays to which the law is bound, and the law is called; a latency is the time from the tick of the
-clock until the torques are there, waiting for the scheduler of the machine included. ``late`` counts ticks whose
-torques came after the next tick. ``alone`` is the median of calls one after the other.
+clock until the torques are there; ``late`` counts ticks whose torques came after the next one. Both include waiting for
+other programs on a shared machine, so ``own`` is the processor time of the call alone. ``alone`` is the median of calls
+one after the other.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -92,17 +94,19 @@ def our_laws(
 
 
 def loop(call: Callable[[np.ndarray, np.ndarray], Any], q: np.ndarray, v: np.ndarray, seconds: float) -> np.ndarray:
-    """Latencies of a loop with a fixed rhythm, s; it waits busily, as a controller does."""
+    """Latencies, and processor time of the calls, of a loop with a fixed rhythm, s; it waits busily."""
     count = int(seconds / PERIOD)
-    found = np.empty(count)
+    found, own = np.empty(count), np.empty(count)
     tick = time.perf_counter() + PERIOD
     for k in range(count):
         while time.perf_counter() < tick:
             pass
+        begin = time.thread_time()
         call(q[k % len(q)], v[k % len(v)])
+        own[k] = time.thread_time() - begin
         found[k] = time.perf_counter() - tick
         tick = max(tick + PERIOD, time.perf_counter())
-    return found
+    return np.stack([found, own])
 
 
 def alone(call: Callable[[np.ndarray, np.ndarray], Any], q: np.ndarray, v: np.ndarray) -> float:
@@ -130,9 +134,11 @@ def main() -> None:
     rotation, position = dynamics.pose(q[0], frame=frame)
     goal = q[0], position + 0.02, rotation
     theirs = peer_laws(r, frame, goal)
-    print(f"{processor()}, one thread; dalembert {da.__version__}, Pinocchio {pin.__version__}; {m.name}, 1 kHz")
-    print(f"{'microseconds':23}{'ours: alone':>12}{'median':>9}{'99.9 %':>9}{'worst':>9}{'late':>6}", end="")
-    print(f"{'Pinocchio: alone':>18}{'median':>9}{'99.9 %':>9}{'late':>6}{'ratio':>8}   agree to")
+    print(f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; dalembert {da.__version__}, ", end="")
+    print(f"Pinocchio {pin.__version__}; {m.name}; microseconds")
+    print(f"{'':23}{'ours':^42}{'Pinocchio':^42}")
+    columns = f"{'alone':>8}{'latency':>9}{'own':>8}{'own 99.9%':>11}{'late':>6}"
+    print(f"{'law':23}{columns}{columns}{'ratio':>8}   agree")
     rows = []
     for name, (law, rest) in our_laws(dynamics, frame, goal).items():
         given = [np.zeros(m.nq), *([np.zeros(m.nv)] if len(law.inputs) > 1 else []), *rest]
@@ -152,17 +158,16 @@ def main() -> None:
             raise SystemExit(f"{name}: differs from Pinocchio by {error:.1e}; no time is kept")
         single, other = alone(mine, q, v), alone(peer, q, v)
         found, beside = loop(mine, q, v, options.seconds), loop(peer, q, v, options.seconds)
-        late = [int((x > PERIOD).sum()) for x in (found, beside)]
-        print(
-            f"{name:23}{single * 1e6:12.2f}{np.median(found) * 1e6:9.2f}{np.quantile(found, 0.999) * 1e6:9.1f}"
-            f"{found.max() * 1e6:9.1f}{late[0]:6}{other * 1e6:18.2f}{np.median(beside) * 1e6:9.2f}"
-            f"{np.quantile(beside, 0.999) * 1e6:9.1f}{late[1]:6}{other / single:8.1f}"
-            f"{' <' if other < single else '  '} {error:.0e}",
-            flush=True,
-        )
-        rows.append({"law": name, "alone": single, "median": float(np.median(found)), "worst": float(found.max()),
-                     "late": late[0], "pinocchio": other})  # fmt: skip
-    print("late: torques that came after the next tick, of", int(options.seconds / PERIOD), "- the machine was shared")
+        cells = ""
+        for median, (latency, own) in ((single, found), (other, beside)):
+            cells += f"{median * 1e6:8.2f}{np.median(latency) * 1e6:9.2f}{np.median(own) * 1e6:8.2f}"
+            cells += f"{np.quantile(own, 0.999) * 1e6:11.2f}{int((latency > PERIOD).sum()):6}"
+        print(f"{name:23}{cells}{other / single:8.1f}{' <' if other < single else '  '} {error:.0e}", flush=True)
+        rows.append({"law": name, "alone": single, "latency": float(np.median(found[0])),
+                     "own": float(np.median(found[1])), "pinocchio": other})  # fmt: skip
+    print(
+        f"late: of {int(options.seconds / PERIOD)} ticks; where both sides are late, other programs had the processor"
+    )
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"processor": processor(), "rows": rows}, file, indent=1)

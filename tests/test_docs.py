@@ -24,7 +24,8 @@ manual = importlib.import_module("blocks")
 reference = importlib.import_module("reference")
 
 PAGES = manual.pages()
-NOT_RUN = {"benchmarks/cpu.md": 1, "benchmarks/gpu.md": 1, "howto/command-line.md": 1, "index.md": 1}
+NOT_RUN = {f"benchmarks/{name}.md": 1 for name in ("control", "cpu", "gpu", "rollout")}
+NOT_RUN |= {"howto/command-line.md": 1, "index.md": 1}
 """Blocks of Python or shell that are shown only, by page; all others run."""
 
 
