@@ -1,13 +1,17 @@
 """Speed of the CPU kernels beside Pinocchio, every cell checked before it is timed.
 
-    python benchmarks/cpu.py                                  the whole table
-    python benchmarks/cpu.py --robots panda --batch 10000     one robot
+    python benchmarks/cpu.py                                  everything
+    python benchmarks/cpu.py throughput threads               some sections
+    python benchmarks/cpu.py throughput --robots panda --batch 10000
     python benchmarks/cpu.py --json out.json
+
+Sections: throughput (batches on one thread), threads (two of them), calls (one state at a time), chains (cost by number
+of joints), start (first result; all kernels of a humanoid), memory (of the compiler), peers (CasADi, adam, frax).
 
 Both sides run on one thread, in the same process, on the same states in the layout (N, n) that users have (Pinocchio:
 its own column layout), into arrays that exist already. Pinocchio's batch functions are used where it has them, its
-Python call in a loop where it has not. A time is the best of several runs of the whole batch. Ratios below one, where
-we lose, are printed like all others and marked.
+Python call in a loop where it has not. A time is the best of several runs of the whole batch, in processor time
+(elapsed time where several threads work). Ratios below one, where we lose, are printed like all others and marked.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ import numpy as np
 import pinocchio as pin
 
 import dalembert as da
+import starts
+import symbolic_peers
 from peers import Robot, robot
 
 QUANTITIES = (
@@ -34,15 +40,21 @@ QUANTITIES = (
 )
 
 
-def best(run: Callable[[], Any], seconds: float = 1.0) -> float:
-    """Shortest of as many runs as fit into the given time, three at least, after one to warm up."""
+def best(run: Callable[[], Any], seconds: float = 0.5, clock: Callable[[], float] = time.process_time) -> float:
+    """Shortest of as many runs as fit into the given time, three at least, after one to warm up.
+
+    Args:
+        run: what to time.
+        seconds: how long to go on.
+        clock: processor time, which other processes disturb little, unless several threads share the work.
+    """
     run()
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
+        start = clock()
         run()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
@@ -142,14 +154,8 @@ def processor() -> str:
         return platform.processor() or "unknown processor"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robots", nargs="+", default=["ur5", "panda", "anymal", "talos", "chain-8", "chain-32"])
-    parser.add_argument("--batch", nargs="+", type=int, default=[10_000, 1_000_000])
-    parser.add_argument("--quantities", nargs="+", default=list(QUANTITIES))
-    parser.add_argument("--json", help="also write the table to this file")
-    options = parser.parse_args()
-    print(f"{processor()}, one thread; dalembert {da.__version__}, Pinocchio {pin.__version__}, float64")
+def throughput(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Batches on one thread, beside Pinocchio."""
     print(
         f"{'robot':14}{'quantity':32}{'batch':>9}{'ours':>10}{'Pinocchio':>11}{'ratio':>8}   ns per state; checked to"
     )
@@ -161,13 +167,15 @@ def main() -> None:
             error = check(r, dyn, quantity)
             if not error < TOLERANCE.get(quantity, 1e-5):
                 raise SystemExit(f"{r.name}, {quantity}: differs from Pinocchio by {error:.1e}; no time is kept")
+            theirs = None
             for batch in options.batch:
                 size = sum(p.size for p in (*dyn.kernel(quantity).inputs, *dyn.kernel(quantity).outputs)) * 8 * batch
                 if size > 4e9:
                     print(f"{r.name:14}{quantity:32}{batch:9}  left out: {size / 1e9:.0f} GB of arrays")
                     continue
                 q, v, a = r.mechanism.random_state(np.random.default_rng(0), (batch,))
-                mine, theirs = ours(dyn, quantity, q, v, a), peer(r, quantity, q, v, a)
+                mine = ours(dyn, quantity, q, v, a)
+                theirs = theirs or peer(r, quantity, q, v, a)  # its time does not depend on the batch
                 ratio = theirs / mine
                 lost = "  SLOWER" if ratio < 1 else ""
                 print(
@@ -176,9 +184,108 @@ def main() -> None:
                     flush=True,
                 )
                 rows.append({"robot": r.name, "quantity": quantity, "batch": batch, "ours": mine, "pinocchio": theirs})
+    return rows
+
+
+def threads(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Two threads against one, and without the zeros of a tree, which are stored for nothing."""
+    print("\ntwo threads against one (aim 1.8), ns per state")
+    rows = []
+    for name in ("panda", "anymal", "talos"):
+        r = robot(name)
+        dyn = da.Dynamics(r.mechanism)
+        for quantity in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_nonzeros"):
+            kernel = dyn.kernel(quantity)
+            batch = min(1_000_000, int(1e9 / 8 / sum(p.size for p in (*kernel.inputs, *kernel.outputs))))
+            q, v, a = r.mechanism.random_state(np.random.default_rng(0), (batch,))
+            args = [{"q": q, "v": v, "a": a, "tau": a}[port.name] for port in kernel.inputs]
+            out = kernel(*args)
+            one, two = (
+                best(lambda count=count: kernel(*args, threads=count, out=out), 1.0, time.perf_counter) / batch  # noqa: B023
+                for count in (1, 2)
+            )
+            print(f"{r.name:14}{quantity:32}{batch:9}{one * 1e9:10.1f}{two * 1e9:11.1f}{one / two:8.2f}", flush=True)
+            rows.append({"robot": r.name, "quantity": quantity, "batch": batch, "one": one, "two": two})
+    return rows
+
+
+def calls(options: argparse.Namespace) -> dict[str, float]:
+    """One state at a time: Panda, inverse dynamics."""
+    r = robot("panda")
+    kernel = da.Dynamics(r.mechanism).inverse_dynamics
+    q, v, a = r.mechanism.random_state(np.random.default_rng(0))
+    np.testing.assert_allclose(kernel(q, v, a), peer_tau(r, q, v, a), rtol=1e-9, atol=1e-9)
+    bound = kernel.bind(q, v, a)
+    bound()
+    np.testing.assert_array_equal(bound.outputs[0], kernel(q, v, a))
+
+    def per_call(call: Callable[[], Any]) -> float:
+        return best(lambda: [call() for _ in range(1000)]) / 1000
+
+    times = {
+        "kernel(q, v, a)": per_call(lambda: kernel(q, v, a)),
+        "bound()": per_call(bound),
+        "pinocchio.rnea": per_call(lambda: pin.rnea(r.model, r.data, q, v, a)),
+    }
+    print("\none state, Panda, inverse dynamics, microseconds per call (aims: no more than Pinocchio; bound 0.3)")
+    for name, seconds in times.items():
+        print(f"  {name:20}{seconds * 1e6:8.3f}")
+    return times
+
+
+def chains(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Cost per joint of inverse dynamics on random chains."""
+    print("\nrandom chains, inverse dynamics, 10000 states, ns per state")
+    print(f"{'joints':>8}{'operations':>12}{'per joint':>11}{'ours':>10}{'per joint':>11}{'Pinocchio':>11}{'ratio':>8}")
+    rows = []
+    for n in (2, 4, 8, 16, 32, 64, 128):
+        r = robot(f"chain-{n}")
+        dyn = da.Dynamics(r.mechanism)
+        error = check(r, dyn, "inverse_dynamics")
+        if not error < 1e-9:
+            raise SystemExit(f"{r.name}: differs from Pinocchio by {error:.1e}; no time is kept")
+        q, v, a = r.mechanism.random_state(np.random.default_rng(0), (10_000,))
+        mine, theirs = ours(dyn, "inverse_dynamics", q, v, a), peer(r, "inverse_dynamics", q, v, a)
+        cost = dyn.cost("inverse_dynamics")
+        count = cost.multiplications + cost.additions
+        lost = "  SLOWER" if theirs < mine else ""
+        print(
+            f"{n:8}{count:12}{count / n:11.0f}{mine * 1e9:10.1f}{mine * 1e9 / n:11.2f}{theirs * 1e9:11.1f}"
+            f"{theirs / mine:8.1f}{lost}",
+            flush=True,
+        )
+        rows.append({"joints": n, "operations": count, "ours": mine, "pinocchio": theirs})
+    each = {row["joints"]: row["ours"] / row["joints"] for row in rows if row["joints"] >= 8}
+    print(f"cost per joint from 8 to 128 joints within a factor {max(each.values()) / min(each.values()):.1f} (aim 4)")
+    return rows
+
+
+SECTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {
+    "throughput": throughput,
+    "threads": threads,
+    "calls": calls,
+    "chains": chains,
+    "start": lambda options: starts.start(),
+    "memory": lambda options: starts.memory(),
+    "peers": lambda options: symbolic_peers.run(options.robots),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
+    parser.add_argument("--robots", nargs="+", default=["ur5", "panda", "anymal", "talos"])
+    parser.add_argument("--batch", nargs="+", type=int, default=[10_000, 1_000_000])
+    parser.add_argument("--quantities", nargs="+", default=list(QUANTITIES))
+    parser.add_argument("--json", help="also write the tables to this file")
+    options = parser.parse_args()
+    if unknown := set(options.sections) - SECTIONS.keys():
+        parser.error(f"no section {', '.join(sorted(unknown))}; choose of {', '.join(SECTIONS)}")
+    print(f"{processor()}, one thread; dalembert {da.__version__}, Pinocchio {pin.__version__}, float64")
+    tables = {name: SECTIONS[name](options) for name in options.sections or SECTIONS}
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"processor": processor(), "rows": rows}, file, indent=1)
+            json.dump({"processor": processor(), **tables}, file, indent=1)
 
 
 if __name__ == "__main__":
