@@ -305,6 +305,25 @@ def test_batches_are_the_states_one_by_one():
         system.analyse(q)
 
 
+@pytest.mark.parametrize("method", numeric.METHODS)
+def test_nan_stays_with_its_state_and_nothing_gives_nothing(method):
+    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    q = np.tile(system.assemble(), (3, 1))
+    v, tau = np.zeros((3, 3)), np.tile([3.0, 0, 0], (3, 1))
+    q[1, 2] = np.nan
+    found, alone = system.solve(q, v, tau, method=method), system.solve(q[0], v[0], tau[0], method=method)
+    assert np.isnan(found.a[1]).all() and np.isnan(found.multipliers[1]).all()
+    assert relative(found.a[[0, 2]], np.array([alone.a, alone.a])) < 1e-9
+    pins = system.reactions(q, v, tau)["pin"].force
+    assert np.isnan(pins[1]).any() and np.isfinite(pins[[0, 2]]).all()
+    none = np.zeros((0, 3))
+    assert system.inverse_dynamics(none, none, none, actuated="crank").tau.shape == (0, 3)
+    assert system.reactions(none, none, none)["pin"].force.shape == (0, 3)
+    for ask in (system.assemble, system.analyse):
+        with pytest.raises(ArgumentError, match="not finite"):
+            ask(q[1])
+
+
 def test_motions_that_are_impossible_or_not_driven_are_refused():
     system = ConstrainedDynamics(whipple_bicycle(), reference=[0, 0, 0.3, 0, 0, 0, 0, 0, 0])
     q, v = np.array([0, 0, 0.3, 0, 0, 0, 0, 0, 0], dtype=float), np.zeros(9)

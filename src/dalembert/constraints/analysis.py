@@ -113,6 +113,8 @@ def analyse(
     q = np.asarray(q, dtype=float)
     if q.shape != (mechanism.nq,):
         raise ArgumentError(f"analyse looks at one position: q has shape {q.shape}, must be ({mechanism.nq},)")
+    if not np.isfinite(q).all():
+        raise ArgumentError(f"analyse: q = {q} is not finite")
     still = np.zeros(mechanism.nv)
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
     Vt, rank = _null_space(G, tolerance)

@@ -71,6 +71,8 @@ def assemble(
     start = np.array(q, dtype=float)
     if start.shape != (mechanism.nq,):
         raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
+    if not np.isfinite(start).all():
+        raise ArgumentError(f"assemble: q = {start} is not finite")
     free = _free(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
     found, residual = _descend(system, start, t, free, tolerance, iterations)

@@ -55,8 +55,8 @@ def inverse_dynamics(
     actuated = as_names(actuated)
     found = [_drives(system, *one, actuated=actuated, weights=weights) for one in state]
     return Drives(
-        state.gathered([x.tau for x in found]),
-        state.gathered([x.multipliers for x in found]),
+        state.gathered([x.tau for x in found], (system.mechanism.nv,)),
+        state.gathered([x.multipliers for x in found], (system.constraints.count,)),
         max((x.surplus for x in found), default=0),
         max((x.criterion for x in found), key=len, default=UNIQUE),
     )

@@ -112,7 +112,8 @@ def linearize(
     if not found:
         raise ArgumentError(f"linearize: a batch of shape {state.batch} has no state")
     arrays: dict[str, Any] = {
-        part: state.gathered([getattr(x, part) for x in found]) for part in ("A", "B", "position_map", "speed_map")
+        part: state.gathered([getattr(x, part) for x in found], getattr(found[0], part).shape)
+        for part in ("A", "B", "position_map", "speed_map")
     }
     return dataclasses.replace(found[0], **arrays)
 

@@ -63,6 +63,12 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
     batch = np.broadcast_shapes(M.shape[:-2], G.shape[:-2], f.shape[:-1], gamma.shape[:-1])
     M, G = np.broadcast_to(M, (*batch, n, n)), np.broadcast_to(G, (*batch, m, n))
     f, gamma = np.broadcast_to(f, (*batch, n)), np.broadcast_to(gamma, (*batch, m))
+    known = [np.isfinite(x).all(axis=axes) for x, axes in ((M, (-2, -1)), (G, (-2, -1)), (f, -1), (gamma, -1))]
+    lost = ~np.logical_and.reduce(known)  # NaN in, NaN out, for that state only
+    if lost.any():
+        M = np.where(lost[..., None, None], np.eye(n), M)
+        G = np.where(lost[..., None, None], 0.0, G)
+        f, gamma = (np.where(lost[..., None], 0.0, x) for x in (f, gamma))
     U, size, Vt = np.linalg.svd(G, full_matrices=True)
     live = size > tolerance * size.max(axis=-1, keepdims=True, initial=0.0)
     rank = live.sum(axis=-1)
@@ -74,6 +80,9 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
     coordinates = _reciprocal(size, live) * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
     lam = np.einsum("...ij,...j->...i", U[..., :, :k], coordinates)
     violation = np.linalg.norm(np.einsum("...ij,...j->...i", G, a) - gamma, axis=-1)
+    if lost.any():
+        a, lam = (np.where(lost[..., None], np.nan, x) for x in (a, lam))
+        violation = np.where(lost, np.nan, violation)
     return Solution(a, lam, rank, _unique(U, live), violation)
 
 

@@ -256,7 +256,7 @@ def _changes(system: ConstrainedDynamics, q: np.ndarray, t: Any, rank: np.ndarra
     if first == m:
         idle = np.zeros((*G.shape[:-2], 0, m))
     else:
-        U = np.linalg.svd(G)[0][..., first:]
+        U = np.linalg.svd(np.nan_to_num(G))[0][..., first:]
         dead = np.arange(first, m) >= np.asarray(rank)[..., None]
         idle = np.swapaxes(np.where(dead[..., None, :], U, 0.0), -1, -2)
     still, when = np.zeros(system.mechanism.nv), np.asarray(t, dtype=float)[..., None]

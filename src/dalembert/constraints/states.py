@@ -40,12 +40,11 @@ class States:
         for place in np.ndindex(self.batch):
             yield (*(array[place] for array in self._arrays), float(self._clock[place]))
 
-    def gathered(self, results: Sequence[np.ndarray]) -> np.ndarray:
+    def gathered(self, results: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         """What was found at each state, as one array with the shape of the batch in front.
 
         Args:
             results: one array per state, in the order of iteration.
+            shape: of each.
         """
-        if not results:
-            return np.zeros((*self.batch, 0))
-        return np.array(results).reshape(*self.batch, *results[0].shape)
+        return np.array(results, dtype=float).reshape(*self.batch, *shape)

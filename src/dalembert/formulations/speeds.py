@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import product
+from dalembert.constraints.names import as_names
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
@@ -139,6 +140,7 @@ def _automatic(
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     names = [str(name) for name in system.scope.names["v"]]
     if independent is not None:
+        independent = as_names(independent)
         places = [_index(system, names, name) for name in independent]
         if len(set(places)) != count:
             raise ArgumentError(
