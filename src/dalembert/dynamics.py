@@ -209,7 +209,8 @@ class Dynamics:
 
         expect(language, str, "export, language")
         path = None if path is None else expect_path(path, "export, path")
-        return export(self.kernel(quantity, **options), language, path)
+        kernel = self.kernel(quantity, **options)
+        return export(kernel, language, path, parts=self._parts(kernel.inputs, kernel.outputs))
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity uses for this mechanism, and why."""

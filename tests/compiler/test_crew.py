@@ -16,6 +16,7 @@ from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
 from dalembert.compiler.cuda.split import restricted
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.program import Program
+from dalembert.errors import CompilerError
 from random_mechanisms import walker
 
 
@@ -78,6 +79,7 @@ def test_legs_share_the_work(dynamics):
     for quantity, most in (("inverse_dynamics", 60), ("forward_dynamics", 220)):
         kernel = dynamics.kernel(quantity)
         team = crew(kernel.program, dynamics._parts(kernel.inputs, kernel.outputs))
+        assert team is not None
         assert team.size == 4
         assert team.slots < most
         assert team.longest < 0.45 * sum(1 for _ in kernel.program.operations())
@@ -93,3 +95,9 @@ def test_kernels_of_a_crew_compile(dynamics, quantity, dtype, tmp_path):
     command = ["nvcc", "-cubin", "-arch=sm_90", "-Werror", "all-warnings", "-o", "crew.bin", "crew.cu"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_program_that_no_compiler_can_take_is_refused():
+    kernel = da.Dynamics(walker(6, 8), device="cuda").kernel("forward_dynamics_derivatives")
+    with pytest.raises(CompilerError, match="operations; beyond 50000"):
+        kernel.source()

@@ -70,17 +70,19 @@ Seat = tuple[int, int]
 """Turn and worker."""
 
 
-def crew(program: Program, parts: Parts, most: int = 4) -> Crew:
-    """Divide a program among workers.
+def crew(program: Program, parts: Parts, most: int = 4, slots: int | None = None) -> Crew | None:
+    """Divide a program among workers; None if they had to exchange more values than there are slots for.
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
         parts: the parts of the system.
         most: largest number of workers.
+        slots: how many values can be exchanged; any number if None.
     """
     places = _places(program, parts)
     workers = _workers(program, places, most)
-    return _Division(program, {k: (turn, workers[part]) for k, (turn, part) in places.items()}, workers[0]).crew
+    division = _Division(program, {k: (turn, workers[part]) for k, (turn, part) in places.items()}, workers[0])
+    return None if slots is not None and len(division.slots) > slots else division.crew
 
 
 def _places(program: Program, parts: Parts) -> dict[int, Place]:

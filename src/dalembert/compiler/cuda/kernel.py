@@ -10,12 +10,15 @@ import numpy as np
 
 from dalembert.compiler.cuda import arrays, tensors
 from dalembert.compiler.cuda.crew import Parts
-from dalembert.compiler.cuda.launch import compiled, resident_blocks
+from dalembert.compiler.cuda.launch import compiled, resident_blocks, shared_memory
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.program import Port, Program
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, CompilerError
 
 _NONE_SHARED = np.uint32(0)
+
+LARGEST = 50_000
+"""Operations of the largest program that is given to a CUDA compiler."""
 
 NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
@@ -72,6 +75,13 @@ class CudaKernel:
         Args:
             dtype: float64 or float32.
         """
+        size = len(self.program.nodes)
+        if size > LARGEST:
+            raise CompilerError(
+                f"{self.name} has {size} operations; beyond {LARGEST} CUDA compilers take minutes to hours. Compute "
+                "what it is made of instead (derivatives of forward dynamics: forward_dynamics, "
+                "inverse_dynamics_derivatives and mass_matrix, then solve), or use device='cpu'"
+            )
         return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)  # type: ignore[arg-type]
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, CudaSource, int]:
@@ -79,6 +89,8 @@ class CudaKernel:
         with self._lock:
             if (device, dtype) not in self._compiled:
                 source = self.source(dtype)
+                if source.shared > shared_memory(device):  # a crew for a larger card
+                    source = to_cuda(self.program, NAMES[dtype])  # type: ignore[arg-type]
                 function = compiled(self.name, source.source, source.kernel)
                 if source.shared > 48 * 1024:
                     function.max_dynamic_shared_size_bytes = source.shared

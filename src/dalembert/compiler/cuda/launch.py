@@ -7,8 +7,8 @@ from typing import Any
 from dalembert.compiler.cuda.arrays import cupy
 from dalembert.errors import CompilerError
 
-REGISTERS, THREADS, SHARED = 65536, 2048, 227 * 1024
-"""Of a multiprocessor."""
+RESERVED = 1024
+"""Bytes of shared memory that the system takes for each block."""
 
 
 def compiled(name: str, source: str, kernel: str) -> Any:
@@ -35,7 +35,18 @@ def resident_blocks(function: Any, threads: int, shared: int, device: int) -> in
         shared: bytes of shared memory of a block.
         device: index of the device.
     """
-    each = min(THREADS // threads, REGISTERS // max(function.num_regs, 1) // threads)
+    has = cupy().cuda.Device(device).attributes
+    each = has["MaxThreadsPerMultiProcessor"] // threads
+    each = min(each, has["MaxRegistersPerMultiprocessor"] // max(function.num_regs, 1) // threads)
     if shared:
-        each = min(each, SHARED // (shared + 1024))
-    return max(1, each) * cupy().cuda.Device(device).attributes["MultiProcessorCount"]
+        each = min(each, has["MaxSharedMemoryPerMultiprocessor"] // (shared + RESERVED))
+    return max(1, each) * has["MultiProcessorCount"]
+
+
+def shared_memory(device: int) -> int:
+    """Bytes of shared memory that a block can have.
+
+    Args:
+        device: index of the device.
+    """
+    return cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import Parts, crew
-from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, WIDE, CrewKernel, Go
+from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, WARP, WIDE, CrewKernel, Go
 from dalembert.compiler.cuda.crew_kernel import Layout as CrewLayout
 from dalembert.compiler.cuda.dialect import device_flavour
 from dalembert.compiler.cuda.split import by_output, restricted, split
@@ -134,9 +134,12 @@ def _team(
         goes = []
         for group in groups:
             part = restricted(program, group)
-            goes.append(Go(group, part, crew(part, parts)))
-            if goes[-1].crew.longest > SHARED_WORK * sum(1 for _ in part.operations()):
-                return None
+            team = crew(part, parts, slots=SHARED // WIDTH[real] // WARP)
+            if team is None or team.longest > SHARED_WORK * sum(1 for _ in part.operations()):
+                break
+            goes.append(Go(group, part, team))
+        if len(goes) < len(groups):
+            continue
         wide = any(port.size > WIDE for port in program.outputs)
         for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
             layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
