@@ -20,12 +20,22 @@ class Axis(NamedTuple):
 
     At the joint itself zv, drift and lift are the translation axis, twice its rate, and its second rate with the lift
     sdd x zw of the link; at an origin further out they gain what turning about the axis does there.
+
+    Args:
+        zw: rotation axis.
+        zdw: its rate along dq, fixed in the parent.
+        zdw_child: its rate along dv, fixed in the child; for a single axis the same.
+        zdw_other: zdw, or zdw_child if child axes are wanted throughout.
+        zddw: its second rate.
+        zv: velocity of the origin per unit of the joint's speed.
+        drift: twice the rate of that.
+        lift: its second rate, with the lift of the link.
     """
 
     zw: Array
-    zdw: Array  # along dq, fixed in the parent
-    zdw_child: Array  # along dv, fixed in the child; for a single axis the same
-    zdw_other: Array  # zdw, or zdw_child if child axes are wanted throughout
+    zdw: Array
+    zdw_child: Array
+    zdw_other: Array
     zddw: Array
     zv: Array
     drift: Array
@@ -33,6 +43,7 @@ class Axis(NamedTuple):
 
     @property
     def zdw_both(self) -> Array:
+        """The sum of both rates, which enters the derivative along dv."""
         return self.zdw_child + self.zdw_other
 
 
