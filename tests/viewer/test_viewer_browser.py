@@ -171,6 +171,18 @@ def test_a_floating_body_is_turned_by_its_sliders(browser, folder):
     assert 2 * np.arctan2(q[4], q[6]) == pytest.approx(np.pi / 2, abs=0.05)  # three quarters of -pi .. pi, about y
 
 
+def test_the_camera_follows_what_flies_away(browser, folder):
+    mechanism = da.load("free_body", parameters="default")
+    flight = da.simulate(mechanism, v0=[3.0, 0, 2, 0.1, 5, 0.1], t=3.0)
+    browser.open(view(flight, to=folder / "flight.html"), READY)
+    for t in (0.0, 2.9, 1.0):
+        browser.run(f"(dalembert.pause(), dalembert.at({t}))")
+        x, y, z = browser.run("""(() => { const { stage } = dalembert; stage.dirty = true; stage.render();
+            return stage.whole.getWorldPosition(stage.whole.position.clone()).project(stage.camera).toArray(); })()""")
+        assert abs(x) < 0.9 and abs(y) < 0.9 and abs(z) < 1, t
+    assert np.linalg.norm(flight(2.9).q[:3]) > 20  # it went far
+
+
 def test_hostile_names_are_shown_and_not_obeyed(browser, folder):
     with pytest.warns(da.errors.ModelWarning):
         page = view(cases.hostile(), to=folder / "hostile.html")

@@ -422,15 +422,15 @@ class Stage {
   }
 
   // Ground, light and camera for everything the mechanism reaches in the given positions.
-  frame(box) {
+  frame(box, lowest = box.min.y, far = false) {
+    this.leash = far ? 0.3 : 1;
+    this.margin = far ? 1.8 : 1.2;
     const sphere = box.getBoundingSphere(new THREE.Sphere());
     const radius = Math.max(sphere.radius, 1e-3);
-    const level = this.level = Math.min(0, box.min.y) - (box.min.y < -1e-6 ? 0.04 * radius : 0);
+    this.level = Math.min(0, lowest) - (lowest < -1e-6 ? 0.04 * radius : 0);
     const power = 10 ** Math.floor(Math.log10(radius / 6));
-    const cell = [1, 2, 5, 10].find((k) => k * power >= radius / 6) * power;
-    this.buildGrid(5 * radius, cell);
-    this.grid.position.set(Math.round(sphere.center.x / cell) * cell, level, Math.round(sphere.center.z / cell) * cell);
-    this.floor.position.set(sphere.center.x, level - 0.0005 * radius, sphere.center.z);
+    this.cell = 5 * ([1, 2, 5, 10].find((k) => k * power >= radius / 6) * power);
+    this.buildGrid(5 * radius, this.cell / 5);
     this.floor.scale.setScalar(20 * radius);
     this.sun.target.position.copy(sphere.center);
     this.sun.position.copy(sphere.center).add(new THREE.Vector3(1.4, 3.2, 1.9).multiplyScalar(radius));
@@ -442,6 +442,7 @@ class Stage {
     shade.far = 12 * radius;
     shade.updateProjectionMatrix();
     this.sphere = new THREE.Sphere(sphere.center.clone(), radius);
+    this.center();
     this.look();
     this.paint();
   }
@@ -459,7 +460,7 @@ class Stage {
     // as near as everything that is reached can be seen, with a margin for title and timeline
     const right = new THREE.Vector3(0, 1, 0).cross(direction).normalize();
     const above = direction.clone().cross(right);
-    const half = Math.tan((this.camera.fov * Math.PI) / 360) / 1.2;
+    const half = Math.tan((this.camera.fov * Math.PI) / 360) / this.margin;
     let distance = 1.2 * radius;
     for (const point of this.cloud) {
       const corner = new THREE.Vector3(...point).sub(center);
@@ -493,8 +494,30 @@ class Stage {
       const below = above.clone().setY(this.level ?? 0).applyQuaternion(this.world.quaternion.clone().invert());
       this.span(this.drop, this.whole.position.clone(), below);
       this.drop.visible = this.whole.visible;
+      this.follow(above);
     }
     this.dirty = true;
+  }
+
+  // What goes far away takes camera, light and ground with it.
+  follow(center) {
+    if (!this.sphere) return;
+    const away = center.clone().sub(this.sphere.center);
+    const excess = away.length() - this.leash * this.sphere.radius;
+    if (excess <= 0) return;
+    const shift = away.setLength(excess);
+    this.sphere.center.add(shift);
+    for (const place of [this.camera.position, this.controls.target, this.sun.position, this.sun.target.position, this.fill.position]) place.add(shift);
+    for (const point of this.cloud) shift.toArray().forEach((x, k) => { point[k] += x; });
+    this.center();
+  }
+
+  // Ground below the middle of what is shown; the lines of the grid stay where they are in the world.
+  center() {
+    const { center } = this.sphere;
+    const snap = (x) => Math.round(x / this.cell) * this.cell;
+    this.grid.position.set(snap(center.x), this.level, snap(center.z));
+    this.floor.position.set(center.x, this.level - 0.0005 * this.sphere.radius, center.z);
   }
 
   show(name, on) {

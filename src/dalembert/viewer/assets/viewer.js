@@ -351,6 +351,7 @@ async function start() {
       chips.append(chip);
     }
     const box = new THREE.Box3();
+    let first = null;
     const count = motion ? 24 : 1;
     for (let k = 0; k < count; k++) {
       const q = motion ? motion.at((k / count) * motion.duration, scene.nq, scene.steps) : machine.q;
@@ -358,9 +359,16 @@ async function start() {
       stage.update(poses, center);
       stage.settle();
       box.union(stage.bounds());
+      first ??= { box: box.clone(), parts: stage.cloud.length };
     }
     stage.resize();
-    stage.frame(box);
+    const radius = (b) => b.getBoundingSphere(new THREE.Sphere()).radius;
+    if (radius(box) > 4 * radius(first.box)) {  // it goes far: begin near it, and follow
+      stage.cloud.length = first.parts;
+      stage.frame(first.box, box.min.y, true);
+    } else {
+      stage.frame(box);
+    }
     for (const chip of chips.children) {
       const on = stage.visible[chip.dataset.layer];
       chip.setAttribute("aria-pressed", on);
