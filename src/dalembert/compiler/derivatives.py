@@ -1,9 +1,8 @@
 """Derivatives of traced expressions: forward and reverse mode on the graph, sparse, exact.
 
-Both modes work on the same local rules. ``forward`` carries, for every node, its derivatives along the
-directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the
-derivative of that result by every node. Where a function has a kink (abs, min, max, select) the derivative of
-the chosen side is taken.
+Both modes work on the same local rules, those of `slopes`. ``forward`` carries, for every node, its derivatives along
+the directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the derivative of
+that result by every node. Where a function has a kink (abs, min, max, select) the derivative of the chosen side is taken.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from ..errors import ArgumentError
 from .cost import WEIGHTS
 from .graph import Expr, Graph, Predicate
 from .program import PREDICATES, Program
+from .slopes import slopes_of
 from .trace import program_of, retrace
 
 Mode = Literal["auto", "forward", "reverse"]
@@ -177,7 +177,7 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]]) -> dict[int, Expr]:
         a, b = known.get(x.args[0], nothing), known[x.args[1]]
         return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
     result: dict[int, Expr] = {}
-    for operand, slope in _slopes(x, known):
+    for operand, slope in slopes_of(x, known):
         for k, direction in known[operand].items():
             term = slope * direction
             result[k] = result[k] + term if k in result else term
@@ -209,43 +209,9 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
             if second in active:
                 accumulate(second, test.select(zero, amount))
         else:
-            for operand, slope in _slopes(x, active):
+            for operand, slope in slopes_of(x, active):
                 accumulate(operand, amount * slope)
     return [adjoint.get(x, zero) for x in variables]
-
-
-def _slopes(x: Expr, active: Any) -> list[tuple[Expr, Any]]:
-    """Operands in ``active`` with the partial derivative of ``x`` by each; an operand may occur twice."""
-    op, args = x.op, x.args
-    if op == "add":
-        slopes: tuple[Any, ...] = (1, 1)
-    elif op == "sub":
-        slopes = (1, -1)
-    elif op == "mul":
-        slopes = (args[1], args[0])
-    elif op == "div":
-        r = 1 / args[1]
-        slopes = (r, -x * r if args[1] in active else 0)
-    elif op == "atan2":
-        y, along = args
-        r = 1 / (along * along + y * y)
-        slopes = (along * r, -y * r)
-    else:
-        a = args[0]
-        slopes = (_UNARY[op](x, a),) if a in active else (0,)
-    return [(a, slope) for a, slope in zip(args, slopes) if a in active]
-
-
-_UNARY: dict[str, Any] = {
-    "neg": lambda x, a: -1,
-    "sqrt": lambda x, a: 1 / (2 * x),
-    "sin": lambda x, a: a.cos(),
-    "cos": lambda x, a: -a.sin(),
-    "tan": lambda x, a: 1 + x * x,
-    "exp": lambda x, a: x,
-    "log": lambda x, a: 1 / a,
-    "abs": lambda x, a: (a < 0).select(-1, 1),
-}
 
 
 def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
