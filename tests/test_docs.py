@@ -24,7 +24,7 @@ manual = importlib.import_module("blocks")
 reference = importlib.import_module("reference")
 
 PAGES = manual.pages()
-NOT_RUN = {f"benchmarks/{name}.md": 1 for name in ("control", "cpu", "gpu", "rollout")}
+NOT_RUN = {f"benchmarks/{name}.md": 1 for name in ("constrained", "control", "cpu", "derivation", "gpu", "rollout")}
 NOT_RUN |= {"howto/command-line.md": 1, "index.md": 1}
 """Blocks of Python or shell that are shown only, by page; all others run."""
 
