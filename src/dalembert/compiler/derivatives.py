@@ -2,7 +2,8 @@
 
 Both modes work on the same local rules, those of `slopes`. ``forward`` carries, for every node, its derivatives along
 the directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the derivative of
-that result by every node. Where a function has a kink (abs, min, max, select) the derivative of the chosen side is taken.
+that result by every node. Where a function has a kink (abs, min, max, select) the derivative of the side that is chosen
+counts.
 """
 
 from __future__ import annotations
