@@ -2,7 +2,7 @@
 
 view        the public function
 make        from a mechanism and its motion to the page
-page        puts everything into one page, harmlessly
+page        puts everything into one page, harmlessly; the page itself is in assets/
 scene       bodies, shapes, joints, frames and ellipsoids as data
 bones       what is drawn of a mechanism without geometry
 meshes      mesh files: found, read, kept small

@@ -14,8 +14,8 @@ import zlib
 from importlib import resources
 from typing import Any
 
-import dalembert
 from dalembert.report.escape import html_text
+from dalembert.version import __version__
 
 POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -46,7 +46,7 @@ def page(title: str, data: dict[str, Any], block: bytes, programs: str, equation
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta name="generator" content="dalembert {html_text(dalembert.__version__)}">',
+            f'<meta name="generator" content="dalembert {html_text(__version__)}">',
             f"<title>{html_text(title)}</title>",
             f"<style>\n{_asset('style.css')}</style></head>",
             body,

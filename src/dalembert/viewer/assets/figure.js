@@ -1,89 +1,15 @@
 // The mechanism in three dimensions: geometry, skeleton, frames, centres of mass and ellipsoids on moving links.
-const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 
-function matrixOf(at, offset = 0) {
-  const k = offset;
-  return new THREE.Matrix4().set(
-    at[k], at[k + 1], at[k + 2], at[k + 9], at[k + 3], at[k + 4], at[k + 5], at[k + 10],
-    at[k + 6], at[k + 7], at[k + 8], at[k + 11], 0, 0, 0, 1);
-}
-
-function placed(object, at) {
-  object.matrixAutoUpdate = false;
-  object.matrix.copy(matrixOf(at));
-  return object;
-}
-
-// A geometry whose normals are smooth across edges that are blunt: at each corner of a triangle the normals of those
-// neighbours that differ little from its own are averaged, weighted by the angles they have there.
-function creased(positions, index, blunt) {
-  const count = index.length / 3;
-  const normals = new Float32Array(3 * count);
-  const angles = new Float32Array(3 * count);
-  const around = new Uint32Array(positions.length / 3 + 1);
-  const [a, b, c, e, f] = Array.from({ length: 5 }, () => new THREE.Vector3());
-  const corners = [a, b, c];
-  for (let k = 0; k < count; k++) {
-    corners.forEach((corner, i) => { corner.fromArray(positions, 3 * index[3 * k + i]); around[index[3 * k + i] + 1]++; });
-    e.subVectors(b, a).cross(f.subVectors(c, a)).normalize().toArray(normals, 3 * k);
-    for (let i = 0; i < 3; i++) {
-      e.subVectors(corners[(i + 1) % 3], corners[i]);
-      angles[3 * k + i] = e.angleTo(f.subVectors(corners[(i + 2) % 3], corners[i])) || 0;
-    }
-  }
-  for (let k = 1; k < around.length; k++) around[k] += around[k - 1];
-  const filled = around.slice();
-  const users = new Uint32Array(index.length);
-  for (let k = 0; k < index.length; k++) users[filled[index[k]]++] = k;
-  const [points, directions] = [new Float32Array(3 * index.length), new Float32Array(3 * index.length)];
-  for (let k = 0; k < index.length; k++) {
-    const own = 3 * Math.floor(k / 3);
-    const [x, y, z] = [normals[own], normals[own + 1], normals[own + 2]];
-    let [u, v, w] = [0, 0, 0];
-    for (let j = around[index[k]]; j < around[index[k] + 1]; j++) {
-      const other = 3 * Math.floor(users[j] / 3);
-      if (x * normals[other] + y * normals[other + 1] + z * normals[other + 2] < blunt) continue;
-      const weight = angles[users[j]];
-      u += weight * normals[other]; v += weight * normals[other + 1]; w += weight * normals[other + 2];
-    }
-    const length = Math.hypot(u, v, w) || 1;
-    directions.set([u / length, v / length, w / length], 3 * k);
-    points.set(positions.subarray(3 * index[k], 3 * index[k] + 3), 3 * k);
-  }
-  const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute("position", new THREE.BufferAttribute(points, 3));
-  geometry.setAttribute("normal", new THREE.BufferAttribute(directions, 3));
-  return geometry;
-}
-
-class Stage {
-  constructor(canvas, scene, meshes, block, facing) {
+class Figure {
+  constructor(scene, meshes, block) {
     this.data = scene;
-    this.facing = facing;
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = THREE.PCFShadowMap;
-    this.renderer.toneMapping = THREE.NeutralToneMapping;
-    this.scene = new THREE.Scene();
-    this.camera = new THREE.PerspectiveCamera(36, 1, 0.01, 1000);
-    this.controls = new THREE.OrbitControls(this.camera, canvas);
-    this.controls.enableDamping = true;
-    this.controls.dampingFactor = 0.12;
-    this.controls.addEventListener("change", () => { this.dirty = true; });
     this.world = new THREE.Group();
     const g = new THREE.Vector3(...scene.gravity);
     const up = g.length() > 1e-9 ? g.clone().normalize().negate() : new THREE.Vector3(0, 0, 1);
     this.world.quaternion.setFromUnitVectors(up, new THREE.Vector3(0, 1, 0));
-    this.scene.add(this.world);
     this.ground = new THREE.Group();
-    this.links = Array.from({ length: scene.links }, () => {
-      const link = new THREE.Group();
-      link.matrixAutoUpdate = false;
-      this.world.add(link);
-      return link;
-    });
-    this.world.add(this.ground);
+    this.links = Array.from({ length: scene.links }, () => Object.assign(new THREE.Group(), { matrixAutoUpdate: false }));
+    this.world.add(this.ground, ...this.links);
     this.layers = {};
     for (const name of ["geometry", "skeleton", "path", "frames", "centres", "ellipsoids"]) this.layers[name] = [];
     this.cloud = [];
@@ -91,17 +17,12 @@ class Stage {
     this.ways = [];
     this.pads = [];
     this.labels = [];
-    this.size = scene.size;
     this.buildGeometry(meshes, block);
     this.hasGeometry = this.layers.geometry.length > 0;
     this.unit = this.hasGeometry ? this.measure() : scene.size;
     this.buildSkeleton();
     this.buildFrames();
     this.buildCentres();
-    this.buildLights();
-    this.visible = { geometry: this.hasGeometry, skeleton: !this.hasGeometry || this.missing, path: true, frames: false, centres: false, ellipsoids: false, ground: true };
-    DARK.addEventListener("change", () => this.paint());
-    this.dirty = true;
   }
 
   carrier(link) { return link < 0 ? this.ground : this.links[link]; }
@@ -343,53 +264,6 @@ class Stage {
     this.put("path", -1, new THREE.LineSegments(geometry, material));
   }
 
-  // ------------------------------------------------------------------------------------------------------ light, ground
-
-  buildLights() {
-    this.hemisphere = new THREE.HemisphereLight(0xffffff, 0xffffff, 1.6);
-    this.sun = new THREE.DirectionalLight(0xffffff, 2.0);
-    this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.bias = -0.0004;
-    this.sun.shadow.normalBias = 0.01 * this.unit;
-    this.sun.shadow.radius = 3;
-    this.fill = new THREE.DirectionalLight(0xdfeaff, 0.5);
-    this.floor = new THREE.Mesh(new THREE.PlaneGeometry(1, 1).rotateX(-Math.PI / 2), new THREE.ShadowMaterial({ opacity: 0.2 }));
-    this.floor.receiveShadow = true;
-    this.scene.add(this.hemisphere, this.sun, this.sun.target, this.fill, this.floor);
-  }
-
-  // The grid fades with the distance from the middle: lines are drawn in cells with a colour of their own.
-  buildGrid(radius, step) {
-    if (this.grid) { this.scene.remove(this.grid); this.grid.geometry.dispose(); }
-    const points = [], alphas = [];
-    const count = Math.ceil(radius / step);
-    const alpha = (x, y) => Math.max(0, 1 - Math.hypot(x, y) / radius);
-    for (let i = -count; i <= count; i++) {
-      for (let j = -count; j < count; j++) {
-        for (const [x, y, u, v] of [[i, j, i, j + 1], [j, i, j + 1, i]]) {
-          const bold = i % 5 === 0 ? 1 : 0.45;
-          points.push(x * step, 0, y * step, u * step, 0, v * step);
-          for (const [p, q] of [[x, y], [u, v]]) alphas.push(1, 1, 1, bold * alpha(p * step, q * step));
-        }
-      }
-    }
-    const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(points), 3));
-    geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(alphas), 4));
-    this.grid = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false }));
-    this.scene.add(this.grid);
-  }
-
-  paint() {
-    const dark = DARK.matches;
-    this.hemisphere.groundColor.set(dark ? 0x39434f : 0xb9c2cc);
-    this.hemisphere.intensity = dark ? 0.95 : 1.25;
-    this.floor.material.opacity = dark ? 0.4 : 0.17;
-    this.grid.material.color.set(dark ? 0x6f8296 : 0x9aa8b6);
-    this.dirty = true;
-  }
-
   // What mostly hangs is fixed to something above it.
   settle() {
     this.world.updateMatrixWorld(true);
@@ -419,154 +293,5 @@ class Stage {
     const sphere = this.bounds().getBoundingSphere(new THREE.Sphere());
     this.cloud = [];  // links are not yet where they belong
     return Math.max(sphere.radius, 1e-6);
-  }
-
-  // Ground, light and camera for everything the mechanism reaches in the given positions.
-  frame(box, lowest = box.min.y, far = false) {
-    this.leash = far ? 0.3 : 1;
-    this.margin = far ? 1.8 : 1.2;
-    const sphere = box.getBoundingSphere(new THREE.Sphere());
-    const radius = Math.max(sphere.radius, 1e-3);
-    this.level = Math.min(0, lowest) - (lowest < -1e-6 ? 0.04 * radius : 0);
-    const power = 10 ** Math.floor(Math.log10(radius / 6));
-    this.cell = 5 * ([1, 2, 5, 10].find((k) => k * power >= radius / 6) * power);
-    this.buildGrid(5 * radius, this.cell / 5);
-    this.floor.scale.setScalar(20 * radius);
-    this.sun.target.position.copy(sphere.center);
-    this.sun.position.copy(sphere.center).add(new THREE.Vector3(1.4, 3.2, 1.9).multiplyScalar(radius));
-    this.fill.position.copy(sphere.center).add(new THREE.Vector3(-2.5, 1.2, -1.5).multiplyScalar(radius));
-    const shade = this.sun.shadow.camera;
-    shade.left = shade.bottom = -1.8 * radius;
-    shade.right = shade.top = 1.8 * radius;
-    shade.near = 0.1 * radius;
-    shade.far = 12 * radius;
-    shade.updateProjectionMatrix();
-    this.sphere = new THREE.Sphere(sphere.center.clone(), radius);
-    this.center();
-    this.look();
-    this.paint();
-  }
-
-  look() {
-    const { center, radius } = this.sphere;
-    const direction = this.facing ? new THREE.Vector3(...this.facing).applyQuaternion(this.world.quaternion)
-      : new THREE.Vector3(0.62, 0, 0.78);
-    if (Math.abs(direction.y) < 0.9) direction.y = this.facing ? 0.16 : 0.38;
-    else direction.set(0, 1, 0.05);
-    if (this.facing && Math.abs(direction.y) < 0.9) {
-      direction.applyAxisAngle(new THREE.Vector3(0, 1, 0), 0.22);
-    }
-    direction.normalize();
-    // as near as everything that is reached can be seen, with a margin for title and timeline
-    const right = new THREE.Vector3(0, 1, 0).cross(direction).normalize();
-    const above = direction.clone().cross(right);
-    const half = Math.tan((this.camera.fov * Math.PI) / 360) / this.margin;
-    let distance = 1.2 * radius;
-    for (const point of this.cloud) {
-      const corner = new THREE.Vector3(...point).sub(center);
-      const aside = Math.max(Math.abs(corner.dot(right)) / this.camera.aspect, Math.abs(corner.dot(above)));
-      distance = Math.max(distance, corner.dot(direction) + aside / half);
-    }
-    this.camera.near = distance / 200;
-    this.camera.far = distance * 40;
-    this.camera.position.copy(center).addScaledVector(direction, distance);
-    this.camera.updateProjectionMatrix();
-    this.controls.target.copy(center);
-    this.controls.update();
-    this.dirty = true;
-  }
-
-  // --------------------------------------------------------------------------------------------------------- motion
-
-  update(poses, center) {
-    this.links.forEach((link, k) => { link.matrix.copy(matrixOf(poses, 12 * k)); link.matrixWorldNeedsUpdate = true; });
-    for (const { mesh, rod } of this.ways) {
-      const [a, b] = [rod.a, rod.b].map((end) => {
-        const point = new THREE.Vector3(...end.at);
-        return end.link < 0 ? point : point.applyMatrix4(this.links[end.link].matrix);
-      });
-      this.span(mesh, a, b);
-    }
-    this.whole.visible = this.drop.visible = this.visible.centres && Boolean(center);
-    if (center) {
-      this.whole.position.set(center[0], center[1], center[2]);
-      const above = this.whole.position.clone().applyQuaternion(this.world.quaternion);
-      const below = above.clone().setY(this.level ?? 0).applyQuaternion(this.world.quaternion.clone().invert());
-      this.span(this.drop, this.whole.position.clone(), below);
-      this.drop.visible = this.whole.visible;
-      this.follow(above);
-    }
-    this.dirty = true;
-  }
-
-  // What goes far away takes camera, light and ground with it.
-  follow(center) {
-    if (!this.sphere) return;
-    const away = center.clone().sub(this.sphere.center);
-    const excess = away.length() - this.leash * this.sphere.radius;
-    if (excess <= 0) return;
-    const shift = away.setLength(excess);
-    this.sphere.center.add(shift);
-    for (const place of [this.camera.position, this.controls.target, this.sun.position, this.sun.target.position, this.fill.position]) place.add(shift);
-    for (const point of this.cloud) shift.toArray().forEach((x, k) => { point[k] += x; });
-    this.center();
-  }
-
-  // Ground below the middle of what is shown; the lines of the grid stay where they are in the world.
-  center() {
-    const { center } = this.sphere;
-    const snap = (x) => Math.round(x / this.cell) * this.cell;
-    this.grid.position.set(snap(center.x), this.level, snap(center.z));
-    this.floor.position.set(center.x, this.level - 0.0005 * this.sphere.radius, center.z);
-  }
-
-  show(name, on) {
-    this.visible[name] = on;
-    if (name === "ground") { this.grid.visible = this.floor.visible = on; } else {
-      for (const object of this.layers[name]) object.visible = on;
-      for (const { mesh } of this.ways) mesh.visible = this.visible.skeleton;
-    }
-    const { frames, centres, ellipsoids, skeleton } = this.visible;
-    const ghost = frames || centres || ellipsoids || (skeleton && this.hasGeometry);
-    const fade = (layer, weak) => {
-      for (const object of this.layers[layer]) object.traverse((x) => {
-        if (!x.material) return;
-        x.userData.opacity ??= x.material.opacity;
-        x.material.opacity = weak ? 0.3 * x.userData.opacity : x.userData.opacity;
-        x.material.transparent = x.material.opacity < 1;
-        x.material.depthWrite = !weak;
-        x.material.needsUpdate = true;
-      });
-    };
-    fade("geometry", ghost);
-    if (!this.hasGeometry) fade("skeleton", ellipsoids);
-    this.dirty = true;
-  }
-
-  resize() {
-    const view = this.renderer.domElement.parentElement;
-    const [width, height] = [Math.max(view.clientWidth, 1), Math.max(view.clientHeight, 1)];
-    this.renderer.setSize(width, height, false);
-    const was = this.camera.aspect;
-    this.camera.aspect = width / height;
-    this.camera.updateProjectionMatrix();
-    if (this.sphere && Math.abs(was - this.camera.aspect) > 0.3) this.look();
-    this.dirty = true;
-  }
-
-  render() {
-    this.controls.update();
-    if (!this.dirty) return;
-    this.dirty = false;
-    this.renderer.render(this.scene, this.camera);
-    const view = this.renderer.domElement.parentElement;
-    const point = new THREE.Vector3();
-    for (const { label, holder } of this.labels) {
-      label.hidden = !this.visible.frames || this.labels.length > 80;
-      if (label.hidden) continue;
-      point.setFromMatrixPosition(holder.matrixWorld).project(this.camera);
-      label.hidden = Math.abs(point.z) > 1;
-      label.style.transform = `translate(${((point.x + 1) / 2) * view.clientWidth + 8}px, ${((1 - point.y) / 2) * view.clientHeight + 4}px)`;
-    }
   }
 }
