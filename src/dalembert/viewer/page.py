@@ -14,13 +14,13 @@ import zlib
 from importlib import resources
 from typing import Any
 
+import dalembert
 from dalembert.report.escape import html_text
-from dalembert.version import __version__
 
 POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-SCRIPTS = ("three.min.js", "scene.js", "panel.js", "viewer.js")
-"""In this order; each is wrapped in nothing and may use what comes before it."""
+SCRIPTS = ("three.min.js", "geometry.js", "figure.js", "stage.js", "machine.js", "panel.js", "viewer.js")
+"""In this order; each may use what comes before it."""
 
 
 def page(title: str, data: dict[str, Any], block: bytes, programs: str, equations: str) -> str:
@@ -46,7 +46,7 @@ def page(title: str, data: dict[str, Any], block: bytes, programs: str, equation
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta name="generator" content="dalembert {html_text(__version__)}">',
+            f'<meta name="generator" content="dalembert {html_text(dalembert.__version__)}">',
             f"<title>{html_text(title)}</title>",
             f"<style>\n{_asset('style.css')}</style></head>",
             body,
