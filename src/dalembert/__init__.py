@@ -88,18 +88,11 @@ if TYPE_CHECKING:
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot
-    from dalembert.simulation import (
-        Event,
-        RolloutTask,
-        SimulationError,
-        Trajectory,
-        grid,
-        rollout,
-        samples,
-        simulate,
-        sweep,
-    )
-    from dalembert.viewer import view
+    from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
+    from dalembert.simulation.rollout import rollout
+    from dalembert.simulation.simulate import simulate
+    from dalembert.simulation.sweep import sweep
+    from dalembert.viewer.view import view
 
 __all__ = [
     "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
