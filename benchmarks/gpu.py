@@ -21,6 +21,7 @@ import cupy as cp
 import numpy as np
 
 import dalembert as da
+from dalembert.compiler.cuda.kernel import LARGEST
 from dalembert.compiler.trace import evaluate
 
 QUANTITIES = (
@@ -150,6 +151,11 @@ def main() -> None:
             for dtype in (np.float32, np.float64):
                 width = np.dtype(dtype).itemsize
                 for batch in options.batch:
+                    if len(program.nodes) > LARGEST:
+                        print(
+                            f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}  refused: {len(program.nodes)} operations"
+                        )
+                        continue
                     if numbers * width * batch > 40e9:
                         print(f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}  left out: over 40 GB of arrays")
                         continue
@@ -182,13 +188,14 @@ def main() -> None:
                         if batch == 2**20 and name == "panda" and quantity == "inverse_dynamics"
                         else None
                     )
-                    function = kernel._get(0, np.dtype(dtype))[0]
+                    function, source, _ = kernel._get(0, np.dtype(dtype))
                     fraction = numbers * width * batch / t / bandwidth
                     print(
                         f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}{t * 1e6:10.1f}{batch / t / 1e9:8.3f}"
                         f"{fraction:9.1%}{f'{host * 1e6:.0f}' if host else '':>10}"
                         f"{f'{peer / t:.1f}x' if peer else '':>7}{f'{other / t:.0f}x' if other else '':>7}"
-                        f"   {function.num_regs:3} {function.local_size_bytes:5} {after:.0e}",
+                        f"   {function.num_regs:3} {function.local_size_bytes:5} {after:.0e}"
+                        f"{'  crew' if source.states != source.threads else ''}",
                         flush=True,
                     )
                     row = {"robot": name, "quantity": quantity, "type": dtype.__name__, "batch": batch, "seconds": t}
