@@ -56,13 +56,21 @@ def _pinocchio(path: Path, free: bool) -> Any:
 def _mujoco(path: Path, free: bool) -> Any:
     import mujoco
 
-    spec = mujoco.MjSpec.from_file(str(path))
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda message: None)  # else they go to a file in the current folder
+    try:
+        return _compiled(mujoco.MjSpec.from_file(str(path)), free and path.suffix.lower() == ".urdf")
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _compiled(spec: Any, free: bool) -> Any:
     for mesh in list(spec.meshes):  # pictures are not needed, and often not there
         for geom in list(spec.geoms):
             if geom.meshname == mesh.name:
                 spec.delete(geom)
         spec.delete(mesh)
-    if free and path.suffix.lower() == ".urdf":
+    if free:
         spec.compiler.fusestatic = False
         first = spec.worldbody.first_body()
         if first is not None and not list(first.joints):
