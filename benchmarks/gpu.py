@@ -152,9 +152,8 @@ def main() -> None:
                 width = np.dtype(dtype).itemsize
                 for batch in options.batch:
                     if len(program.nodes) > LARGEST:
-                        print(
-                            f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}  refused: {len(program.nodes)} operations"
-                        )
+                        head = f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}"
+                        print(f"{head}  refused: {len(program.nodes)} operations")
                         continue
                     if numbers * width * batch > 40e9:
                         print(f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}  left out: over 40 GB of arrays")
