@@ -2,7 +2,8 @@
 
     python benchmarks/gpu.py [--robots panda talos] [--batch 4096 1048576 16777216] [--json out.json]
 
-Times are device-resident, by CUDA events, median of several runs; up to 65536 states with ``kernel.bind``. ``host``
+Times are device-resident, by CUDA events around eight calls in a row, median of several; up to 65536 states with
+``kernel.bind``. ``host``
 adds the copies from and to pageable host memory. ``of copy`` is the memory traffic a state needs at least - each input
 read once, each output written once - over the bandwidth of a device-to-device copy measured in the same run. ``XLA`` is
 our own straight-line program under ``jax.jit`` on the same card; ``frax``, a JAX library with its own algorithms, is
@@ -39,17 +40,19 @@ def mechanism(name: str) -> da.Mechanism:
     return da.lock(m, {"panda_finger_joint1": 0.0}) if any(j.name == "panda_finger_joint1" for j in m.joints) else m
 
 
-def seconds(run: Any, repeat: int = 20) -> float:
+def seconds(run: Any, repeat: int = 20, calls: int = 8) -> float:
+    """Seconds of one call of several in a row, so that the card does not wait for Python; median."""
     for _ in range(3):
         run()
     times = []
     for _ in range(repeat):
         start, stop = cp.cuda.Event(), cp.cuda.Event()
         start.record()
-        run()
+        for _ in range(calls):
+            run()
         stop.record()
         stop.synchronize()
-        times.append(cp.cuda.get_elapsed_time(start, stop))
+        times.append(cp.cuda.get_elapsed_time(start, stop) / calls)
     return float(np.median(times)) * 1e-3
 
 

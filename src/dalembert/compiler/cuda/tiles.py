@@ -37,6 +37,10 @@ class Row:
         """Numbers of shared memory a warp needs for it."""
         return self.stride * TILE * self.buffers if self.staged else 0
 
+    def shift(self, width: int) -> str:
+        """Where a thread begins to copy a tile, if that goes in pieces of 16 bytes."""
+        return f" + lane * {16 // width}" if self.stride == self.size else ""
+
     def place(self, i: str) -> str:
         """Where element i of a tile lies."""
         return i if self.stride == self.size else f"({i}) / {self.size} * {self.stride} + ({i}) % {self.size}"
@@ -122,8 +126,8 @@ def kernel_text(
         fetch += [f"            if (whole && rows == {TILE}) {{"]
         for _, row in staged:
             fetch += [
-                f"                {{ const {real} *const from = {row.name} + first * {row.size};",
-                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * TILE};",
+                f"                {{ const {real} *const from = {row.name} + first * {row.size}{row.shift(width)};",
+                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * TILE}{row.shift(width)};",
                 *_tile(row, width, "FETCH16(to + {i}, from + {i});", "FETCH(to + {place}, from + {i});", " " * 18),
                 "                }",
             ]
@@ -152,12 +156,14 @@ def kernel_text(
     flush: dict[str, list[str]] = {}
     for row in outputs:
         if row.staged:
-            wide = f"*(int4 *)(to + {{i}}) = *(const int4 *)(s_{row.name} + {{i}});"
+            wide = "*(int4 *)(to + {i}) = *(const int4 *)(from + {i});"
             flush[row.name] = [
-                f"        {{ {real} *const to = {row.name} + first * {row.size};",
-                f"          if (whole && rows == {TILE}) {{",
-                *_tile(row, width, wide, f"to[{{i}}] = s_{row.name}[{{place}}];", " " * 14),
+                f"        {{ if (whole && rows == {TILE}) {{",
+                f"              {real} *const to = {row.name} + first * {row.size}{row.shift(width)};",
+                f"              const {real} *const from = s_{row.name}{row.shift(width)};",
+                *_tile(row, width, wide, "to[{i}] = from[{place}];", " " * 14),
                 "          } else {",
+                f"              {real} *const to = {row.name} + first * {row.size};",
                 "              #pragma unroll 1",
                 f"              for (int k = lane; k < rows * {row.size}; k += {TILE})",
                 f"                  to[k] = s_{row.name}[{row.place('k')}];",
@@ -257,7 +263,7 @@ def _tile(row: Row, width: int, wide: str, narrow: str, indent: str) -> list[str
         return [f"{indent}#pragma unroll", f"{indent}for (int k = 0; k < {row.size}; ++k) {copy}"]
     pieces, per = row.size * TILE * width // 16, 16 // width
     turns, rest = divmod(pieces, TILE)
-    index, last = f"((k * {TILE} + lane) * {per})", f"(({turns} * {TILE} + lane) * {per})"
+    index, last = f"k * {TILE * per}", f"{turns * TILE * per}"
     return [
         f"{indent}#pragma unroll",
         f"{indent}for (int k = 0; k < {turns}; ++k) {{ {wide.format(i=index)} }}",
