@@ -13,14 +13,13 @@ import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dalembert.algorithms.analytic_jacobian import coordinate_count
-from dalembert.algorithms.selection import choose, select_algorithm
+from dalembert.algorithms.selection import select_algorithm
 from dalembert.compiler.cost import Cost
 from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.kernel import CudaKernel
@@ -28,10 +27,11 @@ from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import Mechanism
-from dalembert.model.branches import branches, coordinate_branches
+from dalembert.model.branches import branches, coordinate_branches, element_branches
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
 from dalembert.model.parameters import map_scalars, parameters, symbolise
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
+from dalembert.quantities.options import chosen_options
 
 
 class Dynamics:
@@ -131,7 +131,7 @@ class Dynamics:
         """
         expect_choice(quantity, ALL_QUANTITIES, "there is no quantity")
         spec = ALL_QUANTITIES[quantity]
-        chosen = _options(quantity, spec, options)
+        chosen = chosen_options(quantity, spec, options)
         if "frame" in chosen:
             self.mechanism.frame(chosen["frame"])
         key = (quantity, *chosen.items())
@@ -280,10 +280,7 @@ class Dynamics:
         }
 
         def of(port: Port) -> tuple[int, ...]:
-            if port.name in own:
-                return own[port.name]
-            axes = [v if size == len(v) else (0,) * size for size in port.shape]
-            return tuple(next(filter(None, place), 0) for place in product(*axes))
+            return own[port.name] if port.name in own else element_branches(v, port.shape)
 
         return Parts(tuple(map(of, inputs)), tuple(map(of, outputs)))
 
@@ -306,45 +303,6 @@ class Dynamics:
     def __repr__(self) -> str:
         extra = f", parameters={list(self.parameter_names)}" if self.parameter_names else ""
         return f"<Dynamics of {self.mechanism.name!r}: nq={self.mechanism.nq}, nv={self.mechanism.nv}{extra}>"
-
-
-def _options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict[str, Any]:
-    algorithm = given.pop("algorithm", None) if spec.algorithms else None
-    unknown = [name for name in given if name not in spec.options]
-    if unknown:
-        takes = ", ".join((*spec.options, *(["algorithm"] if spec.algorithms else []))) or "none"
-        raise ArgumentError(f"{quantity} has no option {unknown[0]!r}; it takes {takes}")
-    chosen = {**spec.options, **given}
-    missing = [name for name, value in chosen.items() if value is ...]
-    if missing:
-        raise ArgumentError(f"{quantity} needs the option {missing[0]!r}, e.g. {quantity}(..., {missing[0]}='tool')")
-    if "point" in chosen:
-        point = _finite(chosen["point"])
-        if point is None or point.shape != (3,):
-            raise ArgumentError(f"{quantity}: point is {shown(chosen['point'])}; it must be three finite numbers")
-        chosen["point"] = tuple(point.tolist())
-    if "axes" in chosen:
-        expect_choice(chosen["axes"], ("world", "body"), f"{quantity}: axes =")
-    damping = _finite(chosen.get("damping", 0))
-    if damping is None or damping.shape != () or damping < 0:
-        given_damping = shown(chosen["damping"])
-        raise ArgumentError(f"{quantity}: damping = {given_damping}; it must be a finite number that is not negative")
-    if "coordinates" in chosen:
-        expect(chosen["coordinates"], str, f"{quantity}, coordinates")
-    if algorithm is not None:
-        choose(algorithm, spec.algorithms)
-        chosen["algorithm"] = algorithm
-    return chosen
-
-
-def _finite(x: Any) -> np.ndarray | None:
-    """Finite real numbers as an array, None if there is anything else."""
-    try:
-        array = np.asarray(x)
-        array = array.astype(float if array.dtype.kind in "iufO" else object)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return array if array.dtype != object and np.isfinite(array).all() else None
 
 
 def _precision(dtype: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from dalembert.model.tree import Tree
 
@@ -53,6 +54,17 @@ def coordinate_branches(tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...]]:
         for users in (*q[link.q : link.q + link.nq], *v[link.v : link.v + link.nv]):
             users.add(branch)
     return tuple(_only(users) for users in q), tuple(_only(users) for users in v)
+
+
+def element_branches(velocities: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The branch of each element of an array whose axes of length nv run over the velocities: the first that is not 0.
+
+    Args:
+        velocities: the branch of each velocity.
+        shape: of the array.
+    """
+    axes = [velocities if size == len(velocities) else (0,) * size for size in shape]
+    return tuple(next(filter(None, place), 0) for place in product(*axes))
 
 
 def _only(users: set[int]) -> int:
