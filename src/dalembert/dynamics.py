@@ -14,15 +14,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.selection import select_algorithm
 from dalembert.compiler.cost import Cost
-from dalembert.compiler.cuda.crew import Parts
-from dalembert.compiler.cuda.kernel import CudaKernel
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError, ModelWarning
@@ -32,6 +30,10 @@ from dalembert.model.checks import expect, expect_choice, expect_items, expect_p
 from dalembert.model.parameters import map_scalars, parameters, symbolise
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
 from dalembert.quantities.options import chosen_options
+
+if TYPE_CHECKING:  # imported when a device is asked for
+    from dalembert.compiler.cuda.crew import Parts
+    from dalembert.compiler.cuda.kernel import CudaKernel
 
 
 class Dynamics:
@@ -138,13 +140,16 @@ class Dynamics:
         if key not in self._kernels:
             inputs, outputs = self._ports(spec, chosen)
             thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
-            self._kernels[key] = (
-                CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc, self._parts(inputs, outputs))
-                if self.device == "cuda"
-                else Kernel(quantity, inputs, outputs, thunk, self._digest(quantity, chosen), self.dtype, spec.doc)
-            )
-            if isinstance(made := self._kernels[key], Kernel):
+            if self.device == "cuda":
+                from dalembert.compiler.cuda.kernel import CudaKernel
+
+                parts = self._parts(inputs, outputs)
+                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc, parts)
+            else:
+                digest = self._digest(quantity, chosen)
+                made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, spec.doc)
                 made.arguments.hints.update(self._hints())
+                self._kernels[key] = made
         return self._kernels[key]
 
     def __getattr__(self, name: str) -> Any:
@@ -210,7 +215,8 @@ class Dynamics:
         expect(language, str, "export, language")
         path = None if path is None else expect_path(path, "export, path")
         kernel = self.kernel(quantity, **options)
-        return export(kernel, language, path, parts=self._parts(kernel.inputs, kernel.outputs))
+        parts = self._parts(kernel.inputs, kernel.outputs) if language == "cuda" else None
+        return export(kernel, language, path, parts=parts)
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity uses for this mechanism, and why."""
@@ -267,6 +273,8 @@ class Dynamics:
 
     def _parts(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Parts | None:
         """The branches of the mechanism that the elements of the arrays belong to, if there are several."""
+        from dalembert.compiler.cuda.crew import Parts
+
         tree = self.mechanism.tree
         q, v = coordinate_branches(tree)
         if len({*v} - {0}) < 2:

@@ -15,15 +15,18 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ArgumentError
-from .cuda.crew import Parts
 from .kernel import Kernel
 from .printers.c_family import Real
 from .printers.names import identifier
 from .program import Program
+
+if TYPE_CHECKING:
+    from .cuda.crew import Parts
 
 SUFFIXES = {"c": ".c", "c-simd": ".c", "cuda": ".cu", "python": ".py", "latex": ".tex", "llvm": ".ll"}
 
@@ -59,7 +62,7 @@ def export(
     Returns:
         The text, as it is in the file (for C and CUDA, that of the source).
     """
-    if language not in SUFFIXES:
+    if not isinstance(language, str) or language not in SUFFIXES:
         raise ArgumentError(f"there is no language {language!r}; choose one of {', '.join(LANGUAGES)}")
     if name is not None and not name.isidentifier():
         raise ArgumentError(f"name is {name!r}; it must be an identifier, such as my_robot_{kernel.name}")
