@@ -29,6 +29,7 @@ DEFAULT = (
 def _child(task: str, argument: str, cache: str) -> dict[str, float]:
     """Run a task of this file in a fresh process."""
     environment = {**os.environ, "DALEMBERT_CACHE": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their byte code
     command = [sys.executable, str(Path(__file__)), task, argument]
     found = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return json.loads(found.stdout.splitlines()[-1])

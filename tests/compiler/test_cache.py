@@ -202,6 +202,7 @@ def test_the_oldest_go_first(tmp_path):
     os.utime(cache.folder / "new-left-by-a-crash", (now - 10_000,) * 2)
     for k in range(8, 10):
         cache.put(f"entry{k}", bytes(1000))
+    cache.tidy()
     names = sorted(os.listdir(cache.folder))
     assert sum((cache.folder / n).stat().st_size for n in names) <= 10_000
     assert "entry0" in names

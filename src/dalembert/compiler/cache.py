@@ -21,6 +21,7 @@ import stat
 import sys
 import time
 import warnings
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,9 @@ LIMIT = 512 << 20
 
 FRESH = 3600.0
 """Seconds within which a use of an entry is not noted again."""
+
+TIDY = 16
+"""One new entry in so many makes the cache look through all of them; in a full one that takes as long as compiling."""
 
 
 def digest(*parts: object) -> str:
@@ -104,16 +108,18 @@ class Cache:
             except BaseException:
                 os.unlink(name)
                 raise
-            self._evict()
+            if zlib.crc32(key.encode()) % TIDY == 0:
+                self.tidy()
         except OSError as error:
             self._warn(
                 f"machine code cannot be kept for the next start: {error}. Set DALEMBERT_CACHE to a folder of your own,"
                 " or to 'off'."
             )
 
-    def _evict(self) -> None:
+    def tidy(self) -> None:
         """Remove what writers that died have left and, above the limit, the entries unused for longest."""
-        assert self.folder is not None
+        if self.folder is None:
+            return
         entries = []
         for entry in os.scandir(self.folder):
             with contextlib.suppress(OSError):  # somebody else may have removed it
