@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 from dalembert.compiler.cost import count_uses
 from dalembert.compiler.cuda.crew import EXCHANGE, Crew
+from dalembert.compiler.cuda.tiles import TILE as WARP
+from dalembert.compiler.cuda.tiles import copy_macros
 from dalembert.compiler.printers.c_family import Flavour, Interface, statement_line
 from dalembert.compiler.printers.names import Names
 from dalembert.compiler.printers.statements import Body
 from dalembert.compiler.program import Port, Program
-
-WARP = 32
 
 WIDE = 96
 """Outputs with more elements are written through a buffer, piece by piece."""
@@ -153,7 +153,7 @@ class CrewKernel:
 
     def source(self) -> str:
         """The text."""
-        text = [_macros(self.layout)]
+        text = [copy_macros(self.layout.width, self.layout.buffers - 1)]
         calls = []
         for number, go in enumerate(self.layout.goes):
             functions = [self.names.new(f"{self.face.function}_worker{number}_{w}") for w in range(go.crew.size)]
@@ -367,26 +367,3 @@ class CrewKernel:
             "            }",
             "        }",
         ]
-
-
-def _macros(layout: Layout) -> str:
-    """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones."""
-    copies = [("FETCH", "ca", layout.width), ("FETCH16", "cg", 16)]
-    return "\n".join(
-        [
-            "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800",
-            *(
-                f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\\n'
-                '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")'
-                for name, level, size in copies
-            ),
-            '#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")',
-            f'#define WAIT() asm volatile("cp.async.wait_group {layout.buffers - 1};" ::: "memory")',
-            "#else",
-            "#define FETCH(to, from) (*(to) = *(from))",
-            "#define FETCH16(to, from) (*(int4 *)(to) = *(const int4 *)(from))",
-            "#define COMMIT()",
-            "#define WAIT()",
-            "#endif",
-        ]
-    )

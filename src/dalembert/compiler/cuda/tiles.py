@@ -171,7 +171,7 @@ def kernel_text(
             ]
     aligned = " | ".join(f"(unsigned long long){row.name}" for row in rows if row.staged)
     whole = [f"    const bool whole = shared_inputs == 0 && (({aligned}) & 15) == 0;"] if aligned else []
-    fetch_macro = _macros(real)
+    fetch_macro = copy_macros(width)
     body = []
     for group, calls in zip(layout.groups, stages):
         body += ["        if (lane < rows) {", *_stages(calls, given, taken), "        }", "        __syncwarp();"]
@@ -231,10 +231,15 @@ def kernel_text(
     )
 
 
-def _macros(real: str) -> str:
-    """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones."""
+def copy_macros(width: int, waiting: int = 1) -> str:
+    """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones.
+
+    Args:
+        width: bytes of a number.
+        waiting: how many tiles may still be on their way when ``WAIT`` returns.
+    """
     fetches = []
-    for name, level, size in (("FETCH", "ca", 8 if real == "double" else 4), ("FETCH16", "cg", 16)):
+    for name, level, size in (("FETCH", "ca", width), ("FETCH16", "cg", 16)):
         fetches += [
             f'#define {name}(to, from) asm volatile("cp.async.{level}.shared.global [%0], [%1], {size};" \\',
             '    :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory")',
@@ -244,7 +249,7 @@ def _macros(real: str) -> str:
             "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800",
             *fetches,
             '#define COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")',
-            '#define WAIT() asm volatile("cp.async.wait_group 1;" ::: "memory")',
+            f'#define WAIT() asm volatile("cp.async.wait_group {waiting};" ::: "memory")',
             "#else",
             "#define FETCH(to, from) (*(to) = *(from))",
             "#define FETCH16(to, from) (*(int4 *)(to) = *(const int4 *)(from))",
