@@ -53,7 +53,10 @@ class Event:
             v: velocities.
         """
         what = f"event {self.name!r}"
-        return float(checked(asked(self.function, what, t, q, v), what, (), t, q, v))
+        found = asked(self.function, what, t, q, v)
+        if isinstance(found, (bool, np.bool_)):  # a condition never passes zero
+            raise Fault(f"{what} returned {found}; give a number that passes zero, q - limit for q > limit", t, q, v)
+        return float(checked(found, what, (), t, q, v))
 
     def after(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state after the event: the same, unless there is a reset.
@@ -115,30 +118,36 @@ class Watch:
         self.events = tuple(events)
         self._side = np.zeros(len(self.events))
         self._known = np.zeros(len(self.events))  # the time at which an event was last seen on that side
+        self._began = False
 
     def start(
-        self, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple], fired: Event | None = None
+        self, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple], fired: Sequence[Event] = ()
     ) -> None:
-        """Begin at a state. An event that is zero there is on the side to which it moves.
+        """Begin, or go on, at a state. At the very start and after a reset an event that is zero is on the side to
+        which it moves; else it stays on its side, so that its crossing is still to come.
 
         Args:
             t: time.
             q: positions.
             v: velocities.
             later: gives time, positions and velocities a moment later.
-            fired: the event that led here; it counts as zero.
+            fired: the events that led here; they count as zero.
         """
+        afresh = not self._began or any(event.reset is not None for event in fired)
+        self._began = True
         for k, event in enumerate(self.events):
             value, self._known[k] = event.value(t, q, v), t
-            if event is fired or value == 0:
+            if event in fired or (afresh and value == 0):
                 moment = later()
                 value, self._known[k] = event.value(*moment) - value, moment[0]
+            elif not afresh:
+                continue
             self._side[k] = np.sign(value)
 
     def first(
         self, t0: float, t1: float, state: Callable[[float], tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[Event, float] | None:
-        """The first event in a step, with its time; None if nothing happens.
+    ) -> tuple[tuple[Event, ...], float] | None:
+        """The first events in a step, several if they come at once, with their time; None if nothing happens.
 
         Args:
             t0: begin of the step.
@@ -150,18 +159,38 @@ class Watch:
         points = np.linspace(t0, t1, POINTS + 1)
         for b in points[1:]:
             q, v = state(b)
-            found: list[tuple[float, Event, int, float]] = []
+            found: list[tuple[float, int, float]] = []
             for k, event in enumerate(self.events):
                 side = np.sign(event.value(b, q, v))
                 if side and self._side[k] and side != self._side[k] and event.direction in (0, side):
-                    found.append((self._root(event, k, b, state), event, k, side))
+                    found.append((self._root(event, k, b, state), k, side))
                 elif side:
                     self._side[k], self._known[k] = side, b
             if found:
-                when, event, k, side = min(found, key=lambda item: item[0])
-                self._side[k], self._known[k] = side, b
-                return event, when
+                when = min(root for root, _, _ in found)
+                now = [(k, side) for root, k, side in found if root == when or self._passed(k, when, state)]
+                for k, side in now:
+                    self._side[k], self._known[k] = side, b
+                return tuple(self.events[k] for k, _ in now), when
         return None
+
+    def last(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
+        """Events that become zero exactly at the end, where they cannot be seen to pass it.
+
+        Args:
+            t: the end.
+            q: positions.
+            v: velocities.
+        """
+        return tuple(
+            event
+            for k, event in enumerate(self.events)
+            if self._side[k] and event.direction in (0, -self._side[k]) and event.value(t, q, v) == 0
+        )
+
+    def _passed(self, k: int, when: float, state: Callable[[float], tuple]) -> bool:
+        """Whether an event is not on its side any more: going on from there it would not be seen."""
+        return bool(np.sign(self.events[k].value(when, *state(when))) != self._side[k])
 
     def _root(self, event: Event, k: int, b: float, state: Callable[[float], tuple]) -> float:
         from scipy.optimize import brentq

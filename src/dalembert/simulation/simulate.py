@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.simulation.equations import KernelEquations
-from dalembert.simulation.events import Watch, as_events
+from dalembert.simulation.events import Event, Watch, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import Fixed, integrator
@@ -99,6 +99,8 @@ def simulate(
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
+    if isinstance(engine, Fixed) and times[-1] - engine.length == times[-1]:
+        raise ArgumentError(f"step = {step!r} s is so short that time would not advance at t = {times[-1]:.6g} s")
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status = "finished"
@@ -128,7 +130,8 @@ def _drive(
     """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
     t, end = float(times[0]), float(times[-1])
     inputs, system, fixed = recorder.inputs, recorder.system, isinstance(engine, Fixed)
-    periods, fired, crowd = 0, None, 0
+    periods, crowd = 0, 0
+    fired: tuple[Event, ...] = ()
     while True:
         if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
             inputs.hold(t, *recorder.split(x))
@@ -140,7 +143,7 @@ def _drive(
             bound = min(bound, recorder.next_time)
         engine.start(t, x, bound)
         watch.start(t, *recorder.split(x), lambda: _later(recorder, engine, t, x, bound), fired)  # noqa: B023
-        fired = None
+        fired = ()
         while not engine.finished:
             made = engine.step()
             happened = watch.first(made.t0, made.t1, lambda s: recorder.split(system.projected(s, made.state(s))))  # noqa: B023
@@ -154,21 +157,29 @@ def _drive(
             t = happened[1]
             x = system.projected(t, made.state(t))
             recorder.add(made, t, x)
-            recorder.note(fired, t, x)
-            if fired.stop:
-                return f"stopped by event {fired.name!r}"
-            if fired.reset is not None:
-                x = system.projected(t, np.concatenate(fired.after(t, *recorder.split(x))))
-                recorder.jump(t, x)
+            stopped = _noted(recorder, fired, t, x)
+            if stopped:
+                return stopped
+            for event in fired:
+                if event.reset is not None:
+                    x = system.projected(t, np.concatenate(event.after(t, *recorder.split(x))))
+                    recorder.jump(t, x)
             crowd = crowd + 1 if t - before < CROWD_TIME else 0
             if crowd > CROWD:
                 q, v = recorder.split(x)
-                message = f"event {fired.name!r} happens again and again: its times accumulate. Coming to rest at a "
+                message = f"event {fired[0].name!r} happens again and again: its times accumulate. Coming to rest at a "
                 message += "stop or in a contact is not modelled; let the event stop the motion instead"
                 raise Fault(message, t, q, v)
             break
-        if t >= end and fired is None:
-            return "finished"
+        if t >= end and not fired:
+            return _noted(recorder, watch.last(t, *recorder.split(x)), t, x) or "finished"
+
+
+def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray) -> str:
+    """Keep what happened; how the motion ends if one of the events stops it."""
+    for event in events:
+        recorder.note(event, t, x)
+    return next((f"stopped by event {event.name!r}" for event in events if event.stop), "")
 
 
 def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
