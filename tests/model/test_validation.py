@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -91,6 +93,14 @@ BROKEN = {
     "body 'b': inertia tensor contains inf": {"bodies": with_inertia(Inertia(1, [0, 0, 0], np.diag([INF, INF, INF])))},
     "joint 'jb': placement contains nan": {"joints": with_joint(placement=NOWHERE)},
     "joint 'jb': axis contains nan": {"joints": with_joint(axis=[NAN, 0, 0])},
+    "joint 'jb': axis2 contains nan": {"joints": with_joint(kind="universal", axis2=[1, NAN, 0])},
+    "body 'b': mass contains oo": {"bodies": with_inertia(Inertia(sympy.oo))},
+    "body 'b': mass contains nan": {"bodies": with_inertia(Inertia(sympy.nan))},
+    "body 'b': mass contains m + zoo": {"bodies": with_inertia(Inertia(sympy.Symbol("m") + sympy.zoo))},
+    "body 'b': mass -1/3 kg is negative": {"bodies": with_inertia(Inertia(sympy.Rational(-1, 3)))},
+    "body 'b': mass m kg is negative": {"bodies": with_inertia(Inertia(sympy.Symbol("m", negative=True)))},
+    "joint 'jb': the largest velocity is -1": {"joints": with_joint(limits=Limits(velocity=-1))},
+    "joint 'jb': the largest effort is nan": {"joints": with_joint(limits=Limits(effort=NAN))},
     "joint 'jb': pitch contains inf": {"joints": with_joint(pitch=INF)},
     "joint 'jb': damping -1 is negative": {"joints": with_joint(damping=-1)},
     "joint 'jb': friction -1 is negative": {"joints": with_joint(friction=-1)},
@@ -115,6 +125,12 @@ BROKEN = {
         "joints": with_joint(kind="universal", axis2=[0, 0, 1])
     },
     "joint 'jb': the rotation of its placement is not a rotation": {"joints": with_joint(placement=NO_ROTATION)},
+    "joint 'jb': the rotation of its placement is not a rotation matrix": {
+        "joints": with_joint(placement=Transform(sympy.diag(2, 1, 1).as_immutable(), [0, 0, 0]))
+    },
+    "force 'f': the rotation of its placement is not a rotation": {
+        "forces": (Force("f", "spring", "a", placement_a=NO_ROTATION),)
+    },
     "frame 'f': the rotation of its placement is not a rotation": {"frames": (Frame("f", "a", NO_ROTATION),)},
     "constraint 'c': the rotation of its placement is not": {
         "constraints": (Constraint("c", "weld", "a", placement_a=NO_ROTATION),)
@@ -132,6 +148,40 @@ BROKEN = {
     "body 'b': has rotational inertia but no mass": {"bodies": with_inertia(Inertia(0, [0, 0, 0], np.eye(3)))},
     "joint 'jb' moves nothing that has mass": {"bodies": with_inertia(Inertia())},
 }
+
+
+def test_no_problem_hides_another():
+    found = problems(
+        bodies=(*(Body(name, BALL) for name in "aaced"), Body("b", Inertia(1, [0, 0, NAN], np.diag([1, 1, 5])))),
+        joints=(
+            Joint("ja", "revolute", WORLD, "a", axis=[0, 0, 0]),
+            Joint("jb", "revolute", "nobody", "b"),
+            Joint("jc", "revolute", "d", "c"),
+            Joint("jd", "revolute", "c", "d"),
+            Joint("je", "revolute", "e", "e", mimic=Mimic("nothing")),
+        ),
+        frames=(Frame("f", "nobody"),),
+    )
+    for part in (
+        "name 'a' is used 2 times", "parent body 'nobody' does", "'c', 'd' form a loop", "'e' to itself",
+        "frame 'f': body 'nobody'", "mimics 'nothing'", "centre of mass contains nan", "has length 0",
+        "principal moments 1, 1, 5",
+    ):  # fmt: skip
+        assert sum(part in problem for problem in found) == 1, (part, found)
+    assert len(found) == 9
+
+
+@pytest.mark.parametrize(
+    "wrong", [sympy.I, sympy.Symbol("m") * sympy.I, sympy.true, sympy.Symbol("A", commutative=False)]
+)
+def test_expressions_are_real(wrong):
+    with pytest.raises(ModelError, match="expected a real number or a symbol"):
+        Inertia(wrong)
+
+
+@pytest.mark.parametrize("quarter", [Fraction(1, 4), Decimal("0.25")])
+def test_exact_fractions_become_floats(quarter):
+    assert Inertia(quarter).mass == 0.25 and type(Inertia(quarter).mass) is float
 
 
 @pytest.mark.parametrize("message", BROKEN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,13 @@ def check_scalar(x: Any, what: str) -> Any:
             )
         return x.item() if isinstance(x, np.number) else x
     if scalar.is_sympy(x):
+        from sympy import I
+
+        if getattr(x, "is_commutative", None) is not True or x.has(I):
+            raise ModelError(f"{what}: expected a real number or a symbol, got {shown(x)}")
         return exact_number(x)
+    if isinstance(x, numbers.Number):  # a Fraction or a Decimal, which not every float can be multiplied with
+        return float(x)  # type: ignore[arg-type]
     if all(hasattr(x, name) for name in ("__add__", "__mul__", "__neg__")) and not isinstance(x, (np.ndarray, type)):
         return x  # a traced scalar
     raise ModelError(f"{what}: expected a number or a symbol, got {shown(x)}")

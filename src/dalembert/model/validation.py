@@ -17,6 +17,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import is_rotation
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
+from dalembert.model.constants import floats, is_finite, is_negative
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.singularity import singular_motions
 
@@ -29,12 +30,14 @@ ROUNDING = 1e-6
 
 def check_structure(mechanism: Mechanism) -> None:
     """Raise ValidationError with everything that makes the mechanism meaningless."""
-    names, numbers = _names(mechanism), [*_numbers(mechanism), *_symbols(mechanism)]
-    tree = [] if names else [*_structure(mechanism), *_references(mechanism)]  # needs names that name one thing
-    axes = [] if numbers else _axes(mechanism)
-    errors = [*names, *tree, *numbers, *axes]
+    parts: tuple[Any, ...] = (*mechanism.bodies, *mechanism.frames, *mechanism.joints)
+    named = all(isinstance(part.name, str) for part in parts)  # else there is nothing to look up
+    tree = [*_structure(mechanism), *_references(mechanism)] if named else []
+    numbers = [*_numbers(mechanism), *_symbols(mechanism), *_axes(mechanism)]
+    errors = list(dict.fromkeys([*_names(mechanism), *tree, *numbers]))  # a name used twice says everything twice
     if errors:
-        raise ValidationError(f"mechanism {mechanism.name!r}", errors)
+        refused = _inertias(mechanism) if mechanism.strict else []
+        raise ValidationError(f"mechanism {mechanism.name!r}", [*errors, *refused])
 
 
 def check_physics(mechanism: Mechanism) -> None:
@@ -104,7 +107,7 @@ def _structure(mechanism: Mechanism) -> list[str]:
         if joint.child == joint.parent:
             problems.append(f"joint {joint.name!r} connects body {joint.child!r} to itself")
     for body in mechanism.bodies:
-        if carriers[body.name] == 0:
+        if carriers[body.name] == 0 and body.name != WORLD:
             problems.append(
                 f"body {body.name!r} is not attached: give it a joint, e.g. "
                 f"Joint('{body.name}_base', 'free' or 'fixed', parent='{WORLD}', child='{body.name}')"
@@ -115,12 +118,26 @@ def _structure(mechanism: Mechanism) -> list[str]:
                 f"body {body.name!r} is the child of {carriers[body.name]} joints ({names}); keep one of them "
                 "and close the loop with a Constraint"
             )
-    if not problems:
-        reached = {joint.child for joint in depth_first(mechanism.bodies, mechanism.joints)[1]}
-        cut_off = [body.name for body in mechanism.bodies if body.name not in reached]
-        if cut_off:
-            problems.append(f"bodies {', '.join(map(repr, cut_off))} form a loop that never reaches the ground")
+    cut_off = _never_reached(mechanism)
+    if cut_off:
+        problems.append(f"bodies {', '.join(map(repr, cut_off))} form a loop that never reaches the ground")
     return problems
+
+
+def _never_reached(mechanism: Mechanism) -> list[str]:
+    """Bodies whose carriers lead neither to the ground nor to another mistake: those on a loop, or carried by one."""
+    known = {body.name for body in mechanism.bodies}
+    carried = {joint.child for joint in mechanism.joints if joint.child != joint.parent}
+    reached = {WORLD, *(known - carried), *(joint.parent for joint in mechanism.joints if joint.parent not in known)}
+    by_parent: dict[str, list[str]] = {}
+    for joint in mechanism.joints:
+        by_parent.setdefault(joint.parent, []).append(joint.child)
+    waiting = list(reached)
+    while waiting:
+        new = set(by_parent.get(waiting.pop(), ())) - reached
+        reached |= new
+        waiting += new
+    return [body.name for body in mechanism.bodies if body.name not in reached]
 
 
 def _references(mechanism: Mechanism) -> list[str]:
@@ -161,7 +178,7 @@ def _numbers(mechanism: Mechanism) -> list[str]:
 
     def check(what: str, value: Any) -> None:
         for x in np.asarray(value, dtype=object).flat:
-            if scalar.is_number(x) and not math.isfinite(x):
+            if not is_finite(x):
                 problems.append(f"{what} contains {x}")
                 return
 
@@ -170,21 +187,27 @@ def _numbers(mechanism: Mechanism) -> list[str]:
         check(f"body {body.name!r}: mass", body.inertia.mass)
         check(f"body {body.name!r}: centre of mass", body.inertia.center)
         check(f"body {body.name!r}: inertia tensor", body.inertia.tensor)
-        if scalar.is_number(body.inertia.mass) and body.inertia.mass < 0:
+        if is_negative(body.inertia.mass):
             problems.append(f"body {body.name!r}: mass {body.inertia.mass} kg is negative")
     for joint in mechanism.joints:
         check(f"joint {joint.name!r}: placement", joint.placement.rotation)
         check(f"joint {joint.name!r}: placement", joint.placement.translation)
         check(f"joint {joint.name!r}: axis", joint.axis)
+        if joint.kind == "universal":
+            check(f"joint {joint.name!r}: axis2", joint.axis2)
         for name in ("pitch", "damping", "friction", "armature"):
             check(f"joint {joint.name!r}: {name}", getattr(joint, name))
         for name in ("damping", "friction", "armature"):
             value = getattr(joint, name)
-            if scalar.is_number(value) and value < 0:
+            if is_negative(value):
                 problems.append(f"joint {joint.name!r}: {name} {value} is negative")
         low, high = joint.limits.lower, joint.limits.upper
         if math.isnan(low) or math.isnan(high) or low > high:
             problems.append(f"joint {joint.name!r}: limits {low} .. {high} are not an interval")
+        for name in ("velocity", "effort"):
+            largest = getattr(joint.limits, name)
+            if not largest >= 0:
+                problems.append(f"joint {joint.name!r}: the largest {name} is {largest}; it must not be negative")
         if joint.mimic:
             check(f"joint {joint.name!r}: mimic", [joint.mimic.multiplier, joint.mimic.offset])
     for frame in mechanism.frames:
@@ -219,8 +242,8 @@ def _axes(mechanism: Mechanism) -> list[str]:
         if joint.kind in ("fixed", "spherical", "free"):
             continue
         for name in ("axis", "axis2") if joint.kind == "universal" else ("axis",):
-            axis = getattr(joint, name)
-            if axis.dtype == object:
+            axis = floats(getattr(joint, name))
+            if axis is None:
                 continue
             length = float(np.linalg.norm(axis))
             if abs(length - 1) > 1e-9:
@@ -228,17 +251,18 @@ def _axes(mechanism: Mechanism) -> list[str]:
                     f"joint {joint.name!r}: {name} {axis.tolist()} has length {length:.6g}, not 1; "
                     + ("it gives no direction" if length < 1e-9 else "divide it by its length")
                 )
-        if joint.kind == "universal" and joint.axis.dtype != object and joint.axis2.dtype != object:
-            lengths = np.linalg.norm(joint.axis) * np.linalg.norm(joint.axis2)
-            sine = np.linalg.norm(np.cross(joint.axis, joint.axis2))
-            if sine < 1e-6 * lengths:
+        first, second = floats(joint.axis), floats(joint.axis2)
+        if joint.kind == "universal" and first is not None and second is not None:
+            lengths = np.linalg.norm(first) * np.linalg.norm(second)
+            if np.linalg.norm(np.cross(first, second)) < 1e-6 * lengths:
                 problems.append(f"joint {joint.name!r}: the two axes of the universal joint are parallel")
     placed: list[tuple[str, Any]] = [(f"joint {joint.name!r}", joint.placement) for joint in mechanism.joints]
     placed += [(f"frame {frame.name!r}", frame.placement) for frame in mechanism.frames]
     placed += [(f"constraint {c.name!r}", end) for c in mechanism.constraints for end in (c.placement_a, c.placement_b)]
+    placed += [(f"force {f.name!r}", end) for f in mechanism.forces for end in (f.placement_a, f.placement_b)]
     for where, placement in placed:
-        R = placement.rotation
-        if R.dtype != object and not is_rotation(R):
+        R = floats(placement.rotation)
+        if R is not None and not is_rotation(R):
             problems.append(f"{where}: the rotation of its placement is not a rotation matrix")
     return problems
 
@@ -246,8 +270,8 @@ def _axes(mechanism: Mechanism) -> list[str]:
 def _inertias(mechanism: Mechanism) -> list[str]:
     problems = []
     for body in mechanism.bodies:
-        tensor, mass = body.inertia.tensor, body.inertia.mass
-        if tensor.dtype == object or not scalar.is_number(mass):
+        tensor, mass = floats(body.inertia.tensor), body.inertia.mass
+        if tensor is None or not scalar.is_number(mass):
             continue
         where = f"body {body.name!r}"
         if np.abs(tensor - tensor.T).max() > ROUNDING * max(np.abs(tensor).max(), 1e-300):
