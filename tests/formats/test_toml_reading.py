@@ -169,6 +169,7 @@ ERRORS = [
     (toml(head="strict = 1\n"), None, "'strict' must be true or false"),
     (toml(head="[parameters]\nmass = 1\n", joint="damping = 'mas'\n"), 8, "'mas' is not among .*; did you mean 'mass'"),
     (toml(head="[parameters]\n'a b' = 1\n"), None, "'a b' cannot be the name of a symbol"),
+    (toml(head="[parameters]\npi = 3\n"), None, "'pi' has a meaning of its own in expressions"),
     (toml(head="[parameters]\na = 'b'\n"), None, "'b', which has no value"),
     (toml(joint="axis = 'w'\n"), 6, "'x', 'y', 'z', '-x'"),
     (toml(joint="limits = { lower = 'k' }\n"), 6, "'k', which has no value"),

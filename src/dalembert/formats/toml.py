@@ -63,6 +63,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, DalembertError, FormatError
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh
+from dalembert.formats.expression import RESERVED
 from dalembert.formats.suggest import hint
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
 from dalembert.formats.xml import TEXT
@@ -123,6 +124,8 @@ def _declared(data: dict[str, Any], file: str | Path) -> dict[str, float] | None
     for name in table.data:
         if not name.isidentifier():
             raise table.error(f"{name!r} cannot be the name of a symbol")
+        if name in RESERVED:
+            raise table.error(f"{name!r} has a meaning of its own in expressions; call the parameter something else")
     return {name: table.real(name, 0.0) for name in table.data}
 
 
