@@ -10,6 +10,7 @@ import pytest
 from algorithm_cases import MIXES, along, by_position, difference, drawn, position_rate, seeds
 from hypothesis import given
 
+from dalembert import algorithms
 from dalembert.algorithms.energy import kinetic_energy, momentum, potential_energy
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
@@ -33,6 +34,31 @@ def test_power_balance(mix, seed):
     rate = along(energy, np.array(0.0), np.array(1.0))
     tau = inverse_dynamics(mechanism, q, v, a)
     assert abs(rate - tau @ v) <= 1e-11 * (np.abs(tau) @ np.abs(v) + 1)
+
+
+@pytest.mark.parametrize("mix", MIXES)
+@given(seed=seeds)
+def test_energies_of_a_mechanism_are_public(mix, seed):
+    """T = v.M v / 2 and U = -m g.c, by the functions of one state that everybody can call, on complex numbers too."""
+    mechanism, q, v, _ = drawn(mix, seed)
+    M = algorithms.mass_matrix(mechanism, q)
+    half = v @ M @ v / 2
+    assert abs(algorithms.kinetic_energy(mechanism, q, v) - half) <= 1e-11 * (abs(half) + 1)
+    assert abs(algorithms.kinetic_energy(mechanism, q + 0j, v) - half) <= 1e-11 * (abs(half) + 1)
+    moving = [link.moments.mass for link in mechanism.tree.links]
+    if sum(moving):
+        weight = sum(moving) * mechanism.gravity
+        height = weight @ algorithms.center_of_mass(mechanism, q)
+        assert abs(algorithms.potential_energy(mechanism, q) + height) <= 1e-11 * (abs(height) + 1)
+
+
+@pytest.mark.parametrize("wrong", [[0.0, "x"], ["a", "b"], [None, 0.0], np.array(["a", "b"])])
+def test_states_are_numbers(wrong):
+    mechanism = random_mechanism(0, 2, kinds=["revolute"])
+    with pytest.raises(ArgumentError, match="q must hold numbers or symbols"):
+        algorithms.potential_energy(mechanism, wrong)
+    with pytest.raises(ArgumentError, match="mechanism: expected a Mechanism"):
+        algorithms.potential_energy("arm", [0.0, 0.0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mix", MIXES)

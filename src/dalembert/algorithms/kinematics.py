@@ -17,6 +17,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Mechanism, Tree
+from dalembert.model.checks import expect, shown
 
 
 def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
@@ -26,9 +27,15 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
         mechanism: gives the lengths: ``q`` has nq entries, all others nv.
         vectors: name = value.
     """
+    expect(mechanism, Mechanism, "mechanism")
     arrays = []
     for name, value in vectors.items():
-        array = scalar.asarray(value)
+        try:
+            array = scalar.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{name} must hold numbers or symbols, got {shown(value)}") from error
+        if array.dtype == object and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
+            raise ArgumentError(f"{name} must hold numbers or symbols, got {shown(value)}")
         size = mechanism.nq if name.startswith("q") else mechanism.nv
         if array.shape != (size,):
             raise ArgumentError(
@@ -265,7 +272,12 @@ def jacobian_rate(
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> Array:
-    """Centre of mass of the moving links, world axes. Bodies fixed to the ground do not count."""
+    """Centre of mass of the moving links, world axes, m. Bodies fixed to the ground do not count.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+    """
     (q,) = checked(mechanism, q=q)
     total, moment = 0, scalar.zeros(3)
     for link, place in zip(mechanism.tree.links, link_poses(mechanism.tree, q)):
