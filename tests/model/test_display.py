@@ -88,6 +88,20 @@ def test_symbols_are_shown_as_text():
     assert "z then x" in text
 
 
+def test_coordinates_and_symbolic_axes_are_explained():
+    a, b = sympy.symbols("a b")
+    kinds = ("helical", "cylindrical", "universal", "planar")
+    bodies = tuple(Body(kind, BALL) for kind in kinds)
+    joints = tuple(Joint(f"j_{kind}", kind, WORLD, kind) for kind in kinds)
+    shown = " ".join(table(Mechanism("m", bodies, joints)).split())
+    assert "length one" not in shown
+    for meaning in ("radian; q = angle.", "q = [angle, distance].", "q = [angle, angle].", "q = [x, y, angle]. The"):
+        assert meaning in shown
+    turned = (joints[0], joints[1].replace(axis=[a, b, 0]), *joints[2:])
+    shown = " ".join(table(Mechanism("m", bodies, turned)).split())
+    assert "Axes with symbols are taken to have length one: 'j_cylindrical'." in shown
+
+
 def test_the_empty_mechanism_has_a_table():
     assert "0 bodies" in str(Mechanism("void", (), ()))
 

@@ -19,7 +19,7 @@ from dalembert.model.body import WORLD, Frame
 from dalembert.model.constraint import CONSTRAINT_KINDS
 from dalembert.model.force import FORCE_KINDS
 from dalembert.model.inertia import Inertia
-from dalembert.model.joint import Joint
+from dalembert.model.joint import KINDS, Joint
 from dalembert.model.mechanism import Mechanism
 
 WIDTH = 120
@@ -158,6 +158,17 @@ def _conventions(mechanism: Mechanism) -> list[str]:
         )
     if "spherical" in kinds:
         lines.append("spherical: q = quaternion x y z w, v = angular velocity in body axes.")
+    lines += [f"{kind}: {KINDS[kind]}." for kind in ("helical", "cylindrical", "universal") if kind in kinds]
+    if "planar" in kinds:
+        lines.append(
+            f"planar: {KINDS['planar']}. The first two are along x, y for axis z, along y, z for axis x and along z, x "
+            "for axis y; else along x and y turned with z the shortest way onto the axis, x and -y with -z if it points "
+            "down."
+        )
+    free_of_axis = ("fixed", "spherical", "free")
+    symbolic = [j.name for j in mechanism.joints if j.kind not in free_of_axis and scalar.is_symbolic(j.axis)]
+    if symbolic:
+        lines.append(f"Axes with symbols are taken to have length one: {', '.join(map(repr, symbolic))}.")
     return lines
 
 
