@@ -162,8 +162,8 @@ def _conventions(mechanism: Mechanism) -> list[str]:
     if "planar" in kinds:
         lines.append(
             f"planar: {KINDS['planar']}. The first two are along x, y for axis z, along y, z for axis x and along z, x "
-            "for axis y; else along x and y turned with z the shortest way onto the axis, x and -y with -z if it points "
-            "down."
+            "for axis y; else along x and y turned with z the shortest way onto the axis, x and -y with -z if it "
+            "points down."
         )
     free_of_axis = ("fixed", "spherical", "free")
     symbolic = [j.name for j in mechanism.joints if j.kind not in free_of_axis and scalar.is_symbolic(j.axis)]
