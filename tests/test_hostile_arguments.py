@@ -9,12 +9,17 @@ import warnings
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.physics import mechanics
 
 import dalembert as da
 from dalembert.errors import DalembertError
 
 ARM = da.load("demo_arm")
 CART = da.load("cart_pole")
+LINKAGE, CLOSED = da.load("four_bar", parameters="default"), (1.0, -0.5857, 1.5136)
+ANGLE = mechanics.dynamicsymbols("theta")
+FINISHED = mechanics.LagrangesMethod(ANGLE.diff() ** 2 + sp.cos(ANGLE), [ANGLE])
+FINISHED.form_lagranges_equations()
 HOSTILE = {
     "none": None,
     "text": "x",
@@ -97,6 +102,24 @@ CALLS = {
         "mechanism": ARM, "parameters": (), "wrenches": (), "include": (), "dtype": None, "device": "cpu",
         "optimise": 1, "open_loops": False,
     },
+    "ConstrainedDynamics": {
+        "mechanism": LINKAGE, "forces": None, "include": (), "method": "multipliers", "independent": None,
+        "reference": CLOSED, "regularisation": 0.0, "stabilisation": 0.0, "parameters": (), "optimise": 1,
+    },
+    "derive": {
+        "mechanism": CART, "method": "lagrange", "coordinates": None, "include": (), "field": None, "wrenches": (),
+        "actuated": None,
+    },
+    "verify": {"mechanism": CART, "states": 1, "tolerance": 1e-10, "seed": 0, "methods": ["newton-euler"]},
+    "from_lagrangian": {
+        "lagrangian": sp.Symbol("xdot") ** 2, "q": [sp.Symbol("x")], "qdot": [sp.Symbol("xdot")], "forces": None,
+        "t": None, "dissipation": 0, "name": "s",
+    },
+    "from_sympy": {"model": FINISHED, "name": "s"},
+    "rigid_body": {
+        "inertia": da.Inertia.box(1, (1, 2, 3)), "attitude": None, "form": "mixed", "gravity": (0, 0, 0), "name": "r",
+    },
+    "coordinate_symbols": {"mechanism": ARM},
 }  # fmt: skip
 """Public functions with good arguments; each argument in turn is replaced by everything hostile."""
 
@@ -140,7 +163,54 @@ def test_every_wrong_argument_is_answered_by_a_result_or_a_clear_error(name):
 
 
 DYN = da.Dynamics(ARM)
+SYSTEM = da.ConstrainedDynamics(LINKAGE, reference=CLOSED)
+Q = SYSTEM.assemble(keep=["drive"])
+V = SYSTEM.project_velocity(Q, [1, 0, 0], keep=["drive"])
+A = SYSTEM.forward_dynamics(Q, V, np.zeros(3))
+STATE = {"q": Q, "v": V, "tau": np.zeros(3), "t": 0.0}
+EQUATIONS = da.derive(CART)
+NUMBERS = {"g": 9.81, "M": 1.0, "m": 0.2, "l": 0.5, "I": 0.02}
 METHODS = {
+    "assemble": (SYSTEM.assemble, {"q": Q, "t": 0.0, "keep": (), "tolerance": 1e-11, "iterations": 20}),
+    "assembly_modes": (
+        SYSTEM.assembly_modes,
+        {"q": Q, "t": 0.0, "keep": ["drive"], "starts": 2, "spread": 1.0, "seed": 0},
+    ),
+    "analyse": (SYSTEM.analyse, {"q": Q, "t": 0.0}),
+    "residual": (SYSTEM.residual, {"q": Q, "t": 0.0}),
+    "project_velocity": (SYSTEM.project_velocity, {"q": Q, "v": V, "t": 0.0, "keep": ["drive"]}),
+    "constrained forward_dynamics": (SYSTEM.forward_dynamics, STATE),
+    "solve": (SYSTEM.solve, {**STATE, "method": "projection", "tolerance": 1e-9}),
+    "reactions": (SYSTEM.reactions, {**STATE, "axes": "world", "point": None}),
+    "constrained linearize": (SYSTEM.linearize, {**STATE, "positions": ["drive"], "speeds": ["drive"]}),
+    "constrained inverse_dynamics": (
+        SYSTEM.inverse_dynamics,
+        {"q": Q, "v": V, "a": A, "t": 0.0, "actuated": ["drive"], "weights": None},
+    ),
+    "setting": (SYSTEM.setting, {"parameters": None}),
+    "constrained kernel": (SYSTEM.kernel, {"quantity": "terms"}),
+    "constrained export": (SYSTEM.export, {"quantity": "terms", "language": "c", "path": None}),
+    "constrained evaluate": (
+        lambda quantity, q, t: SYSTEM.evaluate(quantity, q, t),
+        {"quantity": "positions", "q": Q, "t": 0.0},
+    ),
+    "derive kane": (
+        lambda **k: da.derive(CART, "kane", **k),
+        {"speeds": None, "pfaffian": (), "independent": None},
+    ),
+    "derive newton-euler": (
+        lambda **k: da.derive(CART, "newton-euler", **k),
+        {"algorithm": "augmented-links", "inertia": "two-sided"},
+    ),
+    "Equations.evaluate": (EQUATIONS.evaluate, {"q": (0, 0.1), "v": (0, 1), **NUMBERS}),
+    "Equations.sympy": (EQUATIONS.sympy, {"name": "gravity"}),
+    "Equations.latex": (EQUATIONS.latex, {"name": "gravity", "form": "auto"}),
+    "Equations.symbol": (EQUATIONS.symbol, {"name": "q1"}),
+    "Equations.substitute": (EQUATIONS.substitute, {"values": {"g": 9.81}}),
+    "Equations.substitute g": (lambda g: EQUATIONS.substitute({"g": g}), {"g": 9.81}),
+    "Equations.compile": (EQUATIONS.compile, {"name": "gravity"}),
+    "Equations[]": (EQUATIONS.__getitem__, {"name": "gravity"}),
+    "Quantity.evaluate": (lambda g: EQUATIONS["gravity"].evaluate({"q": (0, 0.1), **NUMBERS, "g": g}), {"g": 9.81}),
     "jacobian": (
         lambda **k: DYN.jacobian(**k),
         {"q": ARM.neutral, "frame": "flange", "point": (0, 0, 0), "axes": "body"},

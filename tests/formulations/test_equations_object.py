@@ -66,7 +66,7 @@ def test_unknown_names_are_refused_with_the_known_ones():
         derive(rp_arm(), "hamilton")
     with pytest.raises(ArgumentError, match="2 coordinates, got 1 names"):
         derive(rp_arm(), coordinates=["x"])
-    with pytest.raises(ArgumentError, match="'auto', 'closed' or 'intermediates'"):
+    with pytest.raises(ArgumentError, match="'auto' or 'closed' or 'intermediates'"):
         equations.mass_matrix.latex("short")
 
 
@@ -282,3 +282,9 @@ def test_one_letter_means_one_thing(make, method):
     meaning: dict[str, str] = {}
     for part in parts:
         assert meaning.setdefault(part.symbol, part.name) == part.name, part.symbol
+
+
+def test_parts_are_listed_and_looked_up_by_name():
+    equations = derive(rp_arm())
+    assert "mass_matrix" in equations and "nonsense" not in equations and 0 not in equations
+    assert list(equations)[:2] == ["mass_matrix", "coriolis"] and set(equations.extras) <= set(equations)

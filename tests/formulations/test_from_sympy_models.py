@@ -19,7 +19,7 @@ from sympy.physics.mechanics import (
 from sympy.physics.mechanics.models import n_link_pendulum_on_cart
 
 from dalembert.errors import ArgumentError
-from dalembert.formulations import from_sympy
+from dalembert.formulations import from_lagrangian, from_sympy
 
 T = dynamicsymbols._t
 RNG = np.random.default_rng(8)
@@ -103,3 +103,29 @@ def test_unfinished_models_and_other_things_are_refused():
         from_sympy(method)
     with pytest.raises(ArgumentError, match="got int"):
         from_sympy(3)
+
+
+def test_time_is_known_where_coordinates_are_functions_of_it():
+    """L = m exp(t) qdot^2 / 2: the momentum grows by itself, so exp(t) m (qddot + qdot) = 0."""
+    time = T
+    q, m = dynamicsymbols("q"), sympy.Symbol("m")
+    found = from_lagrangian(m * sympy.exp(time) * q.diff() ** 2 / 2, [q]).sympy("bias")[0]
+    assert sympy.simplify(found - m * sympy.exp(time) * q.diff()) == 0
+    rate, t = sympy.symbols("xdot t")
+    law = m * sympy.exp(t) * rate**2 / 2
+    assert from_lagrangian(law, ["x"], t=t).sympy("bias")[0] == m * rate * sympy.exp(t)
+    with pytest.raises(ArgumentError, match="say t=t"):
+        from_lagrangian(law, ["x"])
+
+
+def test_a_coordinate_is_given_once():
+    x, rate = sympy.symbols("x xdot")
+    with pytest.raises(ArgumentError, match="x, xdot occurs twice"):
+        from_lagrangian(rate**2, [x, x])
+
+
+def test_forces_that_are_functions_of_time_become_parameters():
+    q, F = dynamicsymbols("q F")
+    equations = from_lagrangian(q.diff() ** 2 / 2, [q], forces=[F - 3 * q.diff()])
+    assert equations.sympy("external")[0] == sympy.Symbol("F") - 3 * q.diff()
+    assert equations.evaluate([0.0], [1.0], F=5.0)["external"].tolist() == [2.0]

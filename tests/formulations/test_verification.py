@@ -152,7 +152,7 @@ def test_nan_is_never_ok():
 
 
 def test_arguments_are_checked():
-    with pytest.raises(ArgumentError, match="at least one state"):
+    with pytest.raises(ArgumentError, match="a whole number from 1"):
         verify(rp_arm(), states=0)
     fixed = random_mechanism(0, 1, kinds=("fixed",))
     with pytest.raises(ArgumentError, match="no degree of freedom"):

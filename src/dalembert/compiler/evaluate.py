@@ -68,7 +68,11 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
         kind = np.complex128 if array.dtype.kind == "c" else np.float64
         batches.append(batch)
         flat.append([elements[..., k].astype(kind) for k in range(port.size)])
-    batch = np.broadcast_shapes(*batches)
+    try:
+        batch = np.broadcast_shapes(*batches)
+    except ValueError:
+        told = ", ".join(f"{port.name} {array.shape}" for port, array in zip(program.inputs, arrays))
+        raise ArgumentError(f"{program.name}: the inputs do not fit each other: {told}") from None
     with np.errstate(all="ignore"):
         values = interpret(program, flat, _NUMPY, np.float64)
     result = {}

@@ -11,6 +11,7 @@ from dalembert.constraints import assembly
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.rows import Row
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model.checks import expect_real, real_array
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
@@ -110,7 +111,7 @@ def analyse(
         neighbours: at how many assembled positions nearby the usual rank is looked for.
     """
     mechanism = system.mechanism
-    q = np.asarray(q, dtype=float)
+    q, t = real_array(q, "analyse, q"), expect_real(t, "analyse, t")
     if q.shape != (mechanism.nq,):
         raise ArgumentError(f"analyse looks at one position: q has shape {q.shape}, must be ({mechanism.nq},)")
     if not np.isfinite(q).all():

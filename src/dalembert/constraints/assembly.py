@@ -13,10 +13,10 @@ import numpy as np
 from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
 from dalembert.constraints import numeric
 from dalembert.constraints.loops import LOOP_ROWS
-from dalembert.constraints.names import as_names
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
@@ -68,16 +68,13 @@ def assemble(
         iterations: largest number of steps.
     """
     mechanism = system.mechanism
-    start = np.array(q, dtype=float)
-    if start.shape != (mechanism.nq,):
-        raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
-    if not np.isfinite(start).all():
-        raise ArgumentError(f"assemble: q = {start} is not finite")
+    start, t = _start(mechanism, q), expect_real(t, "t")
+    tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
     free = _free(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
     found, residual = _descend(system, start, t, free, tolerance, iterations)
     if not np.abs(residual).max(initial=0.0) <= tolerance:
-        raise SingularityError(_cannot(system, residual, keep, t))
+        raise SingularityError(_cannot(system, residual, expect_names(keep, "keep"), t))
     wrong = mirrored(system, found, t)
     if wrong:
         raise SingularityError(
@@ -87,9 +84,18 @@ def assemble(
     return found
 
 
+def _start(mechanism: Mechanism, q: Any) -> np.ndarray:
+    start = np.array(real_array(q, "q"))
+    if start.shape != (mechanism.nq,):
+        raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
+    if not np.isfinite(start).all():
+        raise ArgumentError(f"q = {start} is not finite")
+    return start
+
+
 def _free(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
     free = np.ones(mechanism.nv, dtype=bool)
-    for name in as_names(keep):
+    for name in expect_names(keep, "keep"):
         free[mechanism.v_slice(name)] = False
     return free
 
@@ -142,7 +148,7 @@ def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str
         if abs(x) >= worst.get(row.constraint, (-1.0, ""))[0]:
             worst[row.constraint] = (abs(float(x)), row.meaning)
     lines = [f"  {name}: {size:.3g} ({meaning})" for name, (size, meaning) in worst.items()]
-    held = f" with {', '.join(map(repr, as_names(keep)))} held" if keep else ""
+    held = f" with {', '.join(map(repr, keep))} held" if keep else ""
     return (
         f"{system.mechanism.name!r} cannot be assembled from this start{held} at t = {t:g} s; largest residual of each "
         "constraint, m or rad:\n" + "\n".join(lines) + "\nGive another start, hold fewer joints, or check the geometry"
@@ -220,8 +226,9 @@ def assembly_modes(
         seed: of the random starts.
     """
     mechanism = system.mechanism
-    rng = np.random.default_rng(seed)
-    base = np.array(system.reference if q is None else q, dtype=float)
+    rng = np.random.default_rng(expect_whole(seed, "seed", high=2**64))
+    starts, spread = expect_whole(starts, "starts", 1), expect_real(spread, "spread", 0)
+    base = _start(mechanism, system.reference if q is None else q)
     free = _free(mechanism, keep)
     modes: list[np.ndarray] = []
     marks: list[np.ndarray] = []
@@ -266,7 +273,9 @@ def project_velocity(
         tolerance: largest violation, relative to the size of the velocities.
     """
     mechanism = system.mechanism
-    v = np.array(v, dtype=float)
+    q, v, t, keep = _start(mechanism, q), np.array(real_array(v, "v")), expect_real(t, "t"), expect_names(keep, "keep")
+    if v.shape != (mechanism.nv,):
+        raise ArgumentError(f"v has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)")
     _, G, rate, _ = system.evaluate("constraints", q, v, t)
     M = system.evaluate("mass_matrix", q)
     free = _free(mechanism, keep)
@@ -278,7 +287,7 @@ def project_velocity(
     if solution.violation > tolerance * max(scale, 1e-300):
         left = np.abs(G[:, free] @ solution.a - missing)
         lines = [f"  {row}: {x:.3g}" for row, x in zip(system.rows, left) if x > tolerance * scale]
-        held = f" with {', '.join(map(repr, as_names(keep)))} held" if keep else ""
+        held = f" with {', '.join(map(repr, keep))} held" if keep else ""
         raise SingularityError(
             f"{mechanism.name!r} has no velocities that satisfy its constraints{held} at t = {t:g} s; left are\n"
             + "\n".join(lines)

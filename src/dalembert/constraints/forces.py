@@ -22,6 +22,7 @@ from dalembert.constraints.state import State
 from dalembert.constraints.user import time_program, vector_program
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_names
 from dalembert.model.force import Force
 
 CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "attraction")
@@ -108,6 +109,7 @@ def _chosen(mechanism: Mechanism, names: Sequence[str] | str | None) -> tuple[st
                 "shall act, or say forces=() for none"
             )
         return ()
+    names = expect_names(names, "forces")
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ArgumentError(f"{mechanism.name!r} has no force {unknown[0]!r}; it has {', '.join(known) or 'none'}")

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.constraints.names import as_names
 from dalembert.constraints.numeric import TOLERANCE
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model.checks import expect_names, real_array
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
@@ -52,7 +52,9 @@ def inverse_dynamics(
 
     For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.inverse_dynamics`.
     """
-    actuated = as_names(actuated)
+    actuated = expect_names(actuated, "inverse_dynamics, actuated")
+    if twice := sorted({name for name in actuated if actuated.count(name) > 1}):
+        raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(map(repr, twice))} is named twice")
     found = [_drives(system, *one, actuated=actuated, weights=weights) for one in state]
     return Drives(
         state.gathered([x.tau for x in found], (system.mechanism.nv,)),
@@ -81,7 +83,7 @@ def _drives(
     for name in actuated:
         part = mechanism.v_slice(name)
         driven += range(part.start, part.stop)
-    strength = np.ones(len(driven)) if weights is None else np.asarray(weights, dtype=float)
+    strength = np.ones(len(driven)) if weights is None else real_array(weights, "inverse_dynamics, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
     size, Vt = np.linalg.svd(G)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
@@ -96,10 +98,10 @@ def _drives(
     if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + 1e-12:
         lacking = B @ left / np.linalg.norm(left)
         names = [system.velocity_names()[k] for k in np.argsort(-np.abs(lacking))[:3]]
+        drives = f"the drives {', '.join(map(repr, actuated))}" if actuated else "no drives"
         raise SingularityError(
-            f"the drives {', '.join(map(repr, actuated))} cannot produce this motion of {mechanism.name!r}: it has "
-            f"{B.shape[1]} degrees of freedom, they reach {int(result[2])}. Not driven is mainly the motion of "
-            + ", ".join(names)
+            f"{drives} cannot produce this motion of {mechanism.name!r}: it has {B.shape[1]} degrees of freedom, they "
+            f"reach {int(result[2])}. Not driven is mainly the motion of {', '.join(names)}"
         )
     surplus = len(driven) - B.shape[1]
     rule = "least sum of (tau / weight)^2" if surplus > 0 else UNIQUE

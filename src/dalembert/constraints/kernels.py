@@ -16,13 +16,13 @@ from dalembert.compiler.program import Port, Program
 from dalembert.constraints import assembly
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
-from dalembert.constraints.names import as_names
 from dalembert.constraints.pivots import Pivots, find_pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
 from dalembert.constraints.reactions import places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_choice, expect_names, expect_path, expect_real, real_array, shown
 from dalembert.model.parameters import map_scalars
 from dalembert.model.record import content
 
@@ -52,16 +52,24 @@ class ConstrainedKernels:
     ):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"ConstrainedDynamics takes a Mechanism, got {type(mechanism).__name__}")
-        if method not in METHODS:
-            raise ArgumentError(f"there is no method {method!r} for kernels; choose one of {', '.join(METHODS)}")
+        expect_choice(method, METHODS, "ConstrainedDynamics, method")
+        if isinstance(optimise, bool) or not isinstance(optimise, int) or optimise not in (0, 1, 2):
+            raise ArgumentError(f"ConstrainedDynamics, optimise: expected 0, 1 or 2, got {shown(optimise)}")
         self.mechanism = mechanism
         self.constraints = ConstraintSet(mechanism)
         self.forces = ForceSet(mechanism, forces)
-        self.include, self.method = as_names(include), method
-        self.independent = None if independent is None else as_names(independent)
-        self.reference = mechanism.neutral if reference is None else np.asarray(reference, dtype=float)
-        self.regularisation, self.stabilisation = float(regularisation), float(stabilisation)
-        self.parameters = np.asarray(parameters, dtype=float)
+        self.include, self.method = expect_names(include, "ConstrainedDynamics, include"), method
+        self.independent = (
+            None if independent is None else expect_names(independent, "ConstrainedDynamics, independent")
+        )
+        self.reference = mechanism.neutral if reference is None else real_array(reference, "reference")
+        if self.reference.shape != (mechanism.nq,):
+            raise ArgumentError(
+                f"reference has shape {self.reference.shape}, but {mechanism.name!r} needs ({mechanism.nq},)"
+            )
+        self.regularisation = expect_real(regularisation, "ConstrainedDynamics, regularisation", 0)
+        self.stabilisation = expect_real(stabilisation, "ConstrainedDynamics, stabilisation", 0)
+        self.parameters = real_array(parameters, "ConstrainedDynamics, parameters")
         self.optimise = optimise
         self._kernels: dict[str, Kernel] = {}
         Setting(mechanism, self.constraints, self.forces, self.include).joints  # noqa: B018 - raises for unknown terms
@@ -78,7 +86,7 @@ class ConstrainedKernels:
             quantity: ``"forward_dynamics"``, ``"multipliers"`` (accelerations and multipliers), ``"reactions"``,
                 ``"places"``, ``"linearization"`` or a name of :data:`~dalembert.constraints.quantities.QUANTITIES`.
         """
-        if quantity not in self._kernels:
+        if expect(quantity, str, "quantity") not in self._kernels:
             inputs, outputs, compute, doc = self._specification(quantity)
             self._kernels[quantity] = Kernel(
                 quantity, inputs, outputs, self._thunk(quantity, inputs, outputs, compute),
@@ -164,6 +172,10 @@ class ConstrainedKernels:
         """
         mechanism = self.mechanism
         if parameters is not None:
+            if not isinstance(parameters, (Sequence, np.ndarray)) or len(parameters) != len(mechanism.symbols):
+                raise ArgumentError(
+                    f"{mechanism.name!r} needs {len(mechanism.symbols)} parameters, got {shown(parameters)}"
+                )
             from dalembert.algebra.scalar import is_sympy
             from dalembert.compiler.printers.sympy import from_sympy
 
@@ -225,7 +237,7 @@ class ConstrainedKernels:
         """
         from dalembert.compiler.export import export
 
-        return export(self.kernel(quantity), language, path)
+        return export(self.kernel(quantity), language, None if path is None else expect_path(path, "export, path"))
 
     @cached_property
     def pivots(self) -> Pivots:

@@ -26,11 +26,11 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
-from dalembert.constraints.names import as_names
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import expect_names
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
@@ -150,7 +150,7 @@ def _linearized(
 
 def _independent(G: np.ndarray, names: list[str], wanted: Sequence[str] | None, what: str) -> list[int]:
     keep: list[int] = []
-    wanted = None if wanted is None else as_names(wanted)
+    wanted = None if wanted is None else expect_names(wanted, what)
     for name in wanted or ():
         if name not in names:
             raise ArgumentError(f"{what}: there is no coordinate {name!r}; they are {', '.join(names)}")

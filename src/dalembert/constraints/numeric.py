@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import SingularityError
+from dalembert.model.checks import expect_choice, expect_real
 
 METHODS = ("multipliers", "projection", "udwadia-kalaba")
 """Names of the routes."""
@@ -57,8 +58,8 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
         tolerance: below this fraction of the largest, singular values of G count as zero.
     """
     M, G, f, gamma = (np.asarray(x, dtype=float) for x in (M, G, f, gamma))
-    if method not in METHODS:
-        raise ArgumentError(f"there is no method {method!r}; choose one of {', '.join(METHODS)}")
+    expect_choice(method, METHODS, "method")
+    tolerance = expect_real(tolerance, "tolerance", 0)
     m, n = G.shape[-2:]
     batch = np.broadcast_shapes(M.shape[:-2], G.shape[:-2], f.shape[:-1], gamma.shape[:-1])
     M, G = np.broadcast_to(M, (*batch, n, n)), np.broadcast_to(G, (*batch, m, n))

@@ -23,6 +23,7 @@ from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Mechanism
+from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint
 
 if TYPE_CHECKING:
@@ -213,6 +214,8 @@ def find_reactions(
     For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.reactions`.
     """
     mechanism = system.mechanism
+    if axes is not None:
+        expect(axes, str, "reactions, axes")
     if point is not None and axes is None:
         raise ArgumentError("reactions: a point is given by its components in some axes; say which, e.g. axes='world'")
     solution = system.solve(q, v, tau, t)
@@ -237,7 +240,7 @@ def find_reactions(
 
 
 def _view(mechanism: Mechanism, q: np.ndarray, axes: str, point: Sequence[float] | None) -> View:
-    here = None if point is None else np.asarray(point, dtype=float)
+    here = None if point is None else real_array(point, "reactions, point")
     if here is not None and here.shape != (3,):
         raise ArgumentError(f"reactions: the point has shape {here.shape}; give its three components in {axes!r}")
     if axes == WORLD:

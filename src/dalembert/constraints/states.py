@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import real_array
 
 
 class States:
@@ -22,12 +23,12 @@ class States:
     """
 
     def __init__(self, mechanism: Mechanism, q: Any, vectors: dict[str, Any], t: Any = 0.0):
-        given = {"q": np.asarray(q, dtype=float)} | {k: np.asarray(x, dtype=float) for k, x in vectors.items()}
+        given = {k: real_array(x, k) for k, x in {"q": q, **vectors}.items()}
         for name, array in given.items():
             size = mechanism.nq if name == "q" else mechanism.nv
             if array.ndim == 0 or array.shape[-1] != size:
                 raise ArgumentError(f"{name} has shape {array.shape}, but {mechanism.name!r} needs (..., {size})")
-        clock = np.asarray(t, dtype=float)
+        clock = real_array(t, "t")
         try:
             self.batch = np.broadcast_shapes(clock.shape, *(x.shape[:-1] for x in given.values()))
         except ValueError:

@@ -16,6 +16,7 @@ from dalembert.compiler.program import Program
 from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect
 from dalembert.model.formula import Formula
 
 
@@ -30,6 +31,7 @@ def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]
     """
     import sympy
 
+    expect(mechanism, Mechanism, "coordinate_symbols, mechanism")
     q_names: list[str] = []
     v_names: list[str] = []
     for joint in mechanism.joints:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dalembert.constraints.names import as_names
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
@@ -17,6 +16,7 @@ from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.newton_euler import newton_euler
 from dalembert.formulations.system import System
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_names
 
 ROUTES: dict[str, Callable[..., Equations]] = {"lagrange": lagrange, "kane": kane, "kronecker": kronecker}
 """Routes that start from bodies in motion; Newton-Euler starts from the tree of a mechanism."""
@@ -64,8 +64,8 @@ def derive(
             "the kind 'gravity-field', named in include"
         )
     _check_options(method, options)
-    include, driven = as_names(include), None if actuated is None else as_names(actuated)
-    loads = {"wrenches": as_names(wrenches), "actuated": driven}
+    include, driven = expect_names(include, "include"), None if actuated is None else expect_names(actuated, "actuated")
+    loads = {"wrenches": expect_names(wrenches, "wrenches"), "actuated": driven}
     if method == "newton-euler":
         if not isinstance(mechanism, Mechanism):
             raise UnsupportedError(
@@ -80,7 +80,7 @@ def derive(
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:
-    if method not in OPTIONS:
+    if not isinstance(method, str) or method not in OPTIONS:
         raise ArgumentError(f"method = {method!r}; choose one of {', '.join(OPTIONS)}")
     own = f"{method!r} has {', '.join(OPTIONS[method]) or 'none'}"
     for name in options:
@@ -89,6 +89,8 @@ def _check_options(method: str, options: dict[str, Any]) -> None:
             raise ArgumentError(f"derive has no option {name!r}; {own}")
         if owner != method:
             raise UnsupportedError(f"{name} is an option of method={owner!r}; {own}")
+        if method == "newton-euler":
+            expect(options[name], str, name)
 
 
 def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]) -> System:

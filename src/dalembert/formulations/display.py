@@ -6,7 +6,8 @@ from typing import Any
 
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.names import rate_name
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import FORMS, Quantity
+from dalembert.model.checks import expect_choice
 
 LARGEST_SHOWN = 8
 """Degrees of freedom up to which text shows the entries."""
@@ -63,6 +64,7 @@ def equations_latex(equations: Equations, form: str) -> str:
     """
     import sympy
 
+    expect_choice(form, FORMS, "form")
     parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
     rest = [x for x in (equations.passive, equations.external) if x is not None]
     if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest))):

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.scalar import is_sympy, product
 from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
+from dalembert.model.checks import expect
 
 METHODS = {
     "lagrange": "Euler-Lagrange, explicit form",
@@ -132,12 +133,19 @@ class Equations:
     def __getitem__(self, name: str) -> Quantity:
         """A part or an extra by name."""
         parts = self.quantities()
-        if name in parts:
+        if expect(name, str, "the name of a part") in parts:
             return parts[name]
         if name not in self.extras:
             known = ", ".join([*parts, *self.extras])
             raise ArgumentError(f"{self.method} of {self.name!r} has no {name!r}; it has {known}")
         return self.extras[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.quantities() or name in self.extras
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of parts and extras."""
+        return iter([*self.quantities(), *self.extras])
 
     # --------------------------------------------------------------------------------------------------- mathematics
 
@@ -154,6 +162,7 @@ class Equations:
 
     def symbol(self, name: str) -> Any:
         """The SymPy symbol of a coordinate, velocity or parameter, by name."""
+        name = expect(str(name) if is_sympy(name) else name, str, "the name of a symbol")
         for symbols in self.scope.symbols.values():
             for symbol in symbols:
                 if str(symbol) == name:

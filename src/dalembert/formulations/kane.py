@@ -28,6 +28,7 @@ from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.speeds import Speeds, choose_speeds
 from dalembert.formulations.sums import projected
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
+from dalembert.model.checks import expect_items
 
 
 def kane(
@@ -49,6 +50,8 @@ def kane(
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
+    speeds = None if speeds is None else expect_items(speeds, object, "speeds")
+    pfaffian = expect_items(pfaffian, object, "pfaffian")
     if not (speeds or pfaffian or system.constraints):
         return _unconstrained(system, wrenches, actuated)
     chosen = choose_speeds(system, speeds, pfaffian, independent)

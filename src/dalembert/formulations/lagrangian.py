@@ -19,6 +19,7 @@ from dalembert.formulations.names import rate_name
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
+from dalembert.model.checks import expect, expect_items, shown
 
 
 def from_lagrangian(
@@ -38,30 +39,46 @@ def from_lagrangian(
         q: coordinates: symbols, or functions of time such as SymPy's dynamic symbols.
         qdot: their rates, in the same order; for functions of time their derivatives, for symbols those called
             ``qdot``, if left out.
-        forces: generalised forces Q, one for each coordinate; they may depend on everything.
-        t: the symbol of time, if something depends on it explicitly.
+        forces: generalised forces Q, one for each coordinate; they may depend on everything. Functions of time that
+            are no coordinates, F(t), become parameters of the same name.
+        t: the symbol of time, if something depends on it explicitly; known where coordinates are functions of it.
         dissipation: Rayleigh's function R(q, qdot); gives the forces -dR/dqdot.
         name: for display.
     """
     import sympy
 
-    coordinates = [sympy.sympify(x) for x in q]
+    expect(name, str, "from_lagrangian, name")
+    coordinates = [_variable(x, "q") for x in expect_items(q, object, "from_lagrangian, q")]
+    time = _time(coordinates, t)
     if qdot is None:
-        qdot = [x.diff(_time(x, t)) if x.is_Function else sympy.Symbol(rate_name(str(x))) for x in coordinates]
-    if len(qdot) != len(coordinates):
-        raise ArgumentError(f"{len(coordinates)} coordinates, but {len(qdot)} rates: {list(qdot)}")
+        rates = [x.diff(time) if x.is_Function else sympy.Symbol(rate_name(str(x))) for x in coordinates]
+    else:
+        rates = [_variable(x, "qdot") for x in expect_items(qdot, object, "from_lagrangian, qdot")]
+    if len(rates) != len(coordinates):
+        raise ArgumentError(f"{len(coordinates)} coordinates, but {len(rates)} rates: {rates}")
+    _refuse_repetition([*coordinates, *rates])
+    given = _expression(lagrangian, "lagrangian")
+    acting = None if forces is None else [_expression(f, "forces") for f in expect_items(forces, object, "forces")]
+    if acting is not None and len(acting) != len(coordinates):
+        raise ArgumentError(f"{len(coordinates)} coordinates, but {len(acting)} generalised forces")
+    lost = _expression(dissipation, "dissipation")
+    known = [given, *(acting or ()), lost]
+    if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
+        raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
     scope = Scope()
-    x, v = scope.input("q", coordinates), scope.input("v", list(map(sympy.sympify, qdot)))
-    clock = [scope.clock(t)] if t is not None else []
-    L = _scalar(scope, lagrangian)
+    x, v = scope.input("q", coordinates), scope.input("v", rates)
+    clock = [scope.clock(time)] if time is not None else []
+    L = _scalar(scope, given)
     momentum = reverse(L, v)
     bias = forward(momentum, [*x, *clock], [*v, *([1] if clock else [])]) - reverse(L, x)
     g = with_inputs(scope, bias, {"v": [0] * len(v)})
     M = hessian(L, v)
-    Q = None if forces is None else np.array([_scalar(scope, f) for f in forces], dtype=object)
-    if Q is not None and len(Q) != len(v):
-        raise ArgumentError(f"{len(v)} coordinates, but {len(Q)} generalised forces")
-    R = _scalar(scope, dissipation)
+    Q = (
+        None
+        if acting is None
+        else np.array([_scalar(scope, _as_symbols(f, coordinates)) for f in acting], dtype=object)
+    )
+    R = _scalar(scope, lost)
 
     def make(kind: str, symbol: str, values: Any) -> Quantity:
         return Quantity(scope, kind, symbol, values)
@@ -104,5 +121,54 @@ def _scalar(scope: Scope, expression: Any) -> Any:
     return scope.read(np.array(expression, dtype=object))[()]
 
 
-def _time(function: Any, t: Any) -> Any:
-    return t if t is not None else function.args[0]
+def _expression(value: Any, what: str) -> Any:
+    """What the caller gave as a SymPy expression of real value."""
+    import sympy
+
+    try:
+        found = sympy.sympify(value, strict=True)
+    except (sympy.SympifyError, TypeError, ValueError, AttributeError):
+        found = None
+    if not isinstance(found, sympy.Expr) or found.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I):
+        raise ArgumentError(f"from_lagrangian, {what}: expected a real SymPy expression, got {shown(value)}")
+    return found
+
+
+def _variable(value: Any, what: str) -> Any:
+    """A symbol, a function of time, or its derivative; names will do."""
+    import sympy
+
+    found = sympy.Symbol(value) if isinstance(value, str) and value.isidentifier() else value
+    if isinstance(found, sympy.Symbol) or (
+        isinstance(found, (sympy.core.function.AppliedUndef, sympy.Derivative)) and len(found.free_symbols) == 1
+    ):
+        return found
+    raise ArgumentError(f"from_lagrangian, {what}: expected a symbol or a function of time, got {shown(value)}")
+
+
+def _time(coordinates: Sequence[Any], t: Any) -> Any:
+    """The symbol of time: as given, or what the coordinates are functions of; None if nothing tells."""
+    import sympy
+
+    if t is not None:
+        if not isinstance(t, sympy.Symbol) or t in coordinates:
+            raise ArgumentError(f"from_lagrangian, t: expected the symbol of time, got {shown(t)}")
+        return t
+    return next((x.args[0] for x in coordinates if x.is_Function), None)
+
+
+def _refuse_repetition(variables: Sequence[Any]) -> None:
+    twice = sorted({str(x) for x in variables if variables.count(x) > 1})
+    if twice:
+        raise ArgumentError(f"from_lagrangian: {', '.join(twice)} occurs twice among coordinates and rates")
+
+
+def _as_symbols(force: Any, coordinates: Sequence[Any]) -> Any:
+    """A force with symbols in the place of functions of time that are no coordinates."""
+    import sympy
+
+    functions = force.atoms(sympy.core.function.AppliedUndef).difference(coordinates)
+    names = {f: sympy.Symbol(f.func.__name__) for f in functions}
+    if clash := sorted(s.name for s in names.values() if s in force.free_symbols):
+        raise ArgumentError(f"from_lagrangian, forces: {clash[0]} is a symbol and a function of time; rename one")
+    return force.xreplace(names)

@@ -88,6 +88,8 @@ def linear_in_velocities(system: System, expressions: Sequence[Any], what: str) 
         what: they are, for messages.
     """
     values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)
+    if values.ndim != 1:
+        raise ArgumentError(f"{what}: each must be one expression, not a sequence of them")
     Y = forward(values, system.v)
     names = [str(name) for name in system.scope.names["v"]]
     for row, expression in zip(Y, expressions):

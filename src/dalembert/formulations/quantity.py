@@ -14,6 +14,10 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.program import Program
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.scope import Scope
+from dalembert.model.checks import expect, expect_choice, real_array
+
+FORMS = ("auto", "closed", "intermediates")
+"""Shapes in which LaTeX is written."""
 
 LARGEST_WRITTEN_OUT, LARGEST_SIMPLIFIED = 20_000, 500_000
 """Operations, nothing shared, of what is still written out as it stands, and of what is still simplified."""
@@ -132,8 +136,7 @@ class Quantity:
         """
         import sympy
 
-        if form not in ("auto", "closed", "intermediates"):
-            raise ArgumentError(f"form = {form!r}; choose 'auto', 'closed' or 'intermediates'")
+        expect_choice(form, FORMS, "form")
         if form == "closed" or (form == "auto" and self.is_simplified):
             return sympy.latex(self.sympy())
         definitions, result = self.intermediates()
@@ -180,10 +183,11 @@ def named_inputs(scope: Scope, inputs: Mapping[Any, Any]) -> dict[str, Any]:
     """
     ports = {str(scope.names[port][0]): port for port in scope.parameters} | {name: name for name in scope.names}
     named = {}
-    for key, value in inputs.items():
+    for key, value in expect(inputs, Mapping, "inputs").items():
         if str(key) not in ports:
             raise ArgumentError(f"there is no input {str(key)!r}; there are {', '.join(ports)}")
-        named[ports[str(key)]] = value
+        stepped = isinstance(value, (complex, np.ndarray)) and np.iscomplexobj(value)  # the complex step
+        named[ports[str(key)]] = value if stepped else real_array(value, str(key))
     return named
 
 

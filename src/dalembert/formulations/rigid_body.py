@@ -28,6 +28,8 @@ from dalembert.formulations.projection import redundant_bias
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia
+from dalembert.model.checks import expect, expect_choice
+from dalembert.model.record import frozen_array
 
 
 def rigid_body(
@@ -51,8 +53,10 @@ def rigid_body(
         gravity: acceleration of free fall, inertial axes, or an :class:`InverseSquare` field.
         name: for display.
     """
-    if form not in ("mixed", "body"):
-        raise ArgumentError(f"form = {form!r}; choose 'mixed' or 'body'")
+    expect_choice(form, ("mixed", "body"), "rigid_body, form")
+    expect(name, str, "rigid_body, name")
+    if not isinstance(gravity, InverseSquare):
+        gravity = frozen_array(gravity, (3,), "rigid_body, gravity")
     if not isinstance(inertia, Inertia):
         raise ArgumentError(f"rigid_body takes an Inertia, got {type(inertia).__name__}")
     if attitude is not None and not hasattr(attitude, "Gamma"):

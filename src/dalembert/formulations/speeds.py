@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import product
-from dalembert.constraints.names import as_names
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
@@ -17,6 +16,7 @@ from dalembert.formulations.linear import dependent_columns, independent_rows, i
 from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
 from dalembert.formulations.sampling import sampled
 from dalembert.formulations.system import System
+from dalembert.model.checks import expect_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def _automatic(
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     names = [str(name) for name in system.scope.names["v"]]
     if independent is not None:
-        independent = as_names(independent)
+        independent = expect_names(independent, "independent")
         places = [_index(system, names, name) for name in independent]
         if len(set(places)) != count:
             raise ArgumentError(

@@ -14,6 +14,8 @@ from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
+from dalembert.model.checks import expect
+from dalembert.model.record import check_scalar
 
 PARTS = (
     "mass_matrix", "coriolis", "gravity", "bias", "kinematics", "input_map", "passive", "external",
@@ -29,12 +31,14 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         values: by symbol, or name of a symbol, a number or SymPy expression.
     """
     old = equations.scope
-    wanted = {str(key): value for key, value in values.items()}
+    wanted = {str(key): value for key, value in expect(values, Mapping, "substitute, values").items()}
     known = {str(symbol) for symbols in old.names.values() for symbol in symbols}
     if unknown := set(wanted) - known:
         raise ArgumentError(
             f"{equations.name!r} has no symbol {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}"
         )
+    for key, value in wanted.items():
+        check_scalar(value, f"substitute, {key}")
     scope = Scope()
     for port, symbols in old.names.items():
         if port not in old.parameters:

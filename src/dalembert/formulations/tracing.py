@@ -18,6 +18,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.names import coordinate_names
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia, Mechanism
+from dalembert.model.checks import expect_items, expect_names
 from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
 
@@ -83,11 +84,13 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
     if coordinates is not None:
         from dalembert.formulations.names import rate_name
 
+        given = expect_items(coordinates, object, "coordinates")
+        coordinates = expect_names([str(x) if scalar.is_sympy(x) else x for x in given], "coordinates")
         if len(coordinates) != mechanism.nq:
             raise ArgumentError(
                 f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
             )
-        q_names = [str(name) for name in coordinates]
+        q_names = list(coordinates)
         if mechanism.nq == mechanism.nv:
             v_names = [rate_name(name) for name in q_names]
     scope = Scope()

@@ -18,6 +18,7 @@ from dalembert.formulations.equations import Equations
 from dalembert.formulations.force_laws import force_rows
 from dalembert.formulations.laws import constraint_rows, law_rows, sensitivity_rows
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_names, expect_real, expect_whole
 from dalembert.model.parameters import substitute
 
 METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
@@ -52,11 +53,10 @@ def verify(
             f"verify compares what can be computed of a Mechanism, got {type(mechanism).__name__}; bodies given by "
             "formulas can be derived by several methods and evaluated"
         )
-    if states < 1:
-        raise ArgumentError(f"states = {states}; at least one state is needed")
+    states, tolerance = expect_whole(states, "verify, states", 1), expect_real(tolerance, "verify, tolerance", 0)
     if mechanism.nv == 0:
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom; there is nothing to compare")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(expect_whole(seed, "verify, seed", high=2**64))
     values = {str(symbol): float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
     numeric = substitute(mechanism.replace(strict=False), values) if values else mechanism
     q, v, a = numeric.random_state(rng, (states,))
@@ -77,7 +77,7 @@ def verify(
 
 
 def _derived(mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[str]) -> dict[str, Equations]:
-    chosen = METHODS if methods is None else tuple(methods)
+    chosen = METHODS if methods is None else expect_names(methods, "verify, methods")
     free = mechanism.replace(constraints=()) if mechanism.constraints else mechanism
     derived = {}
     for method in chosen:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError
 
@@ -71,6 +74,62 @@ def expect_items(value: Any, kind: type, what: str, error: type[DalembertError] 
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise error(f"{what}: expected a sequence of {kind.__name__}, got {shown(value)}")
     return tuple(expect(item, kind, f"{what}, item {k}", error) for k, item in enumerate(value))
+
+
+def expect_names(value: Any, what: str) -> tuple[str, ...]:
+    """One name or several, as a tuple; a single one is not taken for its letters.
+
+    Args:
+        value: what the caller gave.
+        what: the argument, for the message.
+    """
+    return (value,) if isinstance(value, str) else expect_items(value, str, what)
+
+
+def expect_real(value: Any, what: str, low: float = -math.inf) -> float:
+    """A finite number.
+
+    Args:
+        value: what the caller gave.
+        what: the argument, for the message.
+        low: the smallest that makes sense.
+    """
+    array = real_array(value, what)
+    if array.shape or not np.isfinite(array) or array < low:
+        floor = f" not below {low:g}" if low > -math.inf else ""
+        raise ArgumentError(f"{what}: expected one finite number{floor}, got {shown(value)}")
+    return float(array)
+
+
+def expect_whole(value: Any, what: str, low: int = 0, high: int = 2**31) -> int:
+    """A whole number.
+
+    Args:
+        value: what the caller gave.
+        what: the argument, for the message.
+        low: the smallest that makes sense.
+        high: the largest that can be meant.
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not whole or not low <= value <= high:
+        raise ArgumentError(f"{what}: expected a whole number from {low} to {high}, got {shown(value)}")
+    return int(value)
+
+
+def real_array(value: Any, what: str) -> np.ndarray:
+    """Numbers as an array of floats, any shape.
+
+    Args:
+        value: what the caller gave: numbers, nested sequences of them, arrays.
+        what: the argument, for the message.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biufO" and not any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
+            return array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(f"{what}: expected real numbers, got {shown(value)}")
 
 
 def expect_path(value: Any, what: str) -> Path:
