@@ -19,9 +19,9 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
 from dalembert.algorithms.analytic_jacobian import JacobianRates, analytic_jacobian_rates
 from dalembert.algorithms.consistent_inverse import consistent_inverse
+from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
-from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.errors import ArgumentError
@@ -122,8 +122,8 @@ def cartesian_dynamics(mechanism: Mechanism, q: Any, v: Any, frame: str, **along
     still = scalar.zeros(mechanism.nv)
     rates, _, inverse, Lambda = _motion(mechanism, q, v, still, frame, along)
     tree = along.get("tree", mechanism.tree)
-    gravity = augmented_links(tree, q, still, still)
-    coriolis = augmented_links(tree, q, v, still) - gravity
+    gravity = cheapest(tree, q, still, still)
+    coriolis = cheapest(tree, q, v, still) - gravity
     drift = product(rates.Jd, v)
     return CartesianDynamics(
         inertia=Lambda,
@@ -171,7 +171,7 @@ def cartesian_inverse_dynamics(
     """
     a = resolved_acceleration(mechanism, q, v, xdd, frame, **along)
     q, v = checked(mechanism, q=q, v=v)
-    return augmented_links(along.get("tree", mechanism.tree), q, v, a)
+    return cheapest(along.get("tree", mechanism.tree), q, v, a)
 
 
 def cartesian_linearization(

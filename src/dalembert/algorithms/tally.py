@@ -66,11 +66,11 @@ class Tally:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Tally:
-        return self * (1 / (other.value if isinstance(other, Tally) else float(other)))
+        return self * _reciprocal(other.value if isinstance(other, Tally) else float(other))
 
     def __rtruediv__(self, other: Any) -> Tally:
         self.count.operations += 1
-        return Tally(float(other) / self.value, self.count)
+        return Tally(float(other) * _reciprocal(self.value), self.count)
 
     def __neg__(self) -> Tally:
         return Tally(-self.value, self.count)
@@ -80,6 +80,11 @@ class Tally:
 
     def cos(self) -> Tally:
         return Tally(math.cos(self.value), self.count)
+
+
+def _reciprocal(x: float) -> float:
+    """1 / x, and some number where a singular mechanism divides by zero: operations matter here, not results."""
+    return 1 / x if x else 0.377
 
 
 def vector(size: int, count: Count, start: int = 0) -> Array:

@@ -19,11 +19,11 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.vectors import cross
+from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.selection import choose
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import assembled, quantity

@@ -7,12 +7,12 @@ from typing import Any
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algorithms import energy, kinematics
+from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
@@ -21,17 +21,17 @@ from dalembert.quantities.quantity import Quantity, Setting
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    algorithm = INVERSE_DYNAMICS[s.options.get("algorithm", "augmented-links")]
+    algorithm = INVERSE_DYNAMICS[s.options["algorithm"]] if "algorithm" in s.options else cheapest
     return algorithm(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
 
 
 def bias(s: Setting, q: Array, v: Array) -> Array:
-    return augmented_links(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
+    return cheapest(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
 
 
 def gravity(s: Setting, q: Array) -> Array:
     still = scalar.zeros(s.nv)
-    return augmented_links(s.tree, q, still, still)
+    return cheapest(s.tree, q, still, still)
 
 
 def mass_matrix(s: Setting, q: Array) -> Array:

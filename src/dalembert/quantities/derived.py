@@ -11,9 +11,9 @@ from dalembert import algorithms
 from dalembert.algebra import scalar
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.scalar import Array
+from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
-from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import UnsupportedError
@@ -31,7 +31,7 @@ def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
 
 
 def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
-    p = augmented_links(replace(s.tree, gravity=scalar.zeros(3)), q, scalar.zeros(s.nv), v)
+    p = cheapest(replace(s.tree, gravity=scalar.zeros(3)), q, scalar.zeros(s.nv), v)
     return p if s.joints.armature is None else p + s.joints.armature * v
 
 
@@ -113,7 +113,7 @@ def cartesian_dynamics(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
 
 def cartesian_inverse_dynamics(s: Setting, q: Array, v: Array, xdd: Array) -> Array:
     a = algorithms.resolved_acceleration(s.mechanism, q, v, xdd, **s.options, tree=s.tree, armature=s.joints.armature)
-    return augmented_links(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+    return cheapest(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
 
 
 def cartesian_linearization(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:

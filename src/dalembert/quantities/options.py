@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms.selection import choose
+from dalembert.algorithms.choose import choose
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect, expect_choice, shown
 from dalembert.quantities.quantity import Quantity

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dalembert.algorithms.economy.cheapest import operations
 from dalembert.algorithms.economy.frames import is_numeric, reframe
 from dalembert.algorithms.economy.regroup import regroup
-from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.tally import Count, in_numbers, positions, vector
 from dalembert.model.tree import Tree
 
 
@@ -20,16 +19,8 @@ def economical(tree: Tree) -> Tree:
     if not is_numeric(tree):
         return own
     other = regroup(reframe(tree))
-    return other if operations(other) < operations(own) else own
+    return other if _burden(other) < _burden(own) else own
 
 
-def operations(tree: Tree) -> int:
-    """About how many operations inverse dynamics takes, for comparison; equal terms are counted as often as they occur.
-
-    Args:
-        tree: the links, with numeric geometry; symbols among the masses count as general numbers.
-    """
-    count = Count()
-    numeric = in_numbers(tree)
-    augmented_links(numeric, positions(tree, count), vector(tree.nv, count, 100), vector(tree.nv, count, 200))
-    return count.operations
+def _burden(tree: Tree) -> int:
+    return operations(tree)["augmented-links"]  # its tensors are those of the inertia matrix and the derivatives, too

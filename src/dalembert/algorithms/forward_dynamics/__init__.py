@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.algebra.scalar import Array
+from dalembert.algorithms.choose import choose
 from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
-from dalembert.algorithms.selection import choose
 from dalembert.model import Mechanism
 
 FORWARD_DYNAMICS = {"factor-and-solve": factor_and_solve, "articulated-body": articulated_body}

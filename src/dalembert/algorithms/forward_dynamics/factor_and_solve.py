@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
+from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
-from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.triangular import factor
 from dalembert.model.tree import Tree
@@ -27,7 +27,7 @@ def factor_and_solve(
         loads: external loads on the links.
         armature: rotor inertia of every velocity, nv, or None.
     """
-    bias = augmented_links(tree, q, v, scalar.zeros(tree.nv), loads)
+    bias = cheapest(tree, q, v, scalar.zeros(tree.nv), loads)
     D = with_armature(two_sided(tree, q), armature)
     return factor(D, tree.velocity_parents).solve(tau - bias)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.algebra.scalar import Array
+from dalembert.algorithms.choose import choose
 from dalembert.algorithms.inertia_matrix.column_method import column_method
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inertia_matrix.operator_factors import operator_factors
@@ -12,7 +13,6 @@ from dalembert.algorithms.inertia_matrix.orthogonal_complement import orthogonal
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.kinematics import checked
-from dalembert.algorithms.selection import choose
 from dalembert.model import Mechanism
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.algebra.scalar import Array
+from dalembert.algorithms.choose import choose
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.inverse_dynamics.closed_forms import kane_silver, uicker_kahn, waters
 from dalembert.algorithms.inverse_dynamics.hollerbach_3x3 import hollerbach_3x3
@@ -14,7 +15,6 @@ from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
-from dalembert.algorithms.selection import choose
 from dalembert.model import Mechanism
 
 INVERSE_DYNAMICS = {

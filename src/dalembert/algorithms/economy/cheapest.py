@@ -1,0 +1,69 @@
+"""Inverse dynamics by whichever of Algorithms 5.4 and 5.5 needs fewer operations for a tree.
+
+Augmented links (5.5) put the masses beyond a joint into one constant tensor; that pays where joints turn. Beyond a
+sliding joint that tensor depends on the position and has to be made anew, and Algorithm 5.4 is cheaper. Judged by
+running both on numbers that count, so that every zero of the geometry is taken into account.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
+from dalembert.algorithms.economy.frames import is_numeric
+from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
+from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
+from dalembert.algorithms.loads import Loads
+from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.model.tree import Tree
+
+CANDIDATES = {"augmented-links": augmented_links, "tensor": tensor_form}
+"""Name -> algorithm; of equals the first is taken."""
+
+
+def cheapest(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
+    """Generalised forces that produce the accelerations ``a``.
+
+    Args:
+        tree: the links.
+        q: positions.
+        v: velocities.
+        a: accelerations.
+        loads: external loads on the links.
+    """
+    moves, speeds_up = (not all(scalar.is_zero(x) for x in rates) for rates in (v, a))
+    return CANDIDATES[cheapest_name(tree, moves, speeds_up)](tree, q, v, a, loads)
+
+
+def cheapest_name(tree: Tree, moves: bool = True, speeds_up: bool = True) -> str:
+    """The name of the algorithm with fewer operations; with symbols in the geometry, augmented links.
+
+    Args:
+        tree: the links.
+        moves: whether velocities differ from zero.
+        speeds_up: whether accelerations do.
+    """
+    if not is_numeric(tree):
+        return "augmented-links"
+    counts = operations(tree, moves, speeds_up)
+    return min(counts, key=lambda name: counts[name])
+
+
+@lru_cache(maxsize=32)
+def operations(tree: Tree, moves: bool = True, speeds_up: bool = True) -> dict[str, int]:
+    """About how many operations each candidate takes; equal terms are counted as often as they occur.
+
+    Args:
+        tree: the links, with numeric geometry; symbols among the masses count as general numbers.
+        moves: whether velocities differ from zero.
+        speeds_up: whether accelerations do.
+    """
+    numeric, counts = in_numbers(tree), {}
+    for name, algorithm in CANDIDATES.items():
+        count = Count()
+        v = vector(tree.nv, count, 100) if moves else scalar.zeros(tree.nv)
+        a = vector(tree.nv, count, 200) if speeds_up else scalar.zeros(tree.nv)
+        algorithm(numeric, positions(tree, count), v, a)
+        counts[name] = count.operations
+    return counts
