@@ -104,6 +104,13 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
         (("simulate", "demo_arm", "--force", "lift=1", "--control", "gravity"), "exclude each other"),
         (("simulate", "demo_arm", "--elements", "spring"), "no force elements"),
         (("linearize", "demo_arm", "--actuator", "nothing"), "nothing"),
+        (("linearize", "demo_arm", "--plot", "poles.xyz"), ".png, .svg, .pdf"),
+        (("simulate", "demo_arm", "--plot", "motion.xyz"), ".png, .svg, .pdf"),
+        (("simulate", "demo_arm", "--plot", "missing/motion.png"), "no folder 'missing'"),
+        (("simulate", "demo_arm", "--time", "0.01", "--to", "missing/motion.csv"), "cannot write"),
+        (("show", "demo_arm", "--graph", "tree.xyz"), ".png, .svg, .pdf"),
+        (("cost", "demo_arm", "--plot", "bars.xyz"), ".png, .svg, .pdf"),
+        (("verify", "demo_arm", "--plot", "dots.xyz"), ".png, .svg, .pdf"),
     ],
 )
 def test_wrong_arguments_get_one_clean_message(capsys, arguments, words):

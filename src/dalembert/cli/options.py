@@ -6,12 +6,17 @@ import argparse
 import difflib
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
+
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Files that pictures can be written to."""
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +86,15 @@ def chosen_quantities(
     mechanism.frame(frame)
     given = {"frame": frame} | ({"coordinates": options.coordinates} if options.coordinates else {})
     return {name: {key: value for key, value in given.items() if key in ALL_QUANTITIES[name].options} for name in names}
+
+
+def picture(text: str) -> str:
+    """The name of a picture to write, checked before anything is computed."""
+    if Path(text).suffix.lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES)}")
+    if not Path(text).absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {str(Path(text).parent)!r}")
+    return text
 
 
 def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:

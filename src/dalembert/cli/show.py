@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model
+from dalembert.cli.options import add_common, add_model, picture
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ModelWarning
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--frames", action="store_true", help="also list where bodies and frames are in the world at q neutral"
     )
     parser.add_argument("--tree", action="store_true", help="only the tree of bodies and joints")
-    parser.add_argument("--graph", metavar="FILE", help="draw the tree: .svg, .png or .pdf")
+    parser.add_argument("--graph", metavar="FILE", type=picture, help="draw the tree: .svg, .png or .pdf")
     add_common(parser)
 
 

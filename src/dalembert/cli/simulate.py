@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, integer, real
+from dalembert.cli.options import add_common, add_model, integer, picture, real
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--samples", type=integer(2, 10**7), help="how many, evenly spaced; by default every step")
     output = parser.add_argument_group("files")
     output.add_argument("--to", metavar="FILE", help="write the motion: .csv, .npz or .parquet")
-    output.add_argument("--plot", metavar="FILE", help="draw it: .png, .svg or .pdf")
+    output.add_argument("--plot", metavar="FILE", type=picture, help="draw it: .png, .svg or .pdf")
     add_common(parser)
 
 

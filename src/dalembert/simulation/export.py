@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import FormatError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_path
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.system import Moving, as_system
 
@@ -33,6 +36,22 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
     return table
 
 
+@contextlib.contextmanager
+def writing(path: Any) -> Iterator[Path]:
+    """The path of a file that is about to be written; what goes wrong with it is told in a sentence.
+
+    Args:
+        path: what the caller gave.
+    """
+    place = expect_path(path, "the file of a trajectory")
+    try:
+        yield place
+    except OSError as error:
+        raise ArgumentError(f"cannot write {place}: {error}") from error
+    except ValueError as error:
+        raise ArgumentError(f"{str(place)!r} is no name of a file: {error}") from error
+
+
 def write_csv(trajectory: Trajectory, path: str | Path) -> None:
     """Write a table; numbers with all their digits.
 
@@ -41,7 +60,7 @@ def write_csv(trajectory: Trajectory, path: str | Path) -> None:
         path: file to write.
     """
     table = columns(trajectory)
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with writing(path) as place, open(place, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table)
         writer.writerows([repr(float(x)) for x in row] for row in zip(*table.values()))
@@ -64,7 +83,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     if trajectory.parameters is not None:
         arrays["parameters"] = trajectory.parameters
-    with open(path, "wb") as file:
+    with writing(path) as place, open(place, "wb") as file:
         np.savez(file, **arrays, about=np.array(json.dumps(told)))  # type: ignore[arg-type]
 
 
@@ -78,6 +97,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     from dalembert.simulation.interpolation import Hermite
     from dalembert.simulation.trajectory import Trajectory
 
+    path = expect_path(path, "load_trajectory, path")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -16,6 +16,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_path, shown
 from dalembert.simulation.equations import part_kernel
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.manifold import normalise_in_place
@@ -98,6 +99,15 @@ class Trajectory:
             joint, (t, q, v) = which[0], self(which[1])
             tau = np.stack([np.interp(t, self.t, column) for column in self.tau.T], axis=-1)
             return self._joint(joint, t, q, v, tau)
+        try:
+            return self._samples(which)
+        except (IndexError, ValueError, TypeError, OverflowError) as error:
+            raise ArgumentError(
+                f"trajectory[{shown(which)}]: {error}; give the name of a joint, that and a time, the number of a "
+                f"sample, 0 to {len(self) - 1}, or a slice or mask of samples"
+            ) from error
+
+    def _samples(self, which: Any) -> Any:
         if isinstance(which, (slice, np.ndarray, list)):
             arrays = {name: getattr(self, name)[which] for name in ("t", "q", "v", "tau", "wrenches")}
             return Trajectory(
@@ -119,7 +129,7 @@ class Trajectory:
         """
         try:
             times = np.asarray(t, dtype=float)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(f"t is {t!r}; give a time in seconds, or an array of times") from error
         flat = times.ravel()
         if self.interpolant is None:
@@ -128,12 +138,12 @@ class Trajectory:
             raise ArgumentError(
                 f"t = {t!r} is outside the trajectory, which reaches from {self.t[0]:.9g} to {self.t[-1]:.9g} s"
             )
-        x = self.interpolant(flat)
         nq = self.mechanism.nq
+        x = self.interpolant(flat) if len(flat) else np.empty((0, nq + self.mechanism.nv))
         if self.system.projects:
             x = np.array([self.system.projected(*at) for at in zip(flat.tolist(), x)]).reshape(x.shape)
         q = normalise_in_place(self.mechanism.tree, x[:, :nq].copy())
-        return State(t, q.reshape(*times.shape, -1), x[:, nq:].reshape(*times.shape, -1))
+        return State(t, q.reshape(*times.shape, nq), x[:, nq:].reshape(*times.shape, self.mechanism.nv))
 
     # ------------------------------------------------------------------------------------------------------ quantities
 
@@ -249,7 +259,11 @@ class Trajectory:
         Args:
             path: file to write.
         """
-        self.to_pandas().to_parquet(path)
+        from dalembert.simulation.export import writing
+
+        table = self.to_pandas()
+        with writing(path) as place:
+            table.to_parquet(place)
 
     def to_pandas(self) -> Any:
         """The table of :meth:`to_csv` as a pandas DataFrame with the time as index."""
@@ -282,7 +296,7 @@ class Trajectory:
         """
         from dalembert.viewer import view
 
-        return view(self, to=to)
+        return view(self, to=None if to is None else expect_path(to, "Trajectory.view, to"))
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"
