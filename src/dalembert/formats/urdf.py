@@ -17,6 +17,7 @@ from typing import Any
 from dalembert.errors import ModelWarning
 from dalembert.formats import urdf_elements as parts
 from dalembert.formats.urdf_elements import Findings
+from dalembert.formats.urdf_unread import doubtful_words, other_attributes
 from dalembert.formats.xml import TEXT, Element, read_xml
 from dalembert.model.body import WORLD, Body
 from dalembert.model.checks import expect_choice
@@ -54,6 +55,8 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
     findings.skip_others(robot, {"link", "joint", "material"})
     if any(tag.startswith("xacro:") for tag in findings.skipped):
         raise robot.error("this is a xacro template; run it through xacro first")
+    findings.loose += doubtful_words(robot)
+    findings.assumed += other_attributes(robot)
 
     links = _named(robot.all("link"), "link")
     joints = _named(robot.all("joint"), "joint")

@@ -40,7 +40,7 @@ class Findings:
         snapped: number of angles read as the multiple of a right angle they were close to.
         rescaled: axes that were not unit vectors, as sentences.
         massless: links without an inertial element, with their lines.
-        loose: mimic joints whose leader does not exist, as sentences.
+        loose: mimic joints whose leader does not exist, and words that were probably meant to be read, as sentences.
         skipped: elements that say nothing about the dynamics, by tag.
         assumed: anything else worth a note.
     """
