@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.rotations import is_rotation
+from dalembert.algebra.scalar import Array
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
 from dalembert.model.constants import floats, is_finite, is_negative
@@ -267,13 +268,21 @@ def _axes(mechanism: Mechanism) -> list[str]:
     return problems
 
 
+def _may_be_symmetric(tensor: Array) -> bool:
+    """False if opposite entries are two different symbols or numbers; longer expressions may be equal in disguise."""
+    pairs = [(tensor[r, c], tensor[c, r]) for r, c in ((0, 1), (0, 2), (1, 2))]
+    return all(a == b or not all(getattr(x, "is_Atom", True) for x in (a, b)) for a, b in pairs)
+
+
 def _inertias(mechanism: Mechanism) -> list[str]:
     problems = []
     for body in mechanism.bodies:
+        where = f"body {body.name!r}"
         tensor, mass = floats(body.inertia.tensor), body.inertia.mass
+        if tensor is None and not _may_be_symmetric(body.inertia.tensor):
+            problems.append(f"{where}: the inertia tensor is not symmetric")
         if tensor is None or not scalar.is_number(mass):
             continue
-        where = f"body {body.name!r}"
         if np.abs(tensor - tensor.T).max() > ROUNDING * max(np.abs(tensor).max(), 1e-300):
             problems.append(f"{where}: the inertia tensor is not symmetric")
             continue
