@@ -105,7 +105,7 @@ def test_laws_take_batches_parameters_and_refuse_what_they_cannot(arm):
         operational_space(arm, "hand")
     with pytest.raises(ArgumentError, match="three numbers"):
         operational_space(arm, "flange", point=(1, 2))
-    with pytest.raises(ArgumentError, match="not negative"):
+    with pytest.raises(ArgumentError, match="not below 0"):
         operational_space(arm, "flange", damping=-1)
     with pytest.raises(ArgumentError, match="without wrenches"):
         computed_torque(Dynamics(arm.mechanism, wrenches=(arm.mechanism.bodies[-1].name,)))

@@ -292,7 +292,7 @@ def test_regulator_is_that_of_python_control():
         (lambda: linearize(cart(), actuators="rail"), r"actuators = 'rail': a list of names is needed, \['rail'\]"),
         (lambda: equilibrium(cart(), keep="rail"), "keep = 'rail': a list"),
         (lambda: lqr(cart(), np.eye(4), [1]), "give a LinearModel"),
-        (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q is 'large'"),
+        (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q: expected real numbers, got 'large'"),
         (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 0]), "R must be positive definite; its least eigenvalue is 0"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period = 'ms' s"),

@@ -12,6 +12,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_real
 from dalembert.simulation import manifold
 from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
@@ -67,6 +68,9 @@ def equilibrium(
         raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
     model = mechanism.mechanism
     q, speed = as_position(model, q0), as_velocity(model, v)
+    if model.nv == 0:
+        raise ArgumentError(f"{model.name!r} has no degree of freedom: every joint is fixed or locked")
+    tolerance = expect_real(tolerance, "equilibrium, tolerance", 0)
     moving = np.ones(model.nv, dtype=bool)
     for name in as_names("keep", keep):
         moving[model.v_slice(name)] = False

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import cross
@@ -21,6 +23,7 @@ from dalembert.compiler.program import Port, Program
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_choice, expect_real, real_array, shown
 from dalembert.simulation.manifold import difference
 
 
@@ -87,16 +90,17 @@ def operational_space(
         damping: added to the diagonal of the inverse inertia of the frame, 1/kg: keeps forces finite near singular
             positions, at the price of tracking errors.
     """
-    if task not in ("position", "pose"):
-        raise ArgumentError(f"task = {task!r}; choose 'position' or 'pose'")
-    if len(point) != 3 or not 0 <= damping < float("inf"):
-        raise ArgumentError(
-            f"point = {point!r}, damping = {damping!r}; give three numbers, and one that is not negative"
-        )
+    expect_choice(task, ("position", "pose"), "operational_space, task")
+    place, damping = (
+        real_array(point, "operational_space, point"),
+        expect_real(damping, "operational_space, damping", 0),
+    )
+    if place.shape != (3,) or not np.isfinite(place).all():
+        raise ArgumentError(f"point = {shown(point)}; give three numbers, finite ones")
     dynamics = _dynamics(mechanism)
     dynamics.mechanism.frame(frame)  # says if there is none
     m = 3 if task == "position" else 6
-    at = {"frame": frame, "point": tuple(float(x) for x in point), "axes": "world"}
+    at = {"frame": frame, "point": tuple(place.tolist()), "axes": "world"}
     extra = {"x_ref": (3,), "R_ref": (3, 3), **dict.fromkeys(("xd_ref", "xdd_ref", "kp", "kd"), (m,))}
     names = ("q", "v", "x_ref", *(("R_ref",) if m == 6 else ()), "xd_ref", "xdd_ref", "kp", "kd")
 

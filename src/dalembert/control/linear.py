@@ -15,6 +15,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_real, real_array, shown
 from dalembert.simulation.names import as_names, velocity_names
 from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
 
@@ -41,6 +42,14 @@ class LinearModel:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        n, m, p = (len(as_names(name, getattr(self, name))) for name in ("states", "inputs", "outputs"))
+        for name, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
+            matrix = real_array(getattr(self, name), name)
+            if matrix.shape != shape or not np.isfinite(matrix).all():
+                raise ArgumentError(f"{name} has shape {matrix.shape}; by the names it must be a finite {shape}")
+            object.__setattr__(self, name, matrix)
+
     @property
     def poles(self) -> np.ndarray:
         """Eigenvalues of A, 1/s, the least stable first."""
@@ -53,7 +62,7 @@ class LinearModel:
         Args:
             tolerance: singular values below this fraction of the largest count as zero.
         """
-        n = len(self.A)
+        n, tolerance = len(self.A), expect_real(tolerance, "uncontrollable, tolerance", 0)
         lost = [
             s
             for s in self.poles
@@ -92,6 +101,8 @@ class LinearModel:
         period = as_positive("period", period, "s")
         n, m = self.B.shape
         whole = expm(np.block([[self.A, self.B], [np.zeros((m, n + m))]]) * period)
+        if not np.isfinite(whole).all():
+            raise ArgumentError(f"period = {period:.3g} s: over so long a time the unstable modes overflow")
         return whole[:n, :n], whole[:n, n:]
 
 
@@ -124,17 +135,17 @@ def linearize(
                 f"{mechanism.name!r} has constraints or force elements; give its ConstrainedDynamics, where it is said "
                 "which of them act"
             )
-        mechanism = Dynamics(mechanism, include=include)
+        mechanism = Dynamics(mechanism, include=as_names("include", include))
     elif not isinstance(mechanism, (Dynamics, ConstrainedDynamics)):
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
-    elif include and tuple(include) != tuple(mechanism.include):
+    elif as_names("include", include) not in ((), tuple(mechanism.include)):
         raise ArgumentError(f"include = {tuple(include)}, but the given dynamics was made with {mechanism.include}")
     model = mechanism.mechanism
     position, velocity = as_position(model, q), as_velocity(model, v)
     if isinstance(mechanism, ConstrainedDynamics):
         if parameters is not None:
             raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
-        force = np.zeros(model.nv) if tau is None else np.asarray(tau, dtype=float)
+        force = np.zeros(model.nv) if tau is None else forces_of(tau, model.nv)
         found = mechanism.linearize(position, velocity, force)
         A, B, states = found.A, found.B, found.states
     else:
@@ -144,9 +155,7 @@ def linearize(
         last = () if values is None else (values,)
         if tau is None:
             tau = mechanism.bias(position, velocity, *last)
-        force = np.asarray(tau, dtype=float)
-        if force.shape != (model.nv,):
-            raise ArgumentError(f"tau has shape {force.shape}, expected ({model.nv},)")
+        force = forces_of(tau, model.nv)
         A, B = mechanism.linearize(position, velocity, force, *last)
         names = velocity_names(model)
         states = (*names, *(f"{name} rate" for name in names))
@@ -157,6 +166,19 @@ def linearize(
         A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
         tuple(states), tuple(inputs[k] for k in chosen), tuple(states[k] for k in seen),
     )  # fmt: skip
+
+
+def forces_of(given: Any, count: int) -> np.ndarray:
+    """Generalised forces as a user gives them.
+
+    Args:
+        given: the numbers.
+        count: how many there must be.
+    """
+    force = real_array(given, "tau")
+    if force.shape != (count,) or not np.isfinite(force).all():
+        raise ArgumentError(f"tau has shape {force.shape} and must be {count} finite numbers: {shown(given)}")
+    return force
 
 
 def indices_of(names: Sequence[str], given: Sequence[str] | None, what: str) -> list[int]:

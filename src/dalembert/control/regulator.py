@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.control.linear import LinearModel, indices_of
+from dalembert.control.linear import LinearModel, forces_of, indices_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_whole, real_array
 from dalembert.simulation import manifold
 from dalembert.simulation.names import velocity_names
 from dalembert.simulation.state import as_position, as_velocity
@@ -48,6 +49,8 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     if not isinstance(model, LinearModel):
         raise ArgumentError(f"got {type(model).__name__}; give a LinearModel, made by linearize")
     n, m = model.B.shape
+    if not (n and m):
+        raise ArgumentError(f"the model has {n} states and {m} inputs; a regulator needs some of both")
     Q, R = _weight(Q, n, "Q"), _weight(R, m, "R")
     A, B = (model.A, model.B) if period is None else model.discrete(period)
     stuck = [complex(s) for s in model.uncontrollable() if s.real >= 0]
@@ -67,10 +70,7 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
 
 
 def _weight(given: Any, n: int, name: str) -> np.ndarray:
-    try:
-        weight = np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} is {given!r}; give numbers") from error
+    weight = real_array(given, name)
     weight = np.diag(weight) if weight.ndim == 1 else weight * np.eye(n) if weight.ndim == 0 else weight
     if weight.shape != (n, n) or not np.isfinite(weight).all() or not np.allclose(weight, weight.T):
         raise ArgumentError(
@@ -109,18 +109,16 @@ def state_feedback(
     model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
     nv, names = model.nv, velocity_names(model)
     home, speed = as_position(model, q), as_velocity(model, v)
-    base = np.zeros(nv) if tau is None else np.asarray(tau, dtype=float)
-    if base.shape != (nv,):
-        raise ArgumentError(f"tau has shape {base.shape}, expected ({nv},)")
+    base = np.zeros(nv) if tau is None else forces_of(tau, nv)
     places = indices_of(names, actuators, "actuator")
     own = mechanism.velocity_names() if isinstance(mechanism, ConstrainedDynamics) else names
     every = (*own, *(f"{name} rate" for name in own))
     seen = indices_of(every, states, "state")
-    gains = np.asarray(K, dtype=float)
-    if gains.shape != (len(places), len(seen)):
+    gains = real_array(K, "K")
+    if gains.shape != (len(places), len(seen)) or not np.isfinite(gains).all():
         raise ArgumentError(
-            f"K has shape {gains.shape}, expected ({len(places)}, {len(seen)}): actuators by states; name the actuators"
-            " and states of the linear model if it has fewer than the mechanism"
+            f"K has shape {gains.shape}, expected ({len(places)}, {len(seen)}), finite: actuators by states; name "
+            "the actuators and states of the linear model if it has fewer than the mechanism"
         )
 
     def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -189,16 +187,20 @@ def tracking_lqr(
     """
     from scipy.integrate import solve_ivp
 
+    expect(trajectory, Trajectory, "tracking_lqr, trajectory")
+    points = expect_whole(points, "tracking_lqr, points", 2)
     n, model = trajectory.mechanism.nv, trajectory.mechanism
     if trajectory.system.constrained is not None:
         raise UnsupportedError(
             f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only. Around a single state "
             "use linearize of its ConstrainedDynamics, lqr, and state_feedback with states="
         )
-    if points < 2 or len(trajectory) < 2:
-        raise ArgumentError(f"points = {points}, samples = {len(trajectory)}; at least two are needed of both")
+    if len(trajectory) < 2:
+        raise ArgumentError(f"the trajectory has {len(trajectory)} samples; at least two are needed")
     names = velocity_names(model)
     places = indices_of(names, actuators, "actuator")
+    if not places:
+        raise ArgumentError("actuators = (); a regulator needs at least one")
     Q, R = _weight(Q, 2 * n, "Q"), _weight(R, len(places), "R")
     end = Q if final is None else _weight(final, 2 * n, "final")
     t = np.linspace(trajectory.t[0], trajectory.t[-1], points)

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.identification.regression import LinearTorques
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_whole, real_array
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.state import as_positive
 
@@ -47,7 +48,10 @@ def excitation(
     """
     torques = mechanism if isinstance(mechanism, LinearTorques) else LinearTorques(mechanism, unknown, drives)
     visible = torques.visible
-    W = torques.matrix(q, v, a)[0].reshape(-1, len(visible.names))[:, list(visible.kept)]
+    rows = torques.matrix(q, v, a)[0]
+    if not (rows.size and np.isfinite(rows).all()):
+        raise ArgumentError("the motion has no samples, or numbers that are not finite")
+    W = rows.reshape(-1, len(visible.names))[:, list(visible.kept)]
     scaled = W / torques.lengths[list(visible.kept)]  # units are taken out, the motion is left in
     size, vectors = np.linalg.svd(np.linalg.qr(scaled / np.sqrt(len(W)), mode="r"))[1:]
     combination = visible.combinations[int(np.argmax(np.abs(vectors[-1])))]
@@ -68,17 +72,20 @@ def fourier_motion(
         center: the mean position; neutral by default.
     """
     frequency = as_positive("frequency", frequency, "Hz")
+    expect(mechanism, Mechanism, "fourier_motion, mechanism")
     if quaternion_places(mechanism.tree):
         raise ArgumentError(f"{mechanism.name!r} has quaternions, for which a Fourier series is no motion")
-    amplitudes, t = np.asarray(amplitudes, dtype=float), np.asarray(t, dtype=float)
-    if t.ndim != 1 or len(t) < 2:
-        raise ArgumentError(f"t has shape {t.shape}; give at least two times")
+    amplitudes, t = real_array(amplitudes, "amplitudes"), real_array(t, "t")
+    if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
+        raise ArgumentError(f"t has shape {t.shape}; give at least two times, finite ones")
     if amplitudes.ndim != 3 or amplitudes.shape[1:] != (2, mechanism.nq):
         raise ArgumentError(f"amplitudes have shape {amplitudes.shape}, expected (harmonics, 2, {mechanism.nq})")
     w = 2 * np.pi * frequency * np.arange(1, len(amplitudes) + 1)
     sine, cosine = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     a, b = amplitudes[:, 0], amplitudes[:, 1]
-    home = mechanism.neutral if center is None else np.asarray(center, dtype=float)
+    home = mechanism.neutral if center is None else real_array(center, "center")
+    if home.shape != (mechanism.nq,):
+        raise ArgumentError(f"center has shape {home.shape}, expected ({mechanism.nq},)")
     q = home + sine @ a + cosine @ b
     return q, (cosine * w) @ a - (sine * w) @ b, -(sine * w * w) @ a - (cosine * w * w) @ b
 
@@ -111,10 +118,10 @@ def exciting_motion(
         unknown: names of the bodies whose parameters are wanted; all by default.
         drives: names of the drive parameters that are wanted.
     """
-    for name, value in (("amplitude", amplitude), ("speed", speed), ("harmonics", harmonics), ("trials", trials)):
-        if not value > 0:
-            raise ArgumentError(f"{name} = {value}; it must be positive")
-    rng = np.random.default_rng(seed)
+    expect(mechanism, Mechanism, "exciting_motion, mechanism")
+    amplitude, speed = as_positive("amplitude", amplitude), as_positive("speed", speed)
+    harmonics, trials = expect_whole(harmonics, "harmonics", 1), expect_whole(trials, "trials", 1)
+    rng = np.random.default_rng(expect_whole(seed, "seed"))
     torques = LinearTorques(mechanism, unknown, drives)
     lower, fastest = np.full(mechanism.nq, -np.inf), np.full(mechanism.nq, float(speed))
     upper = -lower

@@ -14,6 +14,8 @@ from dalembert.identification.consistency import most_plausible
 from dalembert.identification.pseudo_inertia import nearest_consistent
 from dalembert.identification.regression import LinearTorques, Visible
 from dalembert.model import Inertia, Mechanism
+from dalembert.model.checks import expect_real, real_array
+from dalembert.simulation.state import as_positive
 
 FEW = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
@@ -60,6 +62,7 @@ class Identification:
         """
         from scipy.stats import norm, t
 
+        confidence = expect_real(confidence, "confidence")
         if not 0 < confidence < 1:
             raise ArgumentError(f"confidence = {confidence}; it must lie between 0 and 1")
         at = (1 + confidence) / 2
@@ -112,13 +115,13 @@ def identify(
     """
     torques = LinearTorques(mechanism, unknown, drives)
     model, nv = torques.mechanism, torques.mechanism.nv
-    tau = np.asarray(tau, dtype=float)
+    q, v, a, tau = (real_array(x, name) for x, name in ((q, "q"), (v, "v"), (a, "a"), (tau, "tau")))
     if tau.ndim != 2 or tau.shape[1] != nv:
         raise ArgumentError(f"tau has shape {tau.shape}, expected (samples, {nv})")
     for name, array, size in (("q", q, model.nq), ("v", v, nv), ("a", a, nv), ("tau", tau, nv)):
         if np.shape(array) != (len(tau), size):
             raise ArgumentError(f"{name} has shape {np.shape(array)}, expected ({len(tau)}, {size})")
-        if not np.isfinite(np.asarray(array, dtype=float)).all():
+        if not np.isfinite(array).all():
             raise ArgumentError(f"{name} contains numbers that are not finite")
     visible = torques.visible
     kept = list(visible.kept)
@@ -128,12 +131,11 @@ def identify(
         raise ArgumentError(f"{len(tau)} samples are too few for {len(kept)} parameters")
     sigma = None
     if noise is not None:
-        sigma = np.asarray(noise, dtype=float)
+        sigma = real_array(noise, "noise")
         if sigma.shape not in ((), (nv,)) or not ((sigma > 0) & np.isfinite(sigma)).all():
             raise ArgumentError(f"noise = {noise}; give a positive standard deviation, or {nv}, one for each velocity")
         sigma = np.broadcast_to(sigma, (nv,))
-    if not prior > 0:
-        raise ArgumentError(f"prior = {prior}; it must be positive")
+    prior = as_positive("prior", prior)
     values, covariance, condition, left = _weighted(W, rest, sigma, visible)
     bodies = [nearest_consistent(_guess(model.body(name).inertia)) for name in torques.unknown]
     first = 10 * len(bodies)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import expect_real, real_array
 
 
 def pseudo_inertia_matrix(parameters: Any) -> np.ndarray:
@@ -20,7 +21,10 @@ def pseudo_inertia_matrix(parameters: Any) -> np.ndarray:
     Args:
         parameters: [m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] about the body's origin, (..., 10).
     """
-    m, x, y, z, xx, xy, xz, yy, yz, zz = np.moveaxis(np.asarray(parameters, dtype=float), -1, 0)
+    given = real_array(parameters, "parameters")
+    if given.shape[-1:] != (10,) or not np.isfinite(given).all():
+        raise ArgumentError(f"parameters have shape {given.shape}; give ten finite numbers, (..., 10)")
+    m, x, y, z, xx, xy, xz, yy, yz, zz = np.moveaxis(given, -1, 0)
     half = (xx + yy + zz) / 2
     rows = [[half - xx, -xy, -xz, x], [-xy, half - yy, -yz, y], [-xz, -yz, half - zz, z], [x, y, z, m]]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
@@ -45,6 +49,7 @@ def is_consistent(parameters: Any, tolerance: float = 0.0) -> np.ndarray:
         parameters: (..., 10).
         tolerance: how negative the least eigenvalue of the pseudo-inertia may be, relative to the largest.
     """
+    tolerance = expect_real(tolerance, "is_consistent, tolerance", 0)
     values = np.linalg.eigvalsh(pseudo_inertia_matrix(parameters))
     return values[..., 0] > -tolerance * values[..., -1]
 
@@ -56,7 +61,12 @@ def nearest_consistent(parameters: Any, margin: float = 1e-6) -> np.ndarray:
         parameters: (10,).
         margin: least eigenvalue of the result, relative to the largest.
     """
+    margin = expect_real(margin, "nearest_consistent, margin", 0)
     values, vectors = np.linalg.eigh(pseudo_inertia_matrix(parameters))
+    if values.shape != (4,) or margin > 1:
+        raise ArgumentError(
+            f"parameters have shape {np.shape(parameters)}, margin = {margin}; expected (10,), at most 1"
+        )
     if not values[-1] > 0:
         raise ArgumentError(f"the parameters {np.asarray(parameters).tolist()} are nowhere near those of a body")
     return parameters_of((vectors * np.maximum(values, margin * values[-1])) @ vectors.T)

@@ -14,6 +14,7 @@ from dalembert.algorithms.regressor import PARAMETERS
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.model.checks import real_array
 from dalembert.simulation.names import as_names, velocity_names
 
 DRIVES = {
@@ -89,8 +90,8 @@ class LinearTorques:
             v: velocities, (T, nv).
             a: accelerations, (T, nv).
         """
-        v, a = np.asarray(v, dtype=float), np.asarray(a, dtype=float)
-        Y = self.dynamics.regressor(np.asarray(q, dtype=float), v, a)
+        v, a = real_array(v, "v"), real_array(a, "a")
+        Y = self.dynamics.regressor(real_array(q, "q"), v, a)
         parts = [Y[..., self._columns]]
         diagonals = {"damping": v, "friction": np.sign(v), "armature": a, "offset": np.ones_like(v)}
         parts += [diagonals[name][..., None] * np.eye(v.shape[-1]) for name in self.drives]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import real_array
 from dalembert.simulation.state import as_positive
 
 
@@ -39,11 +40,13 @@ def low_pass(t: Any, signal: Any, cutoff: float) -> np.ndarray:
     """
     from scipy.signal import butter, sosfiltfilt
 
-    t, signal = np.asarray(t, dtype=float), np.asarray(signal, dtype=float)
+    t, signal = real_array(t, "t"), real_array(signal, "the signal")
     if t.ndim != 1 or signal.shape[:1] != t.shape or len(t) < 30:
         raise ArgumentError(
             f"t has shape {t.shape} and the signal {signal.shape}; at least 30 samples are needed, one row each"
         )
+    if not (np.isfinite(t).all() and np.isfinite(signal).all()):
+        raise ArgumentError("the times or the signal contain numbers that are not finite; interpolate first")
     steps = np.diff(t)
     if not (steps > 0).all() or np.ptp(steps) > 0.01 * steps.mean():
         raise ArgumentError(

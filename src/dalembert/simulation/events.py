@@ -12,6 +12,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.numeric import solve
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_real, shown
 from dalembert.simulation.inputs import Fault, asked, checked
 
 POINTS = 8
@@ -39,9 +40,9 @@ class Event:
     def __post_init__(self) -> None:
         if not callable(self.function) or (self.reset is not None and not callable(self.reset)):
             raise ArgumentError("an event needs a function of (t, q, v), and its reset is one too")
-        if self.direction not in (-1, 0, 1):
-            raise ArgumentError(f"direction = {self.direction!r}; choose -1, 0 or 1")
-        if not self.name:
+        if not isinstance(self.direction, (int, np.integer)) or self.direction not in (-1, 0, 1):
+            raise ArgumentError(f"direction = {shown(self.direction)}; choose -1, 0 or 1")
+        if not expect(self.name, str, "Event, name"):
             object.__setattr__(self, "name", getattr(self.function, "__name__", "event"))
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
@@ -217,16 +218,17 @@ def joint_stop(
         restitution: speed after the impact over speed before, above 0 and up to 1. Resting on the stop is not
             modelled: when impacts accumulate, the simulation ends with an error that says so.
     """
-    model: Mechanism = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
+    model = expect(getattr(mechanism, "mechanism", mechanism), Mechanism, "joint_stop, mechanism")
     system = ConstrainedDynamics(model, forces=(), include=getattr(mechanism, "include", ()))
     at, along = model.q_slice(joint), model.v_slice(joint)
     if at.stop - at.start != 1:
         raise ArgumentError(f"joint {joint!r} has more than one degree of freedom; a stop needs a joint with one")
+    restitution = expect_real(restitution, "joint_stop, restitution")
     if not 0 < restitution <= 1:
         raise ArgumentError(f"restitution = {restitution}; it must be above 0 and at most 1")
     limits = model.joint(joint).limits
-    lower = limits.lower if lower is None else lower
-    upper = limits.upper if upper is None else upper
+    lower = float(limits.lower) if lower is None else expect_real(lower, "joint_stop, lower")
+    upper = float(limits.upper) if upper is None else expect_real(upper, "joint_stop, upper")
     if not lower <= upper or (np.isinf(lower) and np.isinf(upper)):
         raise ArgumentError(
             f"joint {joint!r}: the stops {lower} and {upper} are no interval; give lower=, upper= or both"

@@ -59,7 +59,7 @@ def checked(value: Any, what: str, shape: tuple[int, ...], t: float, q: np.ndarr
     """
     try:
         array = np.array(value, dtype=float)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise Fault(f"{what} returned {value!r}, which is no array of numbers", t, q, v) from error
     if array.shape != shape:
         raise Fault(f"{what} returned shape {array.shape}, expected {shape}", t, q, v)
@@ -143,7 +143,7 @@ class Inputs:
 def _constant(value: Any, what: str, shape: tuple[int, ...]) -> np.ndarray:
     try:
         array = np.array(value, dtype=float)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ArgumentError(f"{what} is {value!r}; give {shape[0]} numbers or a function of (t, q, v)") from error
     if array.shape != shape or not np.isfinite(array).all():
         raise ArgumentError(f"{what} has shape {array.shape} and must be {shape[0]} finite numbers: {array}")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model.checks import shown
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.inputs import Fault
 from dalembert.simulation.state import as_positive
@@ -243,13 +244,14 @@ def integrator(
         step: length of a step of the others, s.
         jacobian: of the flow, if known.
     """
-    if method in ADAPTIVE:
+    name = method if isinstance(method, str) else ""
+    if name in ADAPTIVE:
         rtol, atol = as_positive("rtol", rtol), as_positive("atol", atol)
         max_step = as_positive("max_step", max_step, "s", infinite=True)
         return Adaptive(equations, method, rtol, atol, max_step, jacobian)
-    if method in STEPPERS:
-        return Fixed(equations, STEPPERS[method], as_positive("step", step, "s"))
+    if name in STEPPERS:
+        return Fixed(equations, STEPPERS[name], as_positive("step", step, "s"))
     raise ArgumentError(
-        f"there is no method {method!r}; choose one of {', '.join(ADAPTIVE)} (adaptive) or {', '.join(STEPPERS)} "
+        f"there is no method {shown(method)}; choose one of {', '.join(ADAPTIVE)} (adaptive) or {', '.join(STEPPERS)} "
         "(fixed step)"
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import shown
 
 
 def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -15,10 +17,17 @@ def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
         what: the argument, for the error.
         given: the names.
     """
-    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+    if isinstance(given, (str, Mapping)) or not _all_texts(given):
         wanted = [given] if isinstance(given, str) else "['name', ...]"
-        raise ArgumentError(f"{what} = {given!r}: a list of names is needed, {wanted}")
+        raise ArgumentError(f"{what} = {shown(given)}: a list of names is needed, {wanted}")
     return tuple(given)
+
+
+def _all_texts(given: Any) -> bool:
+    try:
+        return isinstance(given, Iterable) and all(isinstance(name, str) for name in given)
+    except TypeError:  # an array without dimensions
+        return False
 
 
 _Q = {

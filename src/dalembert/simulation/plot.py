@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import MissingExtraError
+from dalembert.model.checks import expect_whole
 from dalembert.simulation.names import position_names, velocity_names
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "Trajectory.plot") from error
-    m = trajectory.mechanism
+    m, points = trajectory.mechanism, expect_whole(points, "Trajectory.plot, points", 1)
     chosen = joints or [joint.name for joint in m.joints if joint.nq]
     in_q = [k for name in chosen for k in range(m.nq)[m.q_slice(name)]]
     in_v = [k for name in chosen for k in range(m.nv)[m.v_slice(name)]]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import expect, shown
 
 
 class Points:
@@ -21,7 +22,7 @@ class Points:
     """
 
     def __init__(self, values: Mapping[str, Any], combined: bool):
-        self.values = {str(name): np.asarray(value) for name, value in values.items()}
+        self.values = {str(name): _values(str(name), value) for name, value in values.items()}
         self.combined = combined
         if not self.values:
             raise ArgumentError("there are no points: name at least one quantity")
@@ -62,6 +63,20 @@ class Points:
         return f"<{kind} of {len(self)} points: {', '.join(f'{n} {v.shape}' for n, v in self.values.items())}>"
 
 
+def _named(given: Any, what: str) -> Mapping[str, Any]:
+    return {} if given is None else expect(given, Mapping, what)
+
+
+def _values(name: str, given: Any) -> np.ndarray:
+    try:
+        found = np.asarray(given)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{name!r} = {shown(given)}: {error}") from error
+    if found.dtype.hasobject:  # which another process could not recognise
+        raise ArgumentError(f"{name!r} = {shown(given)}; give numbers or texts")
+    return found
+
+
 def grid(axes: Mapping[str, Any] | None = None, **more: Any) -> Points:
     """All combinations of values along axes.
 
@@ -69,7 +84,7 @@ def grid(axes: Mapping[str, Any] | None = None, **more: Any) -> Points:
         axes: by name, a vector of values.
         more: the same by keyword.
     """
-    return Points({**(axes or {}), **more}, True)
+    return Points({**_named(axes, "axes"), **more}, True)
 
 
 def samples(values: Mapping[str, Any] | None = None, **more: Any) -> Points:
@@ -79,4 +94,4 @@ def samples(values: Mapping[str, Any] | None = None, **more: Any) -> Points:
         values: by name, one value (or array) for each sample, (N, ...).
         more: the same by keyword.
     """
-    return Points({**(values or {}), **more}, False)
+    return Points({**_named(values, "values"), **more}, False)

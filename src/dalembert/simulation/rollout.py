@@ -11,9 +11,11 @@ import numpy as np
 from dalembert.compiler.cuda.arrays import to_host
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.model.checks import shown
 from dalembert.simulation.drive import Drive
+from dalembert.simulation.names import as_names
 from dalembert.simulation.spaces import Space, space_of
-from dalembert.simulation.state import as_positive
+from dalembert.simulation.state import as_flag, as_positive
 from dalembert.simulation.stepping import recurrence
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
@@ -66,6 +68,9 @@ class Rollout:
             raise ArgumentError(
                 f"the batch has shape {batch}; give {len(batch)} numbers to choose a motion, not {index}"
             )
+        whole = (isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in index)
+        if not all(whole) or not all(-n <= k < n for k, n in zip(index, batch)):
+            raise ArgumentError(f"there is no motion {shown(index)}: the batch has shape {batch}")
         if not len(self.t):
             raise UnsupportedError("this rollout was made with record=False and knows final states only")
         nv, frames = self.system.mechanism.nv, len(self.system.dynamics.wrenches)
@@ -152,6 +157,8 @@ def rollout(
     for name, table in (("forces", forces), ("summaries", summaries)):
         if not isinstance(table, Mapping | None):
             raise ArgumentError(f"{name} are {table!r}; give a dict")
+    record = as_flag("record", record)
+    progress = None if progress is None else as_flag("progress", progress)
     space = space_of(device, mechanism, (q0, v0, control, gains, forces, parameters))
     moving = space.moving(mechanism)
     near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
@@ -186,7 +193,12 @@ def rollout(
     made = recurrence(
         system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
     )
-    batch = space.batch(system, made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
+    try:
+        batch = space.batch(system, made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
+    except MemoryError as error:
+        raise ArgumentError(
+            f"the records of {steps} steps do not fit into memory ({error}); give every= or record=False"
+        ) from error
     batch.run(threads, progress)
     recorded_q, recorded_v, final_q, final_v = batch.results()
     return Rollout(
@@ -204,8 +216,8 @@ def rollout(
 
 
 def _positive(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ArgumentError(f"{name} = {value!r}; it must be a positive integer")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**53:
+        raise ArgumentError(f"{name} = {shown(value)}; it must be a positive integer")
     return int(value)
 
 
@@ -216,13 +228,13 @@ def _control(
     if control is None or callable(control):
         if actuators is not None:
             raise ArgumentError("actuators tell what an array of controls acts on; there is none")
-        if callable(control) and hold not in (None, 1):
+        if callable(control) and hold is not None and _positive("hold", hold) != 1:
             raise ArgumentError(f"hold = {hold}: a function is asked at every stage (None) or once per step (1)")
         return None, None, 1
     places = list(range(model.nv))
     if actuators is not None:
         places = []
-        for name in actuators:
+        for name in as_names("actuators", actuators):
             part = model.v_slice(name)
             if part.stop - part.start != 1:
                 raise ArgumentError(f"actuator {name!r}: the joint has {part.stop - part.start} degrees, not one")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import expect
 from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.rollout import rollout
@@ -44,7 +46,8 @@ class RolloutTask:
     ):
         threads = None if options.get("device") == "cuda" else 1
         self.options = {"record": False, "threads": threads, **options}
-        self.steps, self.step, self.parameters = steps, step, dict(parameters or {})
+        own_values = {} if parameters is None else expect(parameters, Mapping, "RolloutTask, parameters")
+        self.steps, self.step, self.parameters = steps, step, dict(own_values)
         forces = tuple(self.options.get("forces") or ())
         include = self.options.pop("include", ())
         known = set(signature(rollout).parameters) - {"mechanism", "q0", "v0", "steps", "step", "gains", "parameters"}

@@ -20,7 +20,7 @@ from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
-from dalembert.simulation.state import as_parameters, as_position, as_positive, as_times, as_velocity
+from dalembert.simulation.state import as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
 
@@ -85,6 +85,8 @@ def simulate(
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     times, chosen = as_times(t)
+    dense = as_flag("dense", dense)
+    progress = None if progress is None else as_flag("progress", progress)
     if not isinstance(forces, Mapping | None):
         raise ArgumentError(f"forces are {forces!r}; give a dict from frame names to wrenches")
     system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)

@@ -17,6 +17,7 @@ from dalembert.compiler.recurrence import Recurrence
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_choice
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity
@@ -63,7 +64,7 @@ class Host:
     def array(self, given: Any, name: str) -> np.ndarray:
         try:
             return np.asarray(given, dtype=float)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(f"{name} is {given!r}; give an array of numbers") from error
 
     def stack(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -220,8 +221,7 @@ def space_of(device: str | None, moving: Moving | System, given: Sequence[Any]) 
         moving: what is simulated.
         given: everything numeric that the user gave.
     """
+    if device is not None:
+        expect_choice(device, ("cpu", "cuda"), "rollout, device")
     own = moving.device if isinstance(moving, Dynamics) else None
-    device = device or own or "cpu"
-    if device not in ("cpu", "cuda"):
-        raise ArgumentError(f"device = {device!r}; choose 'cpu' or 'cuda'")
-    return Host() if device == "cpu" else Device(given)
+    return Host() if (device or own or "cpu") == "cpu" else Device(given)

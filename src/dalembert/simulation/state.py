@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import real_array, shown
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 from dalembert.simulation.names import position_names, velocity_names
 
@@ -57,7 +58,7 @@ def _vector(
     else:
         try:
             vector = np.array(given, dtype=float)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise ArgumentError(f"{name} is {given!r}; expected {len(default)} numbers") from error
         if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):
             wanted = f"(..., {len(default)})" if batch else f"({len(default)},)"
@@ -82,7 +83,7 @@ def _by_joint(
         wanted = part.stop - part.start
         try:
             array = np.asarray(value, dtype=float)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
         if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
             array = array[..., None]
@@ -111,11 +112,23 @@ def as_positive(name: str, value: Any, unit: str = "", infinite: bool = False) -
     """
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not (number > 0 and (infinite or number < float("inf"))):
         raise ArgumentError(f"{name} = {value!r}{unit and ' ' + unit}; it must be a positive number")
     return number
+
+
+def as_flag(name: str, value: Any) -> bool:
+    """True or false.
+
+    Args:
+        name: of the argument, for the error.
+        value: what the user gave.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name} = {shown(value)}; it is True or False")
+    return bool(value)
 
 
 def as_times(t: Any) -> tuple[np.ndarray, bool]:
@@ -126,7 +139,7 @@ def as_times(t: Any) -> tuple[np.ndarray, bool]:
     """
     try:
         times = np.array(t, dtype=float)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ArgumentError(f"t is {t!r}; give the duration in seconds, or an array of increasing times") from error
     if not np.isfinite(times).all():
         raise ArgumentError(f"t is {t!r}; times must be finite numbers")
@@ -153,7 +166,8 @@ def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.nda
     """
     names = dynamics.parameter_names
     if not names:
-        if given is not None and np.size(list(given) if isinstance(given, Mapping) else given):
+        nothing = given is None or (isinstance(given, (Mapping, Sequence)) and not given)
+        if not (nothing or (isinstance(given, np.ndarray) and not given.size)):
             raise ArgumentError(f"{dynamics.mechanism.name!r} has no parameters, but parameters = {given!r}")
         return None
     values = dynamics.parameter_values
@@ -162,10 +176,14 @@ def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.nda
         unknown = [name for name in by_name if name not in names]
         if unknown:
             raise ArgumentError(f"there is no parameter {unknown[0]!r}; parameters are {', '.join(names)}")
-        columns = [np.asarray(by_name.get(name, value), dtype=float) for name, value in zip(names, values)]
-        values = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        columns = [real_array(by_name.get(name, value), f"parameters, {name}") for name, value in zip(names, values)]
+        try:
+            values = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        except ValueError as error:
+            told = ", ".join(f"{name} {column.shape}" for name, column in zip(names, columns) if column.ndim)
+            raise ArgumentError(f"parameters: the batch dimensions do not fit together: {told}") from error
     elif given is not None:
-        values = np.array(given, dtype=float)
+        values = real_array(given, "parameters")
     if values.shape[-1:] != (len(names),) or (values.ndim > 1 and not batch):
         raise ArgumentError(f"parameters have shape {values.shape}, expected {len(names)}: {', '.join(names)}")
     unset = [name for k, name in enumerate(names) if not np.isfinite(values[..., k]).all()]

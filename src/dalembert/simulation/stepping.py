@@ -12,6 +12,7 @@ from dalembert.algebra.scalar import Array
 from dalembert.compiler.program import Port, Program
 from dalembert.compiler.recurrence import Recurrence
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.model.checks import shown
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.kernels import input_ports
 from dalembert.simulation.steppers import STEPPERS
@@ -53,8 +54,8 @@ def recurrence(
         sampled: ask the policy once per step instead of at every stage of the method.
         summaries: by name the kind and the function of (t, q, v), over traced scalars.
     """
-    if method not in STEPPERS:
-        raise ArgumentError(f"there is no method {method!r} of fixed step; choose one of {', '.join(STEPPERS)}")
+    if not isinstance(method, str) or method not in STEPPERS:
+        raise ArgumentError(f"there is no method {shown(method)} of fixed step; choose one of {', '.join(STEPPERS)}")
     for name, asked in summaries.items():
         if not (isinstance(asked, (tuple, list)) and len(asked) == 2 and callable(asked[1])):
             raise ArgumentError(f"summary {name!r} is {asked!r}; give ('max', function(t, q, v)) or alike")

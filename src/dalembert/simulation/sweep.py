@@ -15,10 +15,12 @@ import numpy as np
 
 from dalembert.compiler.threads import default_threads
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import expect_path, shown
 from dalembert.simulation.failure import SweepError
 from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.points import Points
 from dalembert.simulation.progress import Progress
+from dalembert.simulation.state import as_flag
 from dalembert.simulation.stores import STORES, Arrays, Store, write_whole
 
 Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
@@ -115,13 +117,17 @@ def sweep(
     """
     if not isinstance(points, Points):
         raise ArgumentError(f"points are {type(points).__name__}; make them with grid(...) or samples(...)")
-    if format not in STORES:
-        raise ArgumentError(f"there is no format {format!r}; choose one of {', '.join(STORES)}")
+    if not isinstance(format, str) or format not in STORES:
+        raise ArgumentError(f"there is no format {shown(format)}; choose one of {', '.join(STORES)}")
     if isinstance(piece, bool) or not isinstance(piece, (int, np.integer)) or piece < 1:
         raise ArgumentError(f"piece = {piece!r}; it must be a positive integer")
     if not callable(task):
         raise ArgumentError(f"the task is {task!r}; give a function of points, or a RolloutTask")
-    place, told = Path(folder), {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format}
+    if not isinstance(key, str | None):
+        raise ArgumentError(f"key = {shown(key)}; give a text")
+    progress = None if progress is None else as_flag("progress", progress)
+    place, piece = expect_path(folder, "sweep, folder"), int(piece)
+    told = {"points": points.digest, "task": key or _key(task), "piece": piece, "format": format}
     store = STORES[format](place, len(points), piece)
     if client is not None and not (hasattr(client, "submit") and hasattr(client, "nthreads")):
         raise ArgumentError(f"client is {client!r}; give a dask.distributed.Client")
@@ -197,7 +203,7 @@ def _run(
                 if error is None:
                     try:
                         keep(number, future.result())
-                    except ArgumentError as wrong:
+                    except Exception as wrong:  # results that the format cannot keep, a disk that is full
                         failures.append((number, wrong))
                 elif pool is None and type(error).__name__ in ("KilledWorker", "CancelledError") and attempt < ATTEMPTS:
                     queue.append((number, attempt + 1))
@@ -234,6 +240,8 @@ def _checked(results: Any, count: int) -> Arrays:
         raise ArgumentError(f"the task returned {type(results).__name__}; it must return a dict of arrays")
     arrays = {str(name): np.asarray(value) for name, value in results.items()}
     for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ArgumentError(f"the result {name!r} is an array of Python objects; return numbers or texts")
         if array.shape[:1] != (count,):
             raise ArgumentError(f"the result {name!r} has shape {array.shape}; its first dimension must be {count}")
     return arrays

@@ -14,7 +14,9 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import expect_real, shown
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
+from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_position
 
 DRIFTS = {
@@ -219,6 +221,7 @@ def as_system(
     """
     if isinstance(moving, System):
         return moving
+    include = as_names("include", include)
     baumgarte, relaxation = _frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _fits("include", tuple(include), moving.include)
@@ -270,15 +273,16 @@ def as_system(
 
 def _frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]:
     """Of Baumgarte's method and of relaxation."""
+    stabilisation = expect_real(stabilisation, "stabilisation")
     if drift is None:
         drift = "baumgarte" if stabilisation else "projection"
-    if drift not in DRIFTS:
-        raise ArgumentError(f"drift = {drift!r}; choose one of {', '.join(DRIFTS)}")
+    if not isinstance(drift, str) or drift not in DRIFTS:
+        raise ArgumentError(f"drift = {shown(drift)}; choose one of {', '.join(DRIFTS)}")
     if drift == "projection":
         if stabilisation:
             raise ArgumentError("projection needs no stabilisation frequency; leave out stabilisation or drift")
         return 0.0, 0.0
-    if not (stabilisation > 0 and np.isfinite(stabilisation)):
+    if not (stabilisation > 0):
         raise ArgumentError(f"drift = {drift!r} needs a positive frequency, rad/s; stabilisation = {stabilisation}")
     return (float(stabilisation), 0.0) if drift == "baumgarte" else (0.0, float(stabilisation))
 
