@@ -13,6 +13,7 @@ from constraint_cases import relative
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import dalembert as da
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
@@ -22,7 +23,7 @@ from dalembert.constraints.assembly import assemble, moved, project_velocity
 from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, dynamics, terms
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.parameters import symbolise
 from random_mechanisms import random_mechanism, random_transform
@@ -297,3 +298,33 @@ def test_projection_gives_nan_rather_than_wrong_numbers_where_a_row_left_out_mat
     assert np.abs(found[good] - expected[good]).max() < 1e-5
     everywhere = system.solve(q, v, np.zeros(2)).a
     assert np.abs(everywhere - expected).max() < 1e-6
+
+
+def test_there_is_no_linearization_at_a_singular_position():
+    """A parallelogram laid flat: it may go on as one or as its mirror image, which no matrix can say."""
+    lengths = {"g": 9.81, "l0": 1, "l1": 0.5, "l2": 1, "l3": 0.5, "m1": 1, "m2": 1, "m3": 1}
+    system = ConstrainedDynamics(da.load("four_bar", parameters=lengths), reference=[1.0, -1.0, 1.0])
+    assert system.linearize([1.0, -1.0, 1.0], np.zeros(3), np.zeros(3)).A.shape == (2, 2)
+    with pytest.raises(SingularityError, match="no linearization"):
+        system.linearize(np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+def test_a_joint_drives_once():
+    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    q = system.assemble([1.0, -0.5, 1.7], keep=["crank"])
+    a = system.forward_dynamics(q, np.zeros(3), np.zeros(3))
+    with pytest.raises(ArgumentError, match="'crank' is named twice"):
+        system.inverse_dynamics(q, np.zeros(3), a, actuated=["crank", "crank"])
+
+
+def test_what_is_linear_piece_by_piece_is_not_linear():
+    """|v| and max(v, 0) have no second derivative, and are no rows of a matrix either."""
+    body = da.Body("b", da.Inertia.box(1.0, (1, 1, 1)))
+    plane = da.Mechanism("plane", [body], [da.Joint("p", "planar", "world", "b")])
+    (xd, yd, _) = da.coordinate_symbols(plane)[1]
+    for law in (abs(xd) - yd, lambda q, v, t: v[0].maximum(0) - v[1]):
+        with pytest.raises(ModelError, match=r"p_dot_0.* is not linear"):
+            ConstrainedDynamics(plane.replace(constraints=[da.Constraint("law", "velocity", function=law)]))
+    rates = [sympy.Symbol(name) for name in da.derive(plane, "kane").velocities]
+    with pytest.raises(ArgumentError, match="not linear"):
+        da.derive(plane, "kane", pfaffian=[sympy.Abs(rates[0]) - rates[1]])

@@ -29,7 +29,7 @@ from dalembert.constraints import numeric
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names
 
 if TYPE_CHECKING:
@@ -124,6 +124,11 @@ def _linearized(
     q, v, tau, t = one
     mechanism, names = system.mechanism, system.velocity_names()
     here = system.solve(q, v, tau, t)
+    if here.rank < system.constraints.count and system.analyse(q, t).is_singular:
+        raise SingularityError(
+            f"{mechanism.name!r} has no linearization at q = {q}: the position is singular, constraints lose rank and "
+            "what they allow is not linear there; analyse(q) says more"
+        )
     e_q, e_v, g_q, g_v, r_q, G, M = system.evaluate("linearization", q, v, here.a, here.multipliers, t)
     # M da - G^T dlam = dtau - e_q dq - e_v dv ,  G da = - g_q dq - g_v dv: one right side per column
     right = np.concatenate([-e_q, -e_v, np.eye(mechanism.nv)], axis=1).T

@@ -167,19 +167,29 @@ def _rows(
 def _refuse_nonlinear(
     mechanism: Mechanism, name: str, function: Any, graph: Graph, v: np.ndarray, residual: np.ndarray
 ) -> None:
-    """Second derivatives by v must vanish; they are evaluated at random states, since zeros may be hidden."""
-    second = forward(forward(residual, v), v)
-    program = program_of(graph, {"second": second}, "second")
+    """Derivatives by v must not depend on v; evaluated at random states, since zeros may be hidden.
+
+    Second derivatives see powers and products. Reversed velocities see what is linear piece by piece: |v|, max(v, 0).
+    """
+    first = forward(residual, v)
+    second = forward(first, v)
+    program = program_of(graph, {"first": first, "second": second}, "second")
     rng = np.random.default_rng(0)
     worst = np.zeros(second.shape)
     for _ in range(4):
         inputs = {port.name: rng.normal(size=port.shape) for port in program.inputs}
-        worst = np.maximum(worst, np.abs(np.nan_to_num(evaluate(program, inputs)["second"])))
+        found = evaluate(program, inputs)
+        back = evaluate(program, inputs | ({"v": -inputs["v"]} if "v" in inputs else {}))
+        worst = np.maximum(worst, np.abs(np.nan_to_num(found["second"])))
+        for k in range(len(v)):
+            change = np.abs(np.nan_to_num(found["first"][:, k] - back["first"][:, k]))
+            worst[:, k, k] = np.maximum(worst[:, k, k], change)
     if worst.max(initial=0) < 1e-9:
         return
     row, i, j = (int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
     names = [symbol.name for symbol in coordinate_symbols(mechanism)[1]]
-    term = f"a term in {names[i]} * {names[j]}" if i != j else f"a term in {names[i]} ** 2"
+    bent = i == j and not np.any(second[row, i, j])
+    term = f"a term in {names[i]} * {names[j]}" if i != j else f"a term in {names[i]}{'' if bent else ' ** 2'}"
     if isinstance(function, Formula):
         term = f"the term {nonlinear_term(function.expressions[row], (names[i], names[j]))}"
     raise ModelError(
