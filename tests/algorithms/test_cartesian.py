@@ -109,7 +109,7 @@ def test_singular_arms_are_refused_or_damped():
         cartesian_dynamics(stretched, q, v, tip, coordinates="position")
     with pytest.raises(SingularityError, match=r"3 velocities, too few for 6 .*'position'"):
         cartesian_dynamics(stretched, q, v, tip, coordinates="ZYX")
-    with pytest.raises(ArgumentError, match=r"damping = -0.1; it must be finite and not negative"):
+    with pytest.raises(ArgumentError, match=r"damping = -0.1; it must be a finite number that is not negative"):
         cartesian_dynamics(stretched, q, v, tip, coordinates="position", damping=-0.1)
     assert np.isnan(cartesian_dynamics(stretched, q * np.nan, v, tip, coordinates="position").inertia).all()
     for damping in (1e-1, 1e-2):
@@ -135,3 +135,22 @@ def test_a_wrong_acceleration_is_named():
     q, v, _ = mechanism.random_state(np.random.default_rng(0))
     with pytest.raises(ArgumentError, match=r"xdd has shape \(3,\).*need \(6,\)"):
         cartesian_inverse_dynamics(mechanism, q, v, np.zeros(3), "tool")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"dampng": 1}, {"wrenches": {}}, {"axes": "body"}, {"damping": "a"}, {"damping": None}]
+)
+def test_nothing_that_is_asked_for_is_ignored(wrong):
+    mechanism = random_mechanism(1, 6, kinds=["revolute"], branching=0, massless=0)
+    q, v, a = mechanism.random_state(np.random.default_rng(0))
+    for function, state in (
+        (cartesian_dynamics, (q, v)),
+        (cartesian_inverse_dynamics, (q, v, a)),
+        (cartesian_linearization, (q, v, a)),
+    ):
+        with pytest.raises(ArgumentError, match=next(iter(wrong))):
+            function(mechanism, *state, "tool", **wrong)
+    with pytest.raises(ArgumentError, match="viscous"):
+        cartesian_linearization(mechanism, q, v, a, "tool", viscous=[1, 2])
+    with pytest.raises(ArgumentError, match="wrenches"):
+        inverse_dynamics(mechanism, q, v, a, wrenches=[np.zeros(6)])

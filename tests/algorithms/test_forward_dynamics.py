@@ -11,11 +11,12 @@ import pytest
 from algorithm_cases import MIXES, difference, drawn, seeds
 from hypothesis import given
 
+import dalembert as da
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS, forward_dynamics
-from dalembert.algorithms.inertia_matrix import mass_matrix
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.selection import select_forward_dynamics
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from random_mechanisms import random_mechanism
 
 
@@ -75,3 +76,26 @@ def test_an_unknown_algorithm_is_named():
     mechanism = random_mechanism(0, 2, kinds=["revolute"])
     with pytest.raises(ArgumentError, match="factor-and-solve, articulated-body"):
         forward_dynamics(mechanism, [0, 0], [0, 0], [0, 0], algorithm="aba")
+
+
+def rotor(**drive) -> da.Mechanism:
+    """A pendulum that carries a joint beyond which there is no mass."""
+    joints = [
+        da.Joint("swing", "revolute", "world", "rod", axis=[0, 1, 0]),
+        da.Joint("spin", "revolute", "rod", "tip", axis=[0, 1, 0], **drive),
+    ]
+    return da.Mechanism("rotor", [da.Body("rod", da.Inertia.sphere(1, 0.1)), da.Body("tip")], joints, strict=False)
+
+
+@pytest.mark.parametrize("name", FORWARD_DYNAMICS)
+def test_a_joint_that_moves_no_mass_has_no_acceleration(name):
+    with pytest.raises(SingularityError, match="singular here"):
+        forward_dynamics(rotor(), [0.1, 0.2], [1, 2], [1, 2], algorithm=name)
+    with pytest.raises(SingularityError, match="'tip' moves no mass"):
+        mass_matrix_inverse(rotor(), [0.1, 0.2])
+
+
+@pytest.mark.parametrize("name", INERTIA_MATRIX)
+def test_a_rotor_beyond_which_there_is_no_mass_has_an_inertia_matrix(name):
+    M = da.Dynamics(rotor(armature=0.1), include=["armature"]).kernel("mass_matrix", algorithm=name)([0.1, 0.2])
+    assert np.allclose(M, [[0.004, 0], [0, 0.1]], rtol=1e-12)

@@ -19,13 +19,14 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
 from dalembert.algorithms.analytic_jacobian import JacobianRates, analytic_jacobian_rates
 from dalembert.algorithms.consistent_inverse import consistent_inverse
-from dalembert.algorithms.economy.cheapest import cheapest
+from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest, cheapest_name
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import expect_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,8 @@ class _Motion(NamedTuple):
 def _motion(
     mechanism: Mechanism, q: Array, v: Array, a: Array, frame: str, along: Along, D: Array | None = None
 ) -> _Motion:
+    for name in along:
+        expect_choice(name, Along.__annotations__, "a Cartesian quantity has no argument")
     place = {name: along[name] for name in ("coordinates", "point") if name in along}  # type: ignore[literal-required]
     rates = analytic_jacobian_rates(mechanism, q, v, a, frame, **place)
     tree = along.get("tree", mechanism.tree)
@@ -122,8 +125,9 @@ def cartesian_dynamics(mechanism: Mechanism, q: Any, v: Any, frame: str, **along
     still = scalar.zeros(mechanism.nv)
     rates, _, inverse, Lambda = _motion(mechanism, q, v, still, frame, along)
     tree = along.get("tree", mechanism.tree)
-    gravity = cheapest(tree, q, still, still)
-    coriolis = cheapest(tree, q, v, still) - gravity
+    forces = CANDIDATES[cheapest_name(tree)]  # one for both, so that they share terms and cancel where they should
+    gravity = forces(tree, q, still, still)
+    coriolis = forces(tree, q, v, still) - gravity
     drift = product(rates.Jd, v)
     return CartesianDynamics(
         inertia=Lambda,
@@ -191,6 +195,8 @@ def cartesian_linearization(
         along: entries of :class:`Along`.
     """
     q, v, a = checked(mechanism, q=q, v=v, a=a)
+    if viscous is not None:
+        (viscous,) = checked(mechanism, viscous=viscous)
     found = sensitivity(along.get("tree", mechanism.tree), q, v, a)
     rates, inertia, inverse, _ = _motion(mechanism, q, v, a, frame, along, found.D)
     D = product(inertia, inverse)  # (7.4.15)

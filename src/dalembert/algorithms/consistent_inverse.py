@@ -15,6 +15,7 @@ roots), so that the condition number of J enters once, not squared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import shown
 
 LIMIT = 1e12
 """Condition number of a numeric Jacobian from which on it counts as singular."""
@@ -47,8 +49,11 @@ def consistent_inverse(mechanism: Mechanism, J: Array, D: Array, tree: Tree, dam
     Damping appends mu times the identity below Z.
     """
     m, n = J.shape
-    if scalar.is_number(damping) and not 0 <= damping < np.inf:
-        raise ArgumentError(f"damping = {damping!r}; it must be finite and not negative")
+    symbolic = (
+        not scalar.is_number(damping) and hasattr(damping, "__mul__") and not isinstance(damping, (str, Sequence))
+    )
+    if not symbolic and not (scalar.is_number(damping) and np.isreal(damping) and 0 <= damping < np.inf):
+        raise ArgumentError(f"damping = {shown(damping)}; it must be a finite number that is not negative")
     damped = not scalar.is_zero(damping)
     if not damped:
         _check_rank(mechanism, J)

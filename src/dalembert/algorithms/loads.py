@@ -11,6 +11,7 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import expect
 
 Loads = Sequence[tuple[Array, Array] | None] | None
 """For every link the (force, moment) acting on it, link axes, moment about its origin; None where there is none."""
@@ -25,6 +26,9 @@ def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None, tre
             about the frame's origin. A wrench on a body fixed to the ground moves nothing.
         tree: a tree of the same mechanism in other link frames; the mechanism's own by default.
     """
+    if wrenches is None:
+        return None
+    expect(wrenches, Mapping, "wrenches, name of a frame -> [force; moment]")
     if not wrenches:
         return None
     loads: list[tuple[Array, Array] | None] = [None] * len(mechanism.tree.links)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from dalembert.algebra.scalar import Array
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
+from dalembert.errors import SingularityError
 from dalembert.model import Mechanism
 
 FORWARD_DYNAMICS = {"factor-and-solve": factor_and_solve, "articulated-body": articulated_body}
@@ -38,4 +41,11 @@ def forward_dynamics(
     """
     q, v, tau = checked(mechanism, q=q, v=v, tau=tau)
     loads = loads_on_links(mechanism, wrenches)
-    return choose(algorithm, FORWARD_DYNAMICS)(mechanism.tree, q, v, tau, loads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a = choose(algorithm, FORWARD_DYNAMICS)(mechanism.tree, q, v, tau, loads)
+    if a.dtype != object and not np.isfinite(a).all() and all(np.isfinite(x).all() for x in (q, v, tau)):
+        raise SingularityError(
+            f"the inertia matrix of {mechanism.name!r} is singular here, so these forces have no accelerations: "
+            "every joint must move something that has mass"
+        )
+    return a

@@ -18,7 +18,7 @@ from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.kinematics import link_poses
 from dalembert.algorithms.triangular import inverse
-from dalembert.errors import UnsupportedError
+from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.model.tree import Tree, gather_matrix
 
 
@@ -47,6 +47,11 @@ class OperatorFactors:
 
     def inverse(self) -> Array:
         """D^-1 from its factors."""
+        for link, block in zip(self.tree.links, self.Dh):
+            if link.nv and all(scalar.is_zero(x) for x in block.flat):
+                raise SingularityError(
+                    f"the inertia matrix has no inverse: the joint that carries {link.name!r} moves no mass"
+                )
         B = _unit_plus(self.tree, self.upper_inverse, -1)
         return product(product(B.T, self._diagonal(self.Dh_inverse)), B)
 
@@ -80,8 +85,11 @@ def operator_factors(tree: Tree, q: Array) -> OperatorFactors:
     for i in reversed(range(count)):
         PH = product(P[i], H[i].T)
         Dh[i] = product(H[i], PH)
-        Dh_inverse[i] = inverse(Dh[i])
-        G[i] = product(PH, Dh_inverse[i])
+        if all(scalar.is_zero(x) for x in Dh[i].flat):  # moves no mass: P H^T vanishes as well, and any gain will do
+            Dh_inverse[i], G[i] = scalar.zeros(*Dh[i].shape), scalar.zeros(*PH.shape)
+        else:
+            Dh_inverse[i] = inverse(Dh[i])
+            G[i] = product(PH, Dh_inverse[i])
         rest = P[i] - product(G[i], PH.T)  # P_i^+ = (1 - G H) P
         p = tree.links[i].parent
         if p >= 0:
