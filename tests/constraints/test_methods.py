@@ -328,3 +328,19 @@ def test_what_is_linear_piece_by_piece_is_not_linear():
     rates = [sympy.Symbol(name) for name in da.derive(plane, "kane").velocities]
     with pytest.raises(ArgumentError, match="not linear"):
         da.derive(plane, "kane", pfaffian=[sympy.Abs(rates[0]) - rates[1]])
+
+
+def test_laws_of_the_wrong_kind_are_refused():
+    """A velocity law without velocities, and functions of other arguments than those of their kind."""
+    body = da.Body("b", da.Inertia.box(1.0, (1, 1, 1)))
+    plane = da.Mechanism("plane", [body], [da.Joint("p", "planar", "world", "b")])
+    x = da.coordinate_symbols(plane)[0][0]
+    laws = (
+        ("velocity", x**2, "no velocity occurs"),
+        ("velocity", lambda q, v, t: q[0], "no velocity occurs"),
+        ("velocity", lambda q, t: q[0], r"arguments \(q, v, t\)"),
+        ("position", lambda q: q[0], r"arguments \(q, t\)"),
+    )
+    for kind, law, said in laws:
+        with pytest.raises(ModelError, match=said):
+            ConstrainedDynamics(plane.replace(constraints=[da.Constraint("law", kind, function=law)]))

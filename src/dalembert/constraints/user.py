@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import is_sympy
+from dalembert.algebra.scalar import is_sympy, is_zero
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import evaluate, inline
@@ -126,6 +127,7 @@ def _called(
     mechanism: Mechanism, name: str, function: Callable[..., Any] | Formula, arguments: tuple, known: dict[str, Any]
 ) -> np.ndarray:
     if not isinstance(function, Formula):
+        _refuse_other_arguments(name, function, tuple(known))
         return np.atleast_1d(np.array(function(*arguments), dtype=object))
     q, v, t = coordinate_symbols(mechanism)
     table: dict[str, Any] = {}
@@ -135,6 +137,15 @@ def _called(
     if "p" in known:
         table |= dict(zip("xyz", known["p"]))
     return _from_formula(function, name, table)
+
+
+def _refuse_other_arguments(name: str, function: Callable[..., Any], wanted: tuple[str, ...]) -> None:
+    try:
+        inspect.signature(function).bind(*wanted)
+    except TypeError:
+        raise ModelError(f"{name!r}: the function must take the arguments ({', '.join(wanted)})") from None
+    except ValueError:
+        return  # built in: it does not tell
 
 
 def _from_formula(formula: Formula, name: str, table: dict[str, Any]) -> np.ndarray:
@@ -172,23 +183,28 @@ def _refuse_nonlinear(
     Second derivatives see powers and products. Reversed velocities see what is linear piece by piece: |v|, max(v, 0).
     """
     first = forward(residual, v)
+    for k, row in enumerate(first):
+        if all(is_zero(x) for x in row):
+            raise ModelError(
+                f"constraint {name!r}, row {k}: no velocity occurs in it; a law on positions is a 'position'"
+            )
     second = forward(first, v)
     program = program_of(graph, {"first": first, "second": second}, "second")
     rng = np.random.default_rng(0)
-    worst = np.zeros(second.shape)
+    worst, bends = np.zeros(second.shape), np.zeros(second.shape)
     for _ in range(4):
         inputs = {port.name: rng.normal(size=port.shape) for port in program.inputs}
         found = evaluate(program, inputs)
         back = evaluate(program, inputs | ({"v": -inputs["v"]} if "v" in inputs else {}))
         worst = np.maximum(worst, np.abs(np.nan_to_num(found["second"])))
-        for k in range(len(v)):
-            change = np.abs(np.nan_to_num(found["first"][:, k] - back["first"][:, k]))
-            worst[:, k, k] = np.maximum(worst[:, k, k], change)
+        change = np.abs(np.nan_to_num(found["first"] - back["first"]))
+        bends = np.maximum(bends, change[:, :, None] * np.eye(len(v)))
+    bent = worst.max(initial=0) < 1e-9
+    worst = bends if bent else worst
     if worst.max(initial=0) < 1e-9:
         return
     row, i, j = (int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
     names = [symbol.name for symbol in coordinate_symbols(mechanism)[1]]
-    bent = i == j and not np.any(second[row, i, j])
     term = f"a term in {names[i]} * {names[j]}" if i != j else f"a term in {names[i]}{'' if bent else ' ** 2'}"
     if isinstance(function, Formula):
         term = f"the term {nonlinear_term(function.expressions[row], (names[i], names[j]))}"
