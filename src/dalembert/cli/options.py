@@ -47,7 +47,7 @@ def add_quantities(parser: argparse.ArgumentParser, default: str) -> None:
         action="append",
         default=[],
         dest="quantities",
-        help=f"a quantity, such as mass_matrix, or all; may be repeated; {default}",
+        help=f"a quantity, such as mass_matrix, or all that need no coordinates; may be repeated; {default}",
     )
     add_frame(parser)
 
