@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import pickle
 from types import CodeType, FunctionType
 from typing import Any
@@ -19,30 +21,60 @@ def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
         return f"({', '.join(fingerprint(x, above) for x in value)})"
     if isinstance(value, (set, frozenset)):
         return f"{{{', '.join(sorted(fingerprint(x, above) for x in value))}}}"
-    if isinstance(value, CodeType):
-        parts = (value.co_code.hex(), value.co_names, value.co_varnames, value.co_freevars, value.co_consts)
-        return f"code{fingerprint(parts, above)}"
     if isinstance(value, FunctionType):
         if any(value is function for function in above):
             return "itself"
-        return f"function{fingerprint(_outside(value), (*above, value))}"
+        defaults = (value.__defaults__, sorted((value.__kwdefaults__ or {}).items()))
+        around = [(name, _plain(item)) for name, item in outside(value).items()]
+        return f"function{fingerprint((code_of(value.__code__), defaults, around), (*above, value))}"
     if callable(value):
         return f"{type(value).__module__}.{type(value).__qualname__}:{_pickled(value)}"
     return repr(value)
 
 
-def _outside(function: FunctionType) -> tuple[Any, ...]:
-    """The code of a function, its defaults, and the variables around it."""
-    closed = []
-    for cell in function.__closure__ or ():
-        try:
-            closed.append(_plain(cell.cell_contents))
-        except ValueError:  # not assigned yet
-            continue
-    names = [name for name in function.__code__.co_names if name in function.__globals__]
-    around = [(name, _plain(function.__globals__[name])) for name in names]
-    defaults = (function.__defaults__, sorted((function.__kwdefaults__ or {}).items()))
-    return function.__code__, defaults, closed, around
+def outside(function: FunctionType) -> dict[str, Any]:
+    """The variables around a function that it and the functions inside it use; not those that it assigns itself.
+
+    Args:
+        function: of Python.
+    """
+    found: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # a variable that has no value yet
+            found[name] = cell.cell_contents
+    used, assigned = _names(function.__code__)
+    found |= {name: function.__globals__[name] for name in used if name in function.__globals__}
+    return {name: value for name, value in sorted(found.items()) if name not in assigned}
+
+
+def code_of(code: CodeType) -> tuple[Any, ...]:
+    """Instructions and constants; those of inner functions too, instead of their places in memory.
+
+    Args:
+        code: of a function.
+    """
+    constants = [code_of(item) if isinstance(item, CodeType) else _constant(item) for item in code.co_consts]
+    return code.co_code.hex(), code.co_names, constants
+
+
+def _constant(value: Any) -> str:
+    """A constant of a function; a set is written in an order of its own in every process."""
+    return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, frozenset) else repr(value)
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Global names that code and the functions inside it use, and outer variables that they assign."""
+    used, assigned = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            used.add(step.argval)
+        elif step.opname in ("STORE_GLOBAL", "STORE_DEREF"):
+            assigned.add(step.argval)
+    for item in code.co_consts:
+        if isinstance(item, CodeType):
+            inner = _names(item)
+            used, assigned = used | inner[0], assigned | inner[1]
+    return used, assigned
 
 
 def _plain(value: Any) -> Any:

@@ -7,10 +7,9 @@ it assigns itself not at all: a sweep whose results depend on those needs a key.
 
 from __future__ import annotations
 
-import dis
 import functools
 import hashlib
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.model import Mechanism
+from dalembert.model.fingerprint import code_of, outside
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
 
@@ -66,38 +66,9 @@ def _function(function: FunctionType, above: tuple[int, ...]) -> Any:
     if id(function) in above:
         return "itself"
     above = (*above, id(function))
-    outside: dict[str, Any] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        try:
-            outside[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    used, assigned = _names(function.__code__)
-    outside |= {name: function.__globals__[name] for name in used if name in function.__globals__}
     return (
         function.__qualname__,
-        _code(function.__code__),
+        code_of(function.__code__),
         _told((function.__defaults__, sorted((function.__kwdefaults__ or {}).items())), True, above),
-        sorted((name, _told(value, False, above)) for name, value in outside.items() if name not in assigned),
+        [(name, _told(value, False, above)) for name, value in outside(function).items()],
     )
-
-
-def _code(code: CodeType) -> Any:
-    """Instructions and constants; those of inner functions too, instead of their places in memory."""
-    constants = [_code(item) if isinstance(item, CodeType) else repr(item) for item in code.co_consts]
-    return code.co_code.hex(), code.co_names, constants
-
-
-def _names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Global names that code and the functions inside it use, and outer variables that they assign."""
-    used, assigned = set(), set()
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            used.add(step.argval)
-        elif step.opname in ("STORE_GLOBAL", "STORE_DEREF"):
-            assigned.add(step.argval)
-    for item in code.co_consts:
-        if isinstance(item, CodeType):
-            inner = _names(item)
-            used, assigned = used | inner[0], assigned | inner[1]
-    return used, assigned

@@ -14,7 +14,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
-from dalembert.model.checks import expect_real, shown
+from dalembert.model.checks import real_array, shown
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_position
@@ -273,7 +273,10 @@ def as_system(
 
 def _frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]:
     """Of Baumgarte's method and of relaxation."""
-    stabilisation = expect_real(stabilisation, "stabilisation")
+    frequency = real_array(stabilisation, "stabilisation")
+    if frequency.ndim:
+        raise ArgumentError(f"stabilisation = {shown(stabilisation)}; it is one frequency, rad/s")
+    stabilisation = float(frequency)
     if drift is None:
         drift = "baumgarte" if stabilisation else "projection"
     if not isinstance(drift, str) or drift not in DRIFTS:
@@ -282,7 +285,7 @@ def _frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]
         if stabilisation:
             raise ArgumentError("projection needs no stabilisation frequency; leave out stabilisation or drift")
         return 0.0, 0.0
-    if not (stabilisation > 0):
+    if not 0 < stabilisation < float("inf"):
         raise ArgumentError(f"drift = {drift!r} needs a positive frequency, rad/s; stabilisation = {stabilisation}")
     return (float(stabilisation), 0.0) if drift == "baumgarte" else (0.0, float(stabilisation))
 
