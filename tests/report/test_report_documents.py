@@ -257,3 +257,14 @@ def test_lines_too_wide_for_the_page_become_a_sequence(tmp_path):
     final = text.split("Equations of motion", 2)[-1]
     assert "As a sequence of" in final and "map of the drives" in final
     assert "M_{00}" not in final and "M_{11}" in final
+
+
+@pytest.mark.parametrize("wrong", [{"path": None}, {"path": 3}, {"title": 3}])
+def test_wrong_arguments_of_a_report_are_answered_in_a_sentence(tmp_path, wrong):
+    with pytest.raises(ArgumentError, match=r"expected a (path|text)"):
+        report(da.load("cart_pole"), **{"path": tmp_path / "report.md", "agreement": False, **wrong})
+
+
+def test_markdown_has_no_caption_of_a_figure_it_lacks(tmp_path):
+    text = report(da.load("cart_pole"), tmp_path / "report.md", agreement=False).read_text(encoding="utf-8")
+    assert "    world" in text and "typical position" not in text

@@ -60,8 +60,7 @@ class MarkdownWriter(Writer):
         return self.display(rows, 0)
 
     def figure(self, figure: Figure) -> str:
-        tree = "\n".join(f"    {printable(line)}" for line in figure.outline)
-        return f"{tree}\n\n{self.line(figure.caption)}"
+        return "\n".join(f"    {printable(line)}" for line in figure.outline)
 
     def references(self, entries: list[tuple[str, str]]) -> str:
         return "\n".join(f"- **{key}** {text}" for key, text in entries)

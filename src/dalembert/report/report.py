@@ -12,6 +12,7 @@ from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_path
 from dalembert.report.derivation_section import derivation_blocks, equations_blocks
 from dalembert.report.document import Block, Document
 from dalembert.report.evidence_section import agreement_blocks, agreement_of, cost_blocks, reference_blocks
@@ -52,7 +53,9 @@ def report(
         agreement: compare all routes with each other; takes longer than everything else for large mechanisms.
         options: for :func:`dalembert.formulations.derive.derive`.
     """
-    target = Path(path)
+    target = expect_path(path, "report, path")
+    if title is not None:
+        expect(title, str, "report, title")
     if target.suffix.lower() not in WRITERS:
         raise ArgumentError(f"cannot write {str(path)!r}: the suffix must be one of {', '.join(WRITERS)}")
     if target.suffix.lower() == ".html":
