@@ -206,7 +206,7 @@ class Dynamics:
 
         Args:
             quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
-            language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"latex"`` or ``"llvm"``.
+            language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"javascript"``, ``"latex"`` or ``"llvm"``.
             path: file to write; for C and CUDA a header of the same name is written beside it.
             options: as for :meth:`kernel`.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import json
 import shutil
 import subprocess
 
@@ -16,6 +17,7 @@ from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+NODE = shutil.which("node")
 
 
 def swing(x, y):
@@ -94,6 +96,34 @@ def test_a_folder_gets_a_file_named_like_the_function(tmp_path, language):
     assert "A made-up function" in text
     assert {path.suffix for path in tmp_path.iterdir()} <= {SUFFIXES[language], ".h"}
     assert export(kernel(), language, f"{tmp_path}/") == text  # again: generated files may be replaced
+
+
+def test_a_slash_at_the_end_makes_the_folder(tmp_path):
+    export(kernel(), "c", f"{tmp_path}/build/")
+    assert {path.name for path in (tmp_path / "build").iterdir()} == {"swing.c", "swing.h"}
+    with pytest.raises(ArgumentError, match="there is no folder"):
+        export(kernel(), "c", f"{tmp_path}/no/such/")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArgumentError, match="cannot be made"):
+        export(kernel(), "c", f"{tmp_path}/file/")
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node")
+def test_javascript_runs_as_a_module_and_agrees(tmp_path):
+    export(kernel(), "javascript", tmp_path)
+    x, y = states(5)
+    caller = tmp_path / "caller.mjs"
+    caller.write_text(
+        'import { swing } from "./swing.mjs";\n'
+        f"const answers = {x.tolist()}.map((x, k) => {{ const matrix = [], size = [];"
+        f" swing(x, [{y.tolist()}[k]], matrix, size); return [matrix, size]; }});\n"
+        "console.log(JSON.stringify(answers));\n"
+    )
+    said = subprocess.run([NODE, str(caller)], capture_output=True, text=True, check=True, timeout=60).stdout
+    matrix, size = kernel()(x, y)
+    for k, (flat, single) in enumerate(json.loads(said)):
+        np.testing.assert_allclose(flat, matrix[k].ravel(), rtol=1e-14, atol=1e-15)  # a few roundings
+        np.testing.assert_allclose(single, [size[k]], rtol=1e-14)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -1,4 +1,4 @@
-"""Write a quantity of a mechanism as source code: C, C with vector types, CUDA, Python, LaTeX, or LLVM's language.
+"""Write a quantity of a mechanism as source code: C, CUDA, Python, JavaScript, LaTeX, or LLVM's language.
 
 The code has the numbers of the mechanism folded in, needs no library, allocates nothing, and computes exactly what the
 compiled kernel does.
@@ -28,10 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "quantity",
         metavar="QUANTITY",
-        help="inverse_dynamics, mass_matrix, ...; `dalembert cost --quantity all` lists all",
+        help="inverse_dynamics, mass_matrix, ...; `dalembert cost MODEL --quantity all` lists all",
     )
-    parser.add_argument("--language", default="c", help="c, c-simd, cuda, python, latex or llvm (default c)")
-    parser.add_argument("--to", metavar="PATH", help="file or folder to write; by default the source is printed")
+    parser.add_argument(
+        "--language", default="c", help="c, c-simd, cuda, python, javascript, latex or llvm (default c)"
+    )
+    parser.add_argument("--to", metavar="PATH", help="file, or folder/, to write; by default the source is printed")
     parser.add_argument("--name", help="of the function; by default that of the quantity")
     add_frame(parser)
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")

@@ -1,11 +1,12 @@
 """Source code of a kernel in the languages of the printers.
 
-c        C99, one self-contained function; with a header if it is written to a file
-c-simd   the same, several states at once with the vector types of GCC and Clang
-cuda     CUDA: a kernel, and a C function that launches it; with a header if it is written to a file
-python   a module with one function on NumPy arrays
-latex    aligned equations, for a document that uses amsmath
-llvm     LLVM IR, as it is compiled for the processor of the kernel; calls functions that all kernels share
+c           C99, one self-contained function; with a header if it is written to a file
+c-simd      the same, several states at once with the vector types of GCC and Clang
+cuda        CUDA: a kernel, and a C function that launches it; with a header if it is written to a file
+python      a module with one function on NumPy arrays
+javascript  a module with one function of one state, which reads and fills flat arrays
+latex       aligned equations, for a document that uses amsmath
+llvm        LLVM IR, as it is compiled for the processor of the kernel; calls functions that all kernels share
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from .program import Program
 if TYPE_CHECKING:
     from .cuda.crew import Parts
 
-SUFFIXES = {"c": ".c", "c-simd": ".c", "cuda": ".cu", "python": ".py", "latex": ".tex", "llvm": ".ll"}
+SUFFIXES = {
+    "c": ".c", "c-simd": ".c", "cuda": ".cu", "python": ".py", "javascript": ".mjs", "latex": ".tex", "llvm": ".ll",
+}  # fmt: skip
 
 LANGUAGES = tuple(SUFFIXES)
 """What :func:`export` can write."""
@@ -54,8 +57,9 @@ def export(
     Args:
         kernel: what to print.
         language: one of :data:`LANGUAGES`.
-        path: the file to write, or a folder, in which the file is called like the function. C and CUDA get a header of
-            the same name beside it. If None nothing is written, and they come with their declarations included.
+        path: the file to write, or a folder, in which the file is called like the function; it is made if its name
+            ends in a slash. C and CUDA get a header of the same name beside the file. If None nothing is written, and
+            they come with their declarations included.
         name: of the function; that of the kernel by default.
         parts: for CUDA, which parts of the system the elements of inputs and outputs belong to.
 
@@ -67,7 +71,7 @@ def export(
     if name is not None and not name.isidentifier():
         raise ArgumentError(f"name is {name!r}; it must be an identifier, such as my_robot_{kernel.name}")
     program = replace(kernel.program, name=name) if name else kernel.program
-    target = None if path is None else _file(Path(path), identifier(program.name) + SUFFIXES[language])
+    target = None if path is None else _file(path, identifier(program.name) + SUFFIXES[language])
     files = _print(kernel, program, language, target, parts)
     if target is not None:
         for file in files:
@@ -80,8 +84,17 @@ def export(
     return next(iter(files.values()))
 
 
-def _file(path: Path, name: str) -> Path:
-    return path / name if path.is_dir() or str(path).endswith(("/", os.sep)) else path
+def _file(path: str | Path, name: str) -> Path:
+    """Where to write; a folder is one that exists, or one that is to be made: its name ends in a slash."""
+    folder = Path(path)
+    if str(path).endswith(("/", os.sep)):
+        try:
+            folder.mkdir(exist_ok=True)
+        except FileNotFoundError:
+            raise ArgumentError(f"{path} cannot be made: there is no folder {folder.parent}") from None
+        except OSError as error:
+            raise ArgumentError(f"{path} cannot be made: {error.strerror or error}") from error
+    return folder / name if folder.is_dir() else folder
 
 
 def _print(
@@ -122,6 +135,10 @@ def _print(
         from .printers.python import to_python
 
         return {main: _titled(kernel, to_python(program), _line_comment("#"))}
+    if language == "javascript":
+        from .printers.javascript import to_javascript
+
+        return {main: _titled(kernel, f"export {to_javascript(program)}", _line_comment("//"))}
     if language == "latex":
         from .printers.latex import to_latex
 
