@@ -98,3 +98,13 @@ def test_json_holds_arrays_infinities_and_symbols(monkeypatch):
     t = terminal(monkeypatch, False)
     t.json({"a": np.array([1.5, np.inf]), "b": (1, True, None), "c": sympy.Symbol("m") * 2, "d": np.float64(2), 3: "é"})
     assert json.loads(t.out.getvalue()) == {"a": [1.5, None], "b": [1, True, None], "c": "2*m", "d": 2.0, "3": "é"}
+
+
+def test_streams_that_were_closed_before_the_start_take_nothing_and_do_no_harm(monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(f"sys.{name}", None)
+    terminal = Terminal()
+    terminal.say("nobody reads this", "bold")
+    terminal.warn("nor this")
+    terminal.progress("nor this")
+    terminal.flush()

@@ -28,7 +28,8 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self.out, self.err = sys.stdout, sys.stderr
+        # Python has None for a stream that was closed before it started, as by ``>&-``; nobody reads what goes there.
+        self.out, self.err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
         self._working = False
 
     def say(self, text: str = "", style: str = "") -> None:
