@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cli_helpers import run
 
 import dalembert as da
+from dalembert.formats.catalogue import packaged
 
 
 @pytest.fixture
@@ -52,3 +55,13 @@ def test_wrong_arguments(capsys, files):
     assert nothing.code == 2 and "nothing to compare with" in nothing.err
     assert "HERE=THERE" in run(capsys, "compare", *files, "--joint", "elbow").err
     assert run(capsys, "compare", files[0], "/no/such/file.urdf").code == 2
+
+
+def test_symbols_of_both_take_the_values_of_their_files(capsys, tmp_path):
+    assert run(capsys, "compare", "double_pendulum", "double_pendulum").code == 0
+    assert run(capsys, "compare", "double_pendulum", "double_pendulum", "--set", "m1=3").code == 0
+    other = tmp_path / "heavier.toml"
+    text = packaged()["double_pendulum"].read_text()
+    other.write_text(re.sub(r"(?m)^m1 *=.*$", "m1 = 7.0", text))
+    outcome = run(capsys, "compare", "double_pendulum", str(other))
+    assert outcome.code == 1 and "7 kg" in outcome.out

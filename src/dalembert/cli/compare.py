@@ -69,11 +69,17 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             "there is nothing to compare with; give a second file, or --with pinocchio, mujoco or drake"
         )
     terminal.progress(f"comparing with {options.library} ...")
-    with _readable(mechanism, path, options.library) as file:
+    with _readable(mechanism, path, options) as other:
         found = compare(
-            mechanism, file, library=options.library, joints=dict(options.joints), include=options.include,
-            states=options.states, seed=options.seed, tolerance=options.tolerance,
-        )  # fmt: skip
+            mechanism,
+            other,
+            library=options.library if isinstance(other, Path) else None,
+            joints=dict(options.joints),
+            include=options.include,
+            states=options.states,
+            seed=options.seed,
+            tolerance=options.tolerance,
+        )
     if options.json:
         terminal.json(found.to_dict())
         return 0 if found.agrees else 1
@@ -93,17 +99,30 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
 
 @contextmanager
-def _readable(mechanism: Mechanism, path: Path, library: str) -> Iterator[Path]:
-    """The file; the mechanism itself as URDF where it came from a format that only dalembert reads."""
-    if path.suffix.lower() != ".toml" or library == "dalembert":
+def _readable(mechanism: Mechanism, path: Path, options: argparse.Namespace) -> Iterator[Path | Mechanism]:
+    """What the other library reads. TOML it cannot: it gets a URDF of that mechanism, numbers in place of symbols."""
+    if path.suffix.lower() != ".toml":
         yield path
+        return
+    other = mechanism if options.other is None else _other(options)
+    if options.library == "dalembert":
+        yield other
         return
     from dalembert.formats import write_urdf
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{path.stem}.urdf"
-        write_urdf(mechanism, file)
+        write_urdf(other, file)
         yield file
+
+
+def _other(options: argparse.Namespace) -> Mechanism:
+    """OTHER with the default values of its own file; --set is for the symbols that it shares with MODEL."""
+    from dalembert.formats import load
+
+    symbols = {symbol.name for symbol in load(options.other).symbols}
+    values = [(name, value) for name, value in options.values if name in symbols]
+    return open_model(argparse.Namespace(model=options.other, base=options.base, values=values), numeric=True)
 
 
 def _pair(text: str) -> tuple[str, str]:
