@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,3 +117,13 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
 def test_wrong_arguments_get_one_clean_message(capsys, arguments, words):
     outcome = run(capsys, *arguments)
     assert outcome.code == 2 and words in outcome.err and "Traceback" not in outcome.err
+
+
+def test_an_interrupted_motion_is_told_and_written_and_says_so_in_the_exit_code(capsys, tmp_path, monkeypatch):
+    from dalembert import simulation
+
+    real = simulation.simulate
+    monkeypatch.setattr(simulation, "simulate", lambda *a, **k: replace(real(*a, **k), status="interrupted"))
+    file = tmp_path / "motion.csv"
+    outcome = run(capsys, "simulate", "double_pendulum", "--time", "0.1", "--to", str(file))
+    assert outcome.code == 130 and file.exists() and "interrupted" in outcome.out

@@ -77,6 +77,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     control = _control(options, system, q)
     terminal.progress()
     motion = simulate(system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step)
+    code = 130 if motion.status == "interrupted" else 0  # what was computed is told and written all the same
     written = []
     if options.to is not None:
         getattr(motion, WRITERS[Path(options.to).suffix.lower()])(options.to)
@@ -86,13 +87,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         written.append(options.plot)
     if options.json:
         terminal.json(_described(motion) | {"remarks": remarks, "files": written})
-        return 0
+        return code
     _say(terminal, motion)
     for remark in remarks:
         terminal.say(f"  {remark}", "dim")
     for path in written:
         terminal.say(f"  written: {path}", "good")
-    return 0
+    return code
 
 
 def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
