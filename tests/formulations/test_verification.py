@@ -31,6 +31,20 @@ def test_random_mechanisms_agree(mechanism):
     assert outcome.ok, str(outcome)
 
 
+def test_bodies_without_mass_agree_on_nothing_and_fail_nothing():
+    chain = Mechanism(
+        "skeleton",
+        [Body("upper"), Body("lower")],
+        [
+            Joint("a", "revolute", WORLD, "upper", axis=[0, 1, 0]),
+            Joint("b", "prismatic", "upper", "lower", axis=[1, 0, 0]),
+        ],
+    )
+    outcome = verify(chain, states=2)
+    assert outcome.ok, str(outcome)
+    assert any("singular" in line for line in outcome.skipped)
+
+
 @pytest.mark.parametrize("make", [stacker, rp_arm, closed_four_bar])
 def test_symbols_and_constraints(make):
     outcome = verify(make(), states=3)

@@ -69,10 +69,9 @@ def law_rows(
     M = np.array([mass_matrix(mechanism, x) for x in q], dtype=float)
     Mdot = np.array([_mass_rate(mechanism, x, y) for x, y in zip(q, v)])
     size = np.abs(M).max()
-    rows.append(
-        Row("M symmetric", "generalized-links", "its transpose", np.abs(M - M.swapaxes(1, 2)).max() / size, tolerance)
-    )
-    lowest = min(float(np.linalg.eigvalsh(x).min() / np.abs(x).max()) for x in M)
+    skew = np.abs(M - M.swapaxes(1, 2)).max() / _scale(size)
+    rows.append(Row("M symmetric", "generalized-links", "its transpose", float(skew), tolerance))
+    lowest = min(float(np.linalg.eigvalsh(x).min() / _scale(np.abs(x).max())) for x in M)
     if mechanism.problems():
         skipped.append(f"M positive: no real mechanism has these masses ({mechanism.problems()[0]})")
     else:
@@ -83,9 +82,8 @@ def law_rows(
     power = np.einsum("si,sij,sj->s", v, Mdot, v) / 2
     for name, equations in derived.items():
         c = np.broadcast_to(equations.coriolis.evaluate({"q": q, "v": v, **values}), v.shape)
-        error = np.abs(np.einsum("si,si->s", v, c) - power).max() / max(
-            np.abs(v * c).sum(axis=1).max(), floor * speed**2
-        )
+        size = _scale(max(np.abs(v * c).sum(axis=1).max(), floor * speed**2))
+        error = np.abs(np.einsum("si,si->s", v, c) - power).max() / size
         rows.append(Row("power balance", name, "1/2 v.Mdot v", float(error), tolerance))
     for method, extra in (
         ("lagrange", "coriolis_matrix"),
@@ -105,15 +103,16 @@ def law_rows(
         C = np.broadcast_to(matrix, M.shape)
         c = np.broadcast_to(derived[method].coriolis.evaluate({"q": q, "v": v, **values}), v.shape)
         N, product = Mdot - 2 * C, np.einsum("sij,sj->si", C, v)
-        skew = np.abs(N + N.swapaxes(1, 2)).max() / max(np.abs(Mdot).max(), np.abs(C).max(), floor)
+        skew = np.abs(N + N.swapaxes(1, 2)).max() / _scale(max(np.abs(Mdot).max(), np.abs(C).max(), floor))
         law = {"lagrange": "Christoffel", "newton-euler": "half of V", "kane": "Parsa (36)"}[method]
         rows.append(Row("Mdot - 2C skew", law, "its transpose", float(skew), tolerance))
-        difference = np.abs(product - c).max() / max(np.abs(c).max(), floor * speed)
+        difference = np.abs(product - c).max() / _scale(max(np.abs(c).max(), floor * speed))
         rows.append(Row("C v = c", law, method, float(difference), tolerance))
     return rows
 
 
 def _scale(x: float) -> float:
+    """What differences are measured against; without masses all is zero, and so must differences be."""
     return float(x) if x > 0 else 1.0
 
 
