@@ -6,6 +6,7 @@ import pytest
 import sympy
 
 import dalembert as da
+from dalembert.algorithms.base_parameters import base_parameters
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
@@ -84,3 +85,10 @@ def test_sliding_joints_prefer_the_tensor_form():
     dyn = da.Dynamics(KERNELS["sliding and turning"]())
     assert dyn.algorithms()["inverse_dynamics"].startswith("tensor")
     assert da.Dynamics(generic_arm(6)).algorithms()["inverse_dynamics"].startswith("augmented-links")
+
+
+def test_what_is_no_mechanism_or_no_parameters_is_answered_in_a_sentence():
+    with pytest.raises(ArgumentError, match="select_algorithm: expected a Mechanism"):
+        select_algorithm("puma560")
+    with pytest.raises(ArgumentError, match="all standard parameters are needed"):
+        base_parameters(generic_arm(1)).values([1, 2])

@@ -22,7 +22,7 @@ from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import dyad
 from dalembert.algorithms.economy.regroup import regroup
 from dalembert.algorithms.regressor import ENTRIES, parameter_names, regressor
-from dalembert.errors import UnsupportedError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism, Tree
 from dalembert.model.parameters import substitute
 from dalembert.model.tree import Moments
@@ -65,7 +65,10 @@ class BaseParameters:
         Args:
             pi: all standard parameters, p.
         """
-        return product(self.matrix, scalar.asarray(pi))
+        given = scalar.asarray(pi)
+        if given.shape != (len(self.names),):
+            raise ArgumentError(f"pi has shape {given.shape}; all standard parameters are needed, ({len(self.names)},)")
+        return product(self.matrix, given)
 
 
 def base_parameters(mechanism: Mechanism, *, seed: int = 0, tolerance: float = 1e-8) -> BaseParameters:

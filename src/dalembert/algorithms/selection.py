@@ -13,6 +13,7 @@ from dalembert.algorithms.forward_dynamics.articulated_body import articulated_b
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.tally import Count, in_numbers, positions, vector
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect
 from dalembert.model.tree import Tree
 
 
@@ -39,7 +40,7 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     Args:
         mechanism: the mechanism.
     """
-    tree = mechanism.tree
+    tree = expect(mechanism, Mechanism, "select_algorithm").tree
     lean = economical(tree) if is_numeric(tree) else tree
     n, depth = tree.nv, max(_depths(tree), default=-1) + 1
     numeric = "economical frames and regrouped masses" if is_numeric(tree) else "regrouped masses (symbolic geometry)"
