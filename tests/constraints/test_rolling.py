@@ -12,6 +12,7 @@ from dalembert.algebra.rotations import rotation_from_rpy
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import BICYCLE_UPRIGHT, chaplygin_sleigh, rattleback, rolling_disc, whipple_bicycle
+from dalembert.errors import SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 G = 9.81
@@ -26,6 +27,22 @@ def upright_disc(spin, radius=0.5):
     q = np.array([0, 0, radius, -half, 0, 0, half])  # z of the disc turned to y
     v = np.array([spin * radius, 0, 0, 0, 0, spin])
     return q, v
+
+
+def test_a_disc_that_lies_flat_is_told_to_have_no_direction_to_roll():
+    disc = rolling_disc()
+    upright, v = upright_disc(1.0)
+    flat = disc.neutral  # its axle points up exactly
+    system = ConstrainedDynamics(disc, reference=upright)
+    for attempt in (
+        lambda: system.assemble(flat),
+        lambda: system.project_velocity(flat, v),
+        lambda: system.analyse(flat),
+        lambda: system.linearize(flat, 0 * v, 0 * v),
+    ):
+        with pytest.raises(SingularityError, match="is not defined"):
+            attempt()
+    assert np.isfinite(system.assemble(upright)).all()
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.9, 1.1, 3.0])

@@ -118,6 +118,7 @@ def analyse(
         raise ArgumentError(f"analyse: q = {q} is not finite")
     still = np.zeros(mechanism.nv)
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
+    assembly.check_gradients(system, G, t)
     Vt, rank = _null_space(G, tolerance)
     on_positions = system.constraints.holonomic
     names = system.velocity_names()

@@ -108,6 +108,7 @@ def _descend(
     _normalise(system.mechanism, q)
     phi, G = system.evaluate("positions", q, t)
     phi, G = phi[on_positions], G[on_positions][:, free]
+    check_gradients(system, G, t, on_positions)
     closing = 0
     for _ in range(iterations):
         if not np.isfinite(phi).all():
@@ -124,12 +125,31 @@ def _descend(
             new_phi, new_G = system.evaluate("positions", trial, t)
             new_phi, new_G = new_phi[on_positions], new_G[on_positions][:, free]
             better = np.linalg.norm(new_phi) < (1 - 1e-4 / 2**halvings) * np.linalg.norm(phi)
-            if better:
+            if better and np.isfinite(new_G).all():
                 q, phi, G = trial, new_phi, new_G
                 break
         else:
             break  # no way down: a minimum that is not zero, or the last digit
     return q, phi
+
+
+def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
+    """An error where a constraint has no direction, as a rolling disc that lies flat: nothing says how to move.
+
+    Args:
+        system: the constrained mechanism.
+        G: gradients, a row each.
+        t: time, s.
+        chosen: which rows of the constraints they are; all by default.
+    """
+    rows = [row for k, row in enumerate(system.rows) if chosen is None or chosen[k]]
+    lost = [row.constraint for row, gradient in zip(rows, G) if not np.isfinite(gradient).all()]
+    if lost:
+        raise SingularityError(
+            f"{system.mechanism.name!r}: at these positions and t = {t:g} s the gradient of constraint "
+            f"{', '.join(map(repr, dict.fromkeys(lost)))} is not defined; start from positions where it is (a disc "
+            "that lies flat has no lowest point)"
+        )
 
 
 def _normalise(mechanism: Mechanism, q: np.ndarray) -> None:
@@ -277,6 +297,7 @@ def project_velocity(
     if v.shape != (mechanism.nv,):
         raise ArgumentError(f"v has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)")
     _, G, rate, _ = system.evaluate("constraints", q, v, t)
+    check_gradients(system, G, t)
     M = system.evaluate("mass_matrix", q)
     free = _free(mechanism, keep)
     missing = rate - G @ v
