@@ -42,6 +42,12 @@ def test_linear_model_predicts_small_motions():
     assert np.abs(found - model.A @ x).max() < 5e-3 * np.abs(model.A @ x).max()
 
 
+def test_a_joint_that_moves_no_mass_has_no_linear_model():
+    empty = Mechanism("empty", [Body("link")], [Joint("hinge", "revolute", "world", "link", axis=[0, 0, 1])])
+    with pytest.raises(SingularityError, match="mass matrix is singular"):
+        linearize(empty)
+
+
 def test_scipy_object_simulates_the_falling_pole():
     model = linearize(cart(), actuators=["rail"], outputs=["hinge"])
     system = model.to_scipy()

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, real_array, shown
 from dalembert.simulation.names import as_names, velocity_names
@@ -156,7 +156,13 @@ def linearize(
         if tau is None:
             tau = mechanism.bias(position, velocity, *last)
         force = forces_of(tau, model.nv)
-        A, B = mechanism.linearize(position, velocity, force, *last)
+        with np.errstate(divide="ignore", invalid="ignore"):  # told below, in words
+            A, B = mechanism.linearize(position, velocity, force, *last)
+        if not (np.isfinite(A).all() and np.isfinite(B).all()):
+            raise SingularityError(
+                f"{model.name!r} has no linear model at q = {position}: its mass matrix is singular (a body without "
+                "mass or inertia can move by itself), or numbers overflow"
+            )
         names = velocity_names(model)
         states = (*names, *(f"{name} rate" for name in names))
     inputs = velocity_names(model)
