@@ -308,6 +308,13 @@ def test_doctor_says_how_to_get_what_is_missing(capsys, monkeypatch):
     assert "pip install 'dalembert[mjcf]'" in outcome.out
 
 
+def test_doctor_tells_that_nothing_can_be_kept(tmp_path):
+    (tmp_path / "file").write_text("")
+    outcome = process("doctor", environment={"DALEMBERT_CACHE": str(tmp_path / "file" / "cache")})
+    assert outcome.returncode == 0, outcome.stderr  # all works, only slower
+    assert "compiled anew in every process" in outcome.stdout
+
+
 def test_doctor_without_a_cache(tmp_path):
     for setting, words in ((str(tmp_path / "here"), "here"), ("off", "compiled anew")):
         outcome = process("doctor", "--json", environment={"DALEMBERT_CACHE": setting})

@@ -15,8 +15,10 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import dalembert
@@ -150,7 +152,18 @@ def _cache() -> dict[str, Any]:
         "set_by": "DALEMBERT_CACHE" if os.environ.get("DALEMBERT_CACHE") else "default; DALEMBERT_CACHE changes it",
         "entries": len(sizes),
         "size": f"{sum(sizes) / 1e6:.1f} MB",
+        "writable": _writable(folder),
     }
+
+
+def _writable(folder: Path) -> bool | str:
+    """True if files can be made there, else why not and what helps."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        return f"no, {error.strerror}: kernels are compiled anew in every process; set DALEMBERT_CACHE"
 
 
 def _gpus() -> list[str]:
