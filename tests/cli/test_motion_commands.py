@@ -69,6 +69,19 @@ def test_loops_are_closed_before_the_start(capsys):
     assert abs(data["energy"]["change"]) < 1e-6
 
 
+@pytest.mark.parametrize("given", [(), ("--q", "drive=-1.2")])
+def test_loops_are_closed_from_neutral_positions_in_one_line(capsys, given):
+    """The four links of four_bar lie in one line at zero, where the closure has no slope."""
+    outcome = run(capsys, "simulate", "four_bar", "--time", "0.05", "--json", *given)
+    assert outcome.code == 0, outcome.err
+    start = np.array(outcome.json["q"]["first"])
+    system = da.ConstrainedDynamics(da.load("four_bar", parameters="default"), reference=start)
+    assert np.abs(system.evaluate("positions", start, 0.0)[0]).max() < 1e-9
+    if given:
+        assert start[0] == pytest.approx(-1.2, abs=1e-12)
+    assert "moved to where the loops close" in outcome.json["remarks"][0]
+
+
 def test_linearize_is_the_linear_model_of_the_library(capsys):
     data = run(capsys, "linearize", "demo_arm", "--q", "lift=0.4", "--actuator", "lift", "--json").json
     model = linearize(da.load("demo_arm"), {"lift": 0.4}, actuators=["lift"])

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TERMS = ("armature", "damping", "friction")
 """Of the joints, those that enter when asked for."""
 
+STARTS = 20
+"""From how many positions loops are closed before giving up."""
+
 Given = list[tuple[str, tuple[float, ...]]]
 """Numbers by name of a joint, or all of them under an empty name."""
 
@@ -124,7 +127,8 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
     position, velocity = as_position(model, q), as_velocity(model, v)
     if isinstance(system, Dynamics) or not system.constraints.count:
         return position, velocity, []
-    closed = _assembled(system, position, list(q) if isinstance(q, dict) else [])
+    given_whole = q is not None and not isinstance(q, dict)
+    closed = system.assemble(position) if given_whole else _assembled(system, position, list(q or ()))
     moving = system.project_velocity(closed, velocity, keep=list(v) if isinstance(v, dict) else ())
     remarks = []
     moved = [j.name for j in model.joints if j.nq and np.abs((closed - position)[model.q_slice(j.name)]).max() > 1e-9]
@@ -136,12 +140,27 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
 
 
 def _assembled(system: ConstrainedDynamics, guess: np.ndarray, named: list[str]) -> np.ndarray:
-    """Loops closed with as many of the named joints held as possible, those named first before others."""
+    """Loops closed with as many of the named joints held as possible, those named first before others.
+
+    Positions that nobody gave are neutral, and there links often lie in one line, where no direction leads to an
+    assembly; so other starts follow, the same ones every time.
+    """
+    import numpy as np
+
+    from dalembert.constraints.assembly import moved
     from dalembert.errors import DalembertError
 
-    for count in range(len(named), 0, -1):
-        try:
-            return system.assemble(guess, keep=named[:count])
-        except DalembertError:  # too much is held
-            continue
-    return system.assemble(guess)
+    model = system.mechanism
+    failures: list[DalembertError] = []
+    for count in range(len(named), -1, -1):
+        held = named[:count]
+        free = np.ones(model.nv)
+        for name in held:
+            free[model.v_slice(name)] = 0
+        rng = np.random.default_rng(0)
+        for trial in range(STARTS):
+            try:
+                return system.assemble(moved(model, guess, (trial > 0) * free * rng.normal(size=model.nv)), keep=held)
+            except DalembertError as error:  # too much is held, or this start leads nowhere
+                failures.append(error)
+    raise failures[-STARTS]  # of the start that was meant, nothing held
