@@ -85,8 +85,21 @@ def test_two_routes_agree_on_chains_with_slides():
     for seed in range(5):
         chain = random_mechanism(seed, 3, kinds=["revolute", "prismatic"], branching=0, massless=0)
         base, rules = base_parameters(chain), grouping_rules(chain)
-        assert rules.count >= base.count
-        assert rules.complete == (rules.count == base.count)
+        assert rules.complete and rules.count == base.count
+
+
+def test_two_routes_agree_whatever_the_axes():
+    """Chains and trees whose axes are no coordinate axes: as many rules as base parameters, and the same forces."""
+    import sympy
+
+    for seed in range(4):
+        m = random_mechanism(seed, 3, kinds=["revolute"], branching=seed % 2, massless=0)
+        base, rules = base_parameters(m), grouping_rules(m)
+        assert rules.complete and rules.count == base.count
+        # the same space: the rules' coefficients lie in that of the base parameters
+        symbols = [sympy.Symbol(name) for name in base.names]
+        rows = np.array([[float(e.coeff(s)) for s in symbols] for e in rules.expressions])
+        assert np.linalg.matrix_rank(np.vstack([rows, base.matrix]), tol=1e-6) == base.count
 
 
 def test_rules_are_exact_with_symbols():

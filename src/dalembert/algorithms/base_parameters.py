@@ -195,11 +195,12 @@ def _tidied(expression: Any, symbols: list[Any]) -> Any:
 
 def _independent(
     mechanism: Mechanism, expressions: list[Any], symbols: list[Any], seed: int
-) -> tuple[list[int], dict[int, list[tuple[int, int]]], bool]:
+) -> tuple[list[int], dict[int, list[tuple[int, float]]], bool]:
     """Which combinations to keep, which others to add to them, and whether those kept are independent.
 
     Judged with random numbers for the symbols of the geometry. Effects that are whole multiples of each other, such as
-    those of Jxx and Jyy of a link that only turns about z, are merged: that is exact whatever the numbers were.
+    those of Jxx and Jyy of a link that only turns about z, are merged: that is exact whatever the numbers were. Without
+    symbols other multiples, such as those of a link that only turns about a skew axis, are merged as well.
     """
     rng = np.random.default_rng(seed)
     numbers = {s: float(rng.uniform(0.3, 1.1)) for s in mechanism.symbols}
@@ -210,17 +211,18 @@ def _independent(
     W = _stacked(numeric, seed) @ np.linalg.pinv(B)  # Y = (Y B+) B: moving masses inwards changed no force
     lengths = np.linalg.norm(W, axis=0)
     kept: list[int] = []
-    merged: dict[int, list[tuple[int, int]]] = {}
+    merged: dict[int, list[tuple[int, float]]] = {}
     complete = True
     for k in np.flatnonzero(lengths > 1e-9 * lengths.max()).tolist():
         c = np.linalg.lstsq(W[:, kept], W[:, k], rcond=None)[0]
         left = np.linalg.norm(W[:, k] - W[:, kept] @ c)
         whole = bool(np.all(np.abs(c - np.round(c)) < 1e-7))
-        if left > 1e-8 * lengths[k] or not whole:
+        if left > 1e-8 * lengths[k] or (numbers and not whole):
             complete = complete and bool(left > 1e-8 * lengths[k])
             kept.append(k)
             continue
-        for target, factor in zip(kept, np.round(c).astype(int).tolist()):
+        factors = np.round(c).astype(int) if whole else np.where(np.abs(c) < 1e-9, 0.0, c)
+        for target, factor in zip(kept, factors.tolist()):
             if factor:
                 merged.setdefault(target, []).append((k, factor))
     return kept, merged, complete
