@@ -13,9 +13,10 @@
     ├── SweepError (RuntimeError)        pieces of a sweep failed; the others are kept
     └── MissingExtraError (ImportError)  an optional dependency is needed; says which and how to get it
 
-and one warning,
+and warnings,
 
     ModelWarning (UserWarning)           a file was read, but something in it is doubtful or was assumed
+    SimulationWarning (UserWarning)      motions were computed, but some of them left the finite numbers
 
 A message says what is wrong, where, why it matters and how to mend it. SimulationError and SweepError live in
 :mod:`dalembert.simulation`, with what they keep.
@@ -111,3 +112,7 @@ class MissingExtraError(DalembertError, ImportError):
 
 class ModelWarning(UserWarning):
     """A mechanism was read or written, but something in it is doubtful, was assumed or had to be left out."""
+
+
+class SimulationWarning(UserWarning):
+    """Motions were computed, but some of them did not stay finite."""

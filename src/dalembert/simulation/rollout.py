@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.cuda.arrays import to_host
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.simulation.drive import Drive
@@ -201,7 +202,7 @@ def rollout(
         ) from error
     batch.run(threads, progress)
     recorded_q, recorded_v, final_q, final_v = batch.results()
-    return Rollout(
+    motions = Rollout(
         system,
         np.arange(0, steps + 1, every) * float(step) if record else np.empty(0),
         recorded_q,
@@ -213,6 +214,23 @@ def rollout(
         parameters=values,
         drive=Drive(float(step), policy, held.get("gains"), places, rows, kept, held.get("wrenches")),
     )
+    _tell_lost(motions)
+    return motions
+
+
+def _tell_lost(found: Rollout) -> None:
+    """Warn of motions that left the finite numbers; on a device nobody waits for that, ``finite`` tells."""
+    if not isinstance(found.final_q, np.ndarray):
+        return
+    lost = np.argwhere(~found.finite & found.done)
+    if len(lost):
+        where = f", the first is {tuple(lost[0].tolist())}" if lost.shape[1] else ""
+        warnings.warn(
+            f"{len(lost)} of {found.finite.size} motions did not stay finite{where}: the step is too large, or the "
+            "mass matrix is singular on the way. Rollout.finite tells which",
+            SimulationWarning,
+            stacklevel=3,
+        )
 
 
 def _positive(name: str, value: Any) -> int:
