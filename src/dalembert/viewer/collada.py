@@ -1,7 +1,9 @@
 """The triangles of a Collada (.dae) file: geometry, the nodes that place it, and diffuse colours. No more than that.
 
-What a file says about its vertical axis is ignored, as everybody does who reads meshes for URDF: the robots' files say
-``Y_UP`` or ``Z_UP`` as their editors pleased, and their coordinates are those of the link either way.
+What a file says about its vertical axis is ignored, as RViz, MoveIt, Gazebo and gepetto-viewer do, although the
+Collada standard asks for a turn: the robots' files say ``Y_UP`` or ``Z_UP`` as their editors pleased, MeshLab always
+``Y_UP``, and their coordinates are those of the link either way. Very few (iCub's) are meant to be turned; nothing in
+them tells so.
 """
 
 from __future__ import annotations
