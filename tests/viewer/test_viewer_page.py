@@ -205,6 +205,11 @@ def test_the_start_is_closed_and_inside_the_limits(tmp_path):
     assert abs(q[0] - 1.0) < 1e-9 and np.abs(system.evaluate("positions", q, 0.0)[0]).max() < 1e-6
 
 
+def test_a_floating_base_starts_at_home(tmp_path):
+    page = view("free_body", to=tmp_path / "body.html", equations=False).read_text(encoding="utf-8")
+    np.testing.assert_allclose(cases.data_of(page)["scene"]["q"], [0, 0, 0, 0, 0, 0, 1], atol=1e-12)
+
+
 # -------------------------------------------------------------------------------------------------------------- errors
 
 

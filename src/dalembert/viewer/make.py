@@ -95,7 +95,7 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
         return _closed(mechanism, as_position(mechanism, q), q), facing
     drawn = any(body.shapes for body in mechanism.bodies)
     if not drawn and mechanism.nq <= FEW:
-        return typical.q, facing
+        return _at_home(mechanism, typical.q), facing
     start = mechanism.neutral
     for joint in mechanism.joints:
         if joint.nq == 1 and joint.kind != "continuous":
@@ -104,6 +104,17 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
             if low <= high and not low <= 0 <= high:
                 start[k] = (low + high) / 2 if np.isfinite([low, high]).all() else np.clip(0.0, low, high)
     return _closed(mechanism, start, None), facing
+
+
+def _at_home(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Positions with floating bases where they are at zero: away from it there is nothing more to see."""
+    if mechanism.constraints:
+        return q
+    home = np.array(q, dtype=float)
+    for joint in mechanism.joints:
+        if joint.kind == "free":
+            home[mechanism.q_slice(joint.name)] = mechanism.neutral[mechanism.q_slice(joint.name)]
+    return home
 
 
 def _closed(mechanism: Mechanism, q: np.ndarray, given: Any) -> np.ndarray:
