@@ -118,6 +118,7 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
         (("simulate", "demo_arm", "--force", "lift=1", "--control", "gravity"), "exclude each other"),
         (("simulate", "demo_arm", "--elements", "spring"), "no force elements"),
         (("linearize", "demo_arm", "--actuator", "nothing"), "nothing"),
+        (("linearize", "demo_arm", "--keep", "lift"), "give --trim"),
         (("linearize", "demo_arm", "--plot", "poles.xyz"), ".png, .svg, .pdf"),
         (("simulate", "demo_arm", "--plot", "motion.xyz"), ".png, .svg, .pdf"),
         (("simulate", "demo_arm", "--plot", "missing/motion.png"), "no folder 'missing'"),

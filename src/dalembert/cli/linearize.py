@@ -22,6 +22,7 @@ from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, picture
 from dalembert.cli.state import add_state, dynamics_of, start, tidy, vector
 from dalembert.cli.terminal import Cell, Terminal
+from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.control import equilibrium, linearize
     from dalembert.dynamics import Dynamics
 
+    if options.keep and not options.trim:
+        raise ArgumentError("--keep says what must not move while --trim looks for an equilibrium; give --trim, too")
     mechanism = open_model(options, numeric=True)
     terminal.progress(f"linearising {mechanism.name} ...")
     system = dynamics_of(mechanism, options.include, options.elements)
