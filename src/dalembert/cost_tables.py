@@ -29,6 +29,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Tree
+from dalembert.model.checks import shown
 from dalembert.published_costs import PUBLISHED, PUMA_560, CostTable, Polynomial
 
 TWISTS = {
@@ -105,6 +106,7 @@ def arm_counts(n: int, twist: str = "general") -> dict[str, Count]:
         n: number of joints.
         twist: one of :data:`TWISTS`.
     """
+    _check_joints(n, 1)
     arm = generic_arm(n, twist)
     own, cheap = arm.tree, economical(arm.tree)
     found: dict[str, Count] = {}
@@ -183,10 +185,14 @@ def cost_tables(n: int = 6) -> str:
     Args:
         n: number of joints, at least 2, for which the polynomials are evaluated and our algorithms counted.
     """
-    if n < 2:
-        raise ArgumentError(f"n = {n}: the tables hold for two joints or more")
+    _check_joints(n, 2)
     counts = {twist: arm_counts(n, twist) for twist in TWISTS}
     return "\n\n".join(["\n".join(_lines(table, n, counts)) for table in PUBLISHED] + ["\n".join(_puma_lines())])
+
+
+def _check_joints(n: int, least: int) -> None:
+    if type(n) is not int or n < least:
+        raise ArgumentError(f"n = {shown(n)}: the tables hold for whole numbers of joints, {least} or more")
 
 
 def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Iterator[str]:

@@ -136,3 +136,9 @@ def test_polynomials_read_well():
     cases = ((), (-1, 0, 1), (0, -1), (3,), (-107, 90.5, 16.5))
     texts = [str(Polynomial(tuple(map(Fraction, c)))) for c in cases]
     assert texts == ["0", "n^2-1", "-n", "3", "16.5n^2+90.5n-107"]
+
+
+@pytest.mark.parametrize("joints", [-1, 0, 1, 2.5, "six", None, True])
+def test_tables_for_no_number_of_joints_are_refused(joints):
+    with pytest.raises(ArgumentError, match="whole numbers of joints"):
+        cost_tables(joints)

@@ -86,6 +86,8 @@ def base_parameters(mechanism: Mechanism, *, seed: int = 0, tolerance: float = 1
         raise UnsupportedError(
             f"{mechanism.name!r} has symbols; use grouping_rules(mechanism), or substitute numbers for them first"
         )
+    if not 0 < tolerance < 1:
+        raise ArgumentError(f"tolerance = {tolerance}; it must lie between 0 and 1")
     W = _stacked(mechanism, seed)
     names = parameter_names(mechanism)
     kept, basis = [], np.zeros((len(W), 0))
