@@ -126,7 +126,7 @@ def test_tables_as_text():
     ):
         assert line in text
     assert max(len(line) for line in text.splitlines() if not line.startswith("  note")) <= 120
-    with pytest.raises(ArgumentError, match="two joints"):
+    with pytest.raises(ArgumentError, match="2 or more"):
         cost_tables(1)
     with pytest.raises(ArgumentError, match="general, right, alternating"):
         generic_arm(3, "any")
