@@ -193,6 +193,15 @@ def test_warnings_are_single_lines_and_not_too_many(capsys, tmp_path):
     assert "doubtful.urdf" in lines[0] or "l0" in lines[0]
 
 
+def test_warnings_of_numpy_about_its_arithmetic_are_not_shown(tmp_path):
+    path = tmp_path / "empty.toml"
+    joint = '[[joint]]\nname = "j"\nkind = "revolute"\nparent = "world"\nchild = "link"\naxis = "z"\n'
+    path.write_text(f'name = "empty"\n[[body]]\nname = "link"\n{joint}')
+    outcome = process("simulate", str(path))
+    assert outcome.returncode == 2 and "mass matrix is singular" in outcome.stderr
+    assert "divide by zero" not in outcome.stderr
+
+
 def test_show_lists_what_is_doubtful_in_its_table_alone(capsys, tmp_path):
     outcome = run(capsys, "show", doubtful(tmp_path, 9))
     assert outcome.err == ""

@@ -143,10 +143,15 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
 
 @contextmanager
 def _warnings_on(terminal: Terminal) -> Iterator[None]:
-    """Show warnings without the place in the source, each line once, and not too many of them."""
+    """Show warnings without the place in the source, each line once, and not too many of them.
+
+    NumPy's about its arithmetic name no joint and no file; what comes of them, infinities, is told by those who see it.
+    """
     seen: set[str] = set()
 
-    def show(message: Warning | str, *place: Any, **more: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, RuntimeWarning):
+            return
         for line in str(message).splitlines():
             if line not in seen and len(seen) < MOST_WARNINGS:
                 terminal.warn(line)
