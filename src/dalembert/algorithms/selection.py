@@ -47,7 +47,7 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     choices = [
         Choice(
             "inverse_dynamics", cheapest_name(lean),
-            f"linear in the {n} velocities and the fewest operations of all that were counted, with {numeric}",
+            f"linear in the {n} velocities and the fewest operations of the candidates, counted before passes, with {numeric}",
         ),
         Choice(
             "mass_matrix", "two-sided",
