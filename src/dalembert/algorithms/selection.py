@@ -47,7 +47,8 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     choices = [
         Choice(
             "inverse_dynamics", cheapest_name(lean),
-            f"linear in the {n} velocities and the fewest operations of the candidates, counted before passes, with {numeric}",
+            f"linear in the {n} velocities; of the candidates the one with the fewest operations, counted before passes, "
+            f"with {numeric}",
         ),
         Choice(
             "mass_matrix", "two-sided",
