@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from algorithm_cases import STEP, by_position, difference, drawn, position_rate, seeds
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,5 +94,13 @@ def test_what_cannot_be_is_refused():
         analytic_jacobian(mechanism, q, "tool", coordinates="rpy")
     with pytest.raises(ArgumentError, match="a twist has no coordinates"):
         frame_coordinates(mechanism, q, "tool", coordinates="twist")
+    with pytest.raises(SingularityError, match="gimbal lock"):
+        analytic_jacobian(mechanism, q, "world", coordinates="ZXZ")
+
+
+def test_exact_constants_at_the_lock_fare_as_floats():
+    mechanism = random_mechanism(4, 6, kinds=["revolute"], branching=0)
+    q = [sympy.Integer(0)] * mechanism.nq
+    assert frame_coordinates(mechanism, q, "world", coordinates="ZXZ").tolist() == [0] * 6
     with pytest.raises(SingularityError, match="gimbal lock"):
         analytic_jacobian(mechanism, q, "world", coordinates="ZXZ")

@@ -16,7 +16,7 @@ from dalembert.algebra.euler import (
     rotation_from_euler,
 )
 from dalembert.algebra.quaternions import quaternion_from_rotation, rotation_from_quaternion
-from dalembert.algebra.scalar import Array, asarray, is_number
+from dalembert.algebra.scalar import Array, asarray, constant
 from dalembert.algebra.vectors import Vector, components, cross, dot
 from dalembert.errors import SingularityError
 
@@ -256,7 +256,7 @@ class ModifiedRodrigues(Attitude):
             p: the parameters; the identity, p = 0, has no shadow and raises ``SingularityError``.
         """
         squared = dot(p, p)
-        if is_number(squared) and squared == 0:
+        if constant(squared) == 0:
             raise SingularityError("the shadow of p = 0 (no rotation) is the full turn, which is at infinity")
         return asarray([-x / squared for x in components(p)])
 

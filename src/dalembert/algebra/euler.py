@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.algebra.rotations import rotation_x, rotation_y, rotation_z, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, cos, is_number, product, sin
-from dalembert.algebra.vectors import Vector, components
+from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant, cos, product, sin
+from dalembert.algebra.vectors import Vector, components, matrix
 from dalembert.errors import ArgumentError, SingularityError
 
 TAIT_BRYAN_SEQUENCES = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -80,7 +80,7 @@ def euler_from_rotation(sequence: str, rotation: Array) -> Array:
     third = 3 - seq.i - seq.j
     sign = 1 if (seq.j - seq.i) % 3 == 1 else -1
     order = (seq.i, seq.j, third)
-    (r11, _, r13), (r21, r22, r23), (r31, r32, r33) = rotation[np.ix_(order, order)].tolist()
+    (r11, _, r13), (r21, r22, r23), (r31, r32, r33) = matrix(rotation)[np.ix_(order, order)].tolist()
     # At the lock both arguments of the first atan2 vanish; adding 0 removes a negative zero, of which it would make a
     # half turn.
     if seq.proper:
@@ -119,13 +119,14 @@ def euler_rate_inverse(sequence: str, angles: Vector) -> Array:
 
     Args:
         sequence: one of the twelve, for example ``"ZYX"`` or ``"321"``.
-        angles: the three angles in the order of the sequence; at gimbal lock numbers raise
-            ``SingularityError``.
+        angles: the three angles in the order of the sequence; at gimbal lock numbers and exact constants
+            raise ``SingularityError``.
     """
     seq = _parse(sequence)
     across, along, s, c = _turning_axes(seq, angles)
-    if is_number(across) and abs(across) < LOCK:
-        middle = components(angles)[1]
+    lever = constant(across)
+    if lever is not None and abs(lever) < LOCK:
+        middle = constant(components(angles)[1])
         raise SingularityError(
             f"gimbal lock: the rates of the Euler angles {seq.name} do not exist at the middle angle "
             f"{middle:.9g} rad (about {seq.name[1]}), where the first and last axes are parallel; use a "

@@ -18,6 +18,7 @@ from dalembert.algebra.scalar import (
     Scalar,
     asarray,
     atan2,
+    constant,
     cos,
     is_number,
     is_sympy,
@@ -83,7 +84,8 @@ def quaternion_normalise(eta: Vector) -> Array:
     """
     entries = components(eta, 4)
     length_squared = _square_length(entries)
-    if is_number(length_squared) and not abs(length_squared) > 0:
+    value = constant(length_squared)
+    if value is not None and not abs(value) > 0:
         raise SingularityError(f"the quaternion {entries} has no direction and so stands for no rotation")
     length = sqrt(length_squared)
     return asarray([x / length for x in entries])
@@ -194,6 +196,8 @@ def quaternion_exp(phi: Vector) -> Array:
 def quaternion_log(eta: Vector) -> Array:
     """Rotation vector, of length at most pi, of a unit quaternion; ``eta`` and ``-eta`` have the same one."""
     entries = components(eta, 4)
+    if all(constant(x) == 0 for x in entries):
+        raise SingularityError(f"the quaternion {entries} has no direction and so stands for no rotation")
     sign = select(_is_negative(entries[3]), -1, 1)
     *vector, scalar = (sign * x for x in entries)
     squared = dot(vector, vector)

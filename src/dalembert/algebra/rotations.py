@@ -13,8 +13,8 @@ import sys
 import numpy as np
 
 from dalembert.algebra.quaternions import quaternion_from_rotation
-from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, cos, exact, is_number, sin
-from dalembert.algebra.vectors import Vector, components, dot, double_dot, dual, norm, trace, vect
+from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant, cos, exact, sin, sqrt
+from dalembert.algebra.vectors import Vector, components, dot, double_dot, dual, matrix, norm, trace, vect
 from dalembert.errors import ArgumentError, SingularityError
 
 HALF_PI = math.pi / 2
@@ -61,13 +61,14 @@ def rotation_from_axis_angle(axis: Vector, angle: Scalar) -> Array:
     the elementary turn.
 
     Args:
-        axis: unit vector; numbers are checked (see :func:`dalembert.algebra.vectors.unit`), symbols are
-            trusted.
+        axis: unit vector; numbers and exact constants are checked (see
+            :func:`dalembert.algebra.vectors.unit`), symbols are trusted.
         angle: angle in radians.
     """
     u = exact(components(axis)).tolist()
-    if all(is_number(x) for x in u) and not abs(dot(u, u) - 1) <= 1e-9:
-        raise ArgumentError(f"the rotation axis {u} has length {norm(u):.9g}, not 1; divide it by its length")
+    squared = constant(dot(u, u))
+    if squared is not None and not abs(squared - 1) <= 1e-9:
+        raise ArgumentError(f"the rotation axis {u} has length {sqrt(squared):.9g}, not 1; divide it by its length")
     s, c = sine_cosine(angle)
     x, y, z = u
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -135,10 +136,13 @@ def cayley_from_rotation(rotation: Array) -> Array:
     """Cayley (Gibbs) vector ``u tan(angle/2)`` of a rotation, ``n~ = (R - 1)(R + 1)^-1``. (section 8.2)
 
     Args:
-        rotation: a 3x3 rotation matrix; within 1e-6 rad of a half turn numbers raise ``SingularityError``.
+        rotation: a 3x3 rotation matrix; within 1e-6 rad of a half turn numbers and exact constants raise
+            ``SingularityError``.
     """
+    rotation = matrix(rotation)
     denominator = 1 + trace(rotation)  # 4 cos^2(angle/2)
-    if is_number(denominator) and abs(denominator) < 1e-12:
+    value = constant(denominator)
+    if value is not None and abs(value) < 1e-12:
         raise SingularityError(
             "the Cayley form does not exist for a half turn (180 degrees): tan(angle/2) is infinite; "
             "use a quaternion or axis and angle for this rotation"
@@ -172,7 +176,7 @@ def rpy_from_rotation(rotation: Array) -> Array:
     other angles are read from ``Rz(yaw)^T R = Ry(pitch) Rx(roll)``, so they always complete whatever yaw
     was found and the round trip stays accurate at and near the lock.
     """
-    r = rotation
+    r = matrix(rotation)
     yaw = atan2(r[1, 0], r[0, 0] + 0)  # adding 0 removes a negative zero, of which atan2 would make a half turn
     s, c = sin(yaw), cos(yaw)
     pitch = atan2(-r[2, 0], c * r[0, 0] + s * r[1, 0])

@@ -54,6 +54,24 @@ def is_zero(x: Scalar) -> bool:
     return getattr(x, "is_zero", None) is True
 
 
+def constant(x: Scalar) -> Scalar | None:
+    """The value of a number or of an exact SymPy constant such as ``sqrt(2)/2``; None for symbols and traced scalars.
+
+    What decides about numbers, a singular point or a length, asks here, so that it decides about constants too.
+    """
+    if is_number(x):
+        return x
+    if not (is_sympy(x) and getattr(x, "is_number", False)):
+        return None
+    sympy = sys.modules["sympy"]
+    if x.has(sympy.nan, sympy.zoo):
+        return math.nan
+    value = complex(x.evalf())
+    # Of a zero in disguise, 1 - sin(1)**2 - cos(1)**2, evalf leaves some 1e-125: less than it can tell from zero.
+    real, imaginary = (0.0 if abs(part) < 1e-100 else part for part in (value.real, value.imag))
+    return complex(real, imaginary) if imaginary else real
+
+
 def _elementary(name: str):
     real, complex_ = getattr(math, name), getattr(cmath, name)
 
@@ -85,7 +103,7 @@ log = _elementary("log")
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """Angle of the point (x, y), in (-pi, pi].
+    """Angle of the point (x, y), in (-pi, pi]; zero at the origin, for numbers and exact constants.
 
     For complex arguments the analytic continuation around the real axis is used, so the complex step works.
     """
@@ -97,7 +115,8 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
             return complex(re, slope)
         return math.atan2(y, x)
     if is_sympy(y) or is_sympy(x):
-        return sys.modules["sympy"].atan2(y, x)
+        sympy = sys.modules["sympy"]
+        return sympy.S.Zero if constant(y) == 0 and constant(x) == 0 else sympy.atan2(y, x)
     return y.atan2(x) if hasattr(y, "atan2") else x.ratan2(y)
 
 

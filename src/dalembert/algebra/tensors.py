@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, is_number
+from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant
 from dalembert.algebra.vectors import Vector, components, double_dot, dyad, norm_frobenius, trace
 from dalembert.errors import ArgumentError, SingularityError
 
@@ -135,6 +135,6 @@ def angular_acceleration_tensor(w: Vector, wd: Vector) -> Array:
 
 def _length(t: Array) -> Scalar:
     length = norm_frobenius(t)
-    if is_number(length) and length == 0:
+    if constant(length) == 0:
         raise SingularityError("the zero tensor makes no angle with another tensor")
     return length

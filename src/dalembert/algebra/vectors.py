@@ -8,12 +8,13 @@ one, so the cost of tracing a function is the cost of the mathematics.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, asarray, is_number, sqrt
+from dalembert.algebra.scalar import Array, Scalar, asarray, constant, exact, is_number, is_symbolic, sqrt
 from dalembert.errors import ArgumentError, SingularityError
 
 Vector = Array | Sequence[Scalar]
@@ -31,6 +32,21 @@ def components(u: Vector, count: int = 3) -> list[Any]:
     if len(entries) != count or (isinstance(u, np.ndarray) and u.ndim != 1):
         raise ArgumentError(f"expected a vector of {count} scalars, got shape {np.shape(u)}: {u!r}")
     return entries
+
+
+def matrix(t: Array | Sequence[Sequence[Scalar]]) -> Array:
+    """A 3x3 matrix as an array; beside symbols and exact constants the whole numbers are exact too.
+
+    Args:
+        t: array of three rows, or their entries in nested lists.
+    """
+    entries = asarray(t)
+    if entries.shape != (3, 3):
+        raise ArgumentError(f"expected a 3x3 matrix, got shape {entries.shape}: {t!r}")
+    if not is_symbolic(entries):
+        return entries
+    integer = sys.modules["sympy"].Integer
+    return asarray([[integer(x) if isinstance(x, int) else x for x in row] for row in exact(entries)])
 
 
 def cross(a: Vector, b: Vector) -> Array:
@@ -56,9 +72,9 @@ def unit(u: Vector) -> Array:
     """``u`` divided by its length.
 
     Args:
-        u: a vector; if it consists of numbers it must not be zero.
+        u: a vector; if it consists of numbers or exact constants its length must not be zero.
     """
-    entries = components(u)
+    entries = given = components(u)
     # Scaling by the largest entry keeps the squares of numbers away from overflow and underflow.
     if all(is_number(x) for x in entries):
         scale = max(abs(x) for x in entries)
@@ -66,6 +82,9 @@ def unit(u: Vector) -> Array:
             raise SingularityError(f"the vector {entries} has no direction: its length must be positive and finite")
         entries = [x / scale for x in entries]
     length = norm(entries)
+    value = constant(length)
+    if value is not None and not 0 < abs(value) < np.inf:  # a complex vector such as (1, i, 0) has no length either
+        raise SingularityError(f"the vector {given} has no direction: its length must be positive and finite")
     return asarray([x / length for x in entries])
 
 

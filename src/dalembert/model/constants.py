@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dalembert.algebra.scalar import Array, Scalar
 def is_finite(x: Scalar) -> bool:
     """False for infinity and NaN, and for an expression in which one of them stands."""
     if scalar.is_number(x):
-        return math.isfinite(x)
+        return cmath.isfinite(x)
     if scalar.is_sympy(x):
         from sympy import S
 

@@ -15,6 +15,7 @@ from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.errors import SingularityError
 from dalembert.model import Mechanism
+from dalembert.model.constants import is_finite
 
 FORWARD_DYNAMICS = {"factor-and-solve": factor_and_solve, "articulated-body": articulated_body}
 """Name -> algorithm, each a function of (tree, q, v, tau, loads, armature)."""
@@ -43,7 +44,7 @@ def forward_dynamics(
     loads = loads_on_links(mechanism, wrenches)
     with np.errstate(divide="ignore", invalid="ignore"):
         a = choose(algorithm, FORWARD_DYNAMICS)(mechanism.tree, q, v, tau, loads)
-    if a.dtype != object and not np.isfinite(a).all() and all(np.isfinite(x).all() for x in (q, v, tau)):
+    if not all(map(is_finite, a)) and all(is_finite(x) for given in (q, v, tau) for x in given):
         raise SingularityError(
             f"the inertia matrix of {mechanism.name!r} is singular here, so these forces have no accelerations: "
             "every joint must move something that has mass"
