@@ -47,7 +47,7 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     choices = [
         Choice(
             "inverse_dynamics", cheapest_name(lean),
-            f"linear in the {n} velocities; of the candidates the one with the fewest operations, counted before passes, "
+            f"linear in the {n} velocities; the candidate with the fewest operations, counted before passes, "
             f"with {numeric}",
         ),
         Choice(
