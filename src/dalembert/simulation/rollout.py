@@ -214,7 +214,8 @@ def rollout(
         parameters=values,
         drive=Drive(float(step), policy, held.get("gains"), places, rows, kept, held.get("wrenches")),
     )
-    _tell_lost(motions)
+    if not isinstance(mechanism, System):  # a sweep, whose results tell
+        _tell_lost(motions)
     return motions
 
 
