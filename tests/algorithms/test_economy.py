@@ -76,7 +76,7 @@ def test_every_robot(base):
             continue  # not a file that makes a mechanism
         state = mechanism.random_state(np.random.default_rng(0))
         worst[path.stem] = same_dynamics(mechanism, economical(mechanism.tree), state)
-    assert len(worst) >= len({path.stem for path in ROBOTS}) - 2  # two releases of the robots have one or two broken files
+    assert len(worst) >= len({path.stem for path in ROBOTS}) - 2  # one or two files are broken
     assert {name: error for name, error in worst.items() if error > 1e-10} == {}
 
 
