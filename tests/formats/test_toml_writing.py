@@ -68,7 +68,11 @@ def test_parameters_are_written_as_a_table():
         write_toml(one(), parameters={"m": 1, "mm": 1})
 
 
-@pytest.mark.parametrize("expression", [sp.Abs(x), sp.log(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99])
+@pytest.mark.parametrize(
+    "expression",
+    [sp.Abs(x), sp.log(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99]
+    + [sp.Symbol("pi"), 2 * sp.Symbol("pi") + x, sp.Symbol("x + y"), sp.Symbol("2")],
+)
 def test_expressions_that_cannot_be_read_back_are_refused(expression):
     with pytest.raises(UnsupportedError, match="body 'b'"):
         write_toml(one(bodies=(Body("b", Inertia(expression)),)))

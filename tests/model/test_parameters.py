@@ -193,3 +193,24 @@ def test_a_symbolic_mechanism_gives_symbolic_dynamics():
     tau = inverse_dynamics(arm(*names), [q], [v], [a])[0]
     numeric = inverse_dynamics(arm(*values.values()), [0.3], [0.2], [0.1])[0]
     assert float(tau.subs(values).subs({q: 0.3, v: 0.2, a: 0.1})) == pytest.approx(numeric, rel=1e-12)
+
+
+@pytest.mark.parametrize("expression, value", [("1/r", 0), ("sqrt(r)", -1), ("log(r)", 0)])
+def test_a_value_at_which_an_expression_is_no_real_number_is_refused(expression, value):
+    r = sympy.Symbol("r", real=True)
+    mass = sympy.sympify(expression, locals={"r": r})
+    mechanism = Mechanism("m", [Body("b", Inertia(mass, [0, 0, 0], np.eye(3)))], [Joint("j", "revolute", WORLD, "b")])
+    with pytest.raises(ArgumentError) as caught:
+        substitute(mechanism, {"r": value})
+    assert str(caught.value) == f"b.mass of 'm': {mass} is not a real number at r = {value}"
+
+
+def test_default_values_are_noted_only_of_symbols_that_are_left():
+    a, b = sympy.symbols("a b", positive=True)
+    listed = "arm: default values of the symbols: a = 1, b = 2"
+    bodies, joints = [Body("b", Inertia.sphere(a, b))], [Joint("j", "revolute", WORLD, "b")]
+    mechanism = Mechanism("m", bodies, joints, notes=["another", listed])
+    half = substitute(mechanism, {"a": 3})
+    assert half.notes == ("another", "arm: default values of the symbols: b = 2")
+    assert substitute(half, {"b": 3}).notes == ("another",)
+    assert symbolise(mechanism, {"j.damping": "c"}).notes == mechanism.notes

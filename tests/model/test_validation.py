@@ -285,3 +285,21 @@ def test_two_symbols_of_one_name_are_refused():
     joints = (Joint("ja", "revolute", WORLD, "a"), Joint("jb", "revolute", "a", "b"))
     with pytest.raises(ValidationError, match="2 different symbols are called 'm'"):
         Mechanism("m", bodies, joints)
+
+
+m, moment = sympy.symbols("m I", positive=True)
+
+
+@pytest.mark.parametrize(
+    "tensor, message",
+    [
+        (np.diag([1, 1, 5]), "triangle inequality"),
+        (np.diag([-1, 1, 1]), "not positive"),
+        ([[1, 0.5, 0], [0, 1, 0], [0, 0, 1]], "not symmetric"),
+        ([[moment, 0, 0], [0, -1, 0], [0, 0, moment]], "yy is -1"),
+        ([[moment, 0, 0], [0, moment, 0], [0, 0, -moment]], "zz is -I"),
+    ],
+)
+def test_a_symbolic_mass_hides_no_impossible_inertia_tensor(tensor, message):
+    with pytest.raises(ValidationError, match=message):
+        Mechanism("one", [Body("b", Inertia(m, [0, 0, 0], tensor))], [Joint("j", "revolute", WORLD, "b")])

@@ -73,6 +73,7 @@ from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.parameters import DEFAULT_VALUES
 
 SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}
 POSE = ("xyz", "rpy", "rotation")
@@ -176,7 +177,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
     if document.declared:
         used = document.values or document.declared
         listed = ", ".join(f"{key} = {used[key]:g}" for key in document.declared)
-        document.notes.append(("values: " if document.values else "default values of the symbols: ") + listed)
+        document.notes.append(("values: " if document.values else DEFAULT_VALUES) + listed)
     return Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **parts)
 
 

@@ -15,7 +15,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
-from dalembert.formats.expression import evaluate_exact
+from dalembert.formats.expression import evaluate_exact, names
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
 from dalembert.model.checks import expect, shown, write_text
@@ -110,6 +110,8 @@ def _scalar(x: Any, where: str) -> str:
         raise UnsupportedError(f"{where}: this expression cannot be written: {error.message}") from error
     if not same:
         raise UnsupportedError(f"{where}: the expression {text!r:.100} would not be read back as it is")
+    for name in sorted({symbol.name for symbol in exact.free_symbols} - names(text)):  # pi, or a name such as "2*a"
+        raise UnsupportedError(f"{where}: {name!r} is no symbol to the reader of expressions; call it something else")
     return _text(text)
 
 

@@ -32,6 +32,9 @@ AXES = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
 MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
 
+DEFAULT_VALUES = "default values of the symbols: "
+"""How a note begins that lists symbols, ``name = value``, with commas between them."""
+
 Path = tuple[Any, ...]
 """Where a parameter lies in its owner: attribute names, then an index into an array."""
 
@@ -71,7 +74,7 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
         if any(owner == kind for owner, _ in changes):
             fields[collection] = [_written(item, changes.get((kind, item.name), {})) for item in items]
     gravity = changes.get(("gravity", ""))
-    return _written(mechanism, gravity).replace(**fields) if gravity else mechanism.replace(**fields)
+    return _with_current_notes(_written(mechanism, gravity or {}).replace(**fields), mechanism)
 
 
 def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
@@ -103,9 +106,30 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
             return x
         touched = bool(x.free_symbols & mapping.keys())
         result = x.subs(mapping, simultaneous=True) if touched else x
-        return float(result) if final or (touched and not result.free_symbols) else result
+        if not (final or (touched and not result.free_symbols)):
+            return result
+        value = scalar.constant(result)
+        if isinstance(value, complex) or value != value:  # NaN is the number that differs from itself
+            places = [address for address, old in parameters(mechanism).items() if old == x]
+            given = ", ".join(f"{symbol} = {mapping[symbol]}" for symbol in mapping if symbol in x.free_symbols)
+            raise ArgumentError(
+                f"{', '.join(places) or 'an expression'} of {mechanism.name!r}: {x} is not a real number at {given}"
+            )
+        return float(result)
 
-    return map_scalars(mechanism, replaced)
+    return _with_current_notes(map_scalars(mechanism, replaced), mechanism)
+
+
+def _with_current_notes(mechanism: Mechanism, before: Mechanism) -> Mechanism:
+    """Without the default values of symbols that have gone."""
+    gone = {symbol.name for symbol in before.symbols} - {symbol.name for symbol in mechanism.symbols}
+    notes = []
+    for note in mechanism.notes:
+        head, mark, listed = note.partition(DEFAULT_VALUES)
+        kept = [item for item in listed.split(", ") if item.partition(" = ")[0] not in gone]
+        if kept:
+            notes.append(head + mark + ", ".join(kept))
+    return mechanism if tuple(notes) == mechanism.notes else mechanism.replace(notes=tuple(notes))
 
 
 # ----------------------------------------------------------------------------------------------------------- addresses

@@ -281,7 +281,12 @@ def _inertias(mechanism: Mechanism) -> list[str]:
         tensor, mass = floats(body.inertia.tensor), body.inertia.mass
         if tensor is None and not _may_be_symmetric(body.inertia.tensor):
             problems.append(f"{where}: the inertia tensor is not symmetric")
-        if tensor is None or not scalar.is_number(mass):
+        if tensor is None:
+            problems += [
+                f"{where}: the inertia tensor is not positive: {axis}{axis} is {x} kg m^2"
+                for axis, x in zip("xyz", np.diag(body.inertia.tensor))
+                if is_negative(x)
+            ]
             continue
         if np.abs(tensor - tensor.T).max() > ROUNDING * max(np.abs(tensor).max(), 1e-300):
             problems.append(f"{where}: the inertia tensor is not symmetric")
@@ -296,6 +301,6 @@ def _inertias(mechanism: Mechanism) -> list[str]:
                 f"{where}: principal moments {shown} kg m^2 break the triangle inequality "
                 f"({moments[0]:.6g} + {moments[1]:.6g} < {moments[2]:.6g}): no body has them"
             )
-        if mass == 0 and np.abs(moments).max() > 0:
+        if scalar.is_zero(mass) and np.abs(moments).max() > 0:
             problems.append(f"{where}: has rotational inertia but no mass")
     return problems
