@@ -104,7 +104,7 @@ def test_mimic_joints_that_move_on_their_own_in_pinocchio(mechanism, seed):
         off[model.idx_vs[model.getJointId(followers[0])]] += 0.1
         with pytest.raises(ArgumentError, match="rate in Pinocchio"):
             convention.from_v(convention.q(q), off)
-        with pytest.raises(UnsupportedError, match="the opposite direction works"):
+        with pytest.raises(UnsupportedError, match=r"an inertia matrix of .* the opposite direction works"):
             convention.mass_matrix(q, np.eye(mechanism.nv))
 
 

@@ -8,6 +8,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalembert.errors import ModelError
 from dalembert.model import Inertia
 from random_mechanisms import random_inertia, random_rotation
 
@@ -131,3 +132,13 @@ def test_what_counts_as_nothing():
     assert Inertia().is_zero and Inertia(0).is_zero
     assert not Inertia.point(1).is_zero
     assert not Inertia(sympy.Symbol("m")).is_zero
+
+
+@pytest.mark.parametrize("length", [-1, -0.5, sympy.Symbol("a", negative=True)])
+def test_bodies_of_negative_length_are_refused(length):
+    with pytest.raises(ModelError, match=r"size: .* is negative"):
+        Inertia.box(1, [1, length, 1])
+    with pytest.raises(ModelError, match=r"radius: .* is negative"):
+        Inertia.sphere(1, length)
+    with pytest.raises(ModelError, match=r"length: .* is negative"):
+        Inertia.cylinder(1, 1, length)

@@ -22,8 +22,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import checked, frame_on_link
-from dalembert.errors import ArgumentError
+from dalembert.algorithms.kinematics import check_axes, checked, frame_on_link
 from dalembert.model import Mechanism
 
 
@@ -60,8 +59,7 @@ def hessian(
     world, placed, _ = _in_world(mechanism, q, frame, point)
     if axes == "world":
         return world.H_R, world.H_T
-    if axes != "body":
-        raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
+    check_axes(axes)
     found = world if starred else _seen_from_turning_axes(world, world.J_R)
     return product(placed.rotation.T, found.H_R), product(placed.rotation.T, found.H_T)
 

@@ -176,12 +176,23 @@ def _ancestor_poses(tree: Tree, q: Array, carrier: int) -> dict[int, Transform]:
     return places
 
 
+def check_axes(axes: Any, what: str = "axes =") -> None:
+    """Raise ArgumentError unless the axes are ``"world"`` or ``"body"``.
+
+    Args:
+        axes: what the caller gave.
+        what: the argument, for the message.
+    """
+    if not isinstance(axes, str) or axes not in ("world", "body"):
+        raise ArgumentError(
+            f"{what} {shown(axes)}; choose 'world' or 'body': velocities of the point itself, in world axes "
+            "(Pinocchio's LOCAL_WORLD_ALIGNED, elsewhere called mixed) or in the axes of the frame (LOCAL)"
+        )
+
+
 def _in_axes(axes: str, R: Array, angular: Array, linear: Array) -> tuple[Array, Array]:
-    if axes == "world":
-        return angular, linear
-    if axes == "body":
-        return product(R.T, angular), product(R.T, linear)
-    raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
+    check_axes(axes)
+    return (angular, linear) if axes == "world" else (product(R.T, angular), product(R.T, linear))
 
 
 def motion(
@@ -217,9 +228,8 @@ def motion(
         placed = placed @ Transform(A, s)
     r = at.apply(scalar.asarray(point))
     sd, sdd = sd + cross(w, r), sdd + cross(wd, r) + cross(w, cross(w, r))
+    check_axes(axes)
     R = placed.rotation if axes == "world" else at.rotation.T
-    if axes not in ("world", "body"):
-        raise ArgumentError(f"axes = {axes!r}; choose 'world' or 'body'")
     return Motion(placed @ at, *(product(R, x) for x in (w, sd, wd, sdd)))
 
 

@@ -91,8 +91,10 @@ class Convention:
             q: our positions, (..., nq).
             mass_matrix: our inertia matrix, (..., nv, nv).
         """
-        half = np.swapaxes(self.jacobian(q, mass_matrix), -1, -2)
-        return self.jacobian(q, half)
+        q, mass_matrix = self._own(q, "q", self.mechanism.nq), self._own(mass_matrix, "mass_matrix", self.mechanism.nv)
+        self._refuse_followers("an inertia matrix")
+        half = np.swapaxes(self._push(q[..., None, :], mass_matrix), -1, -2)
+        return self._push(q[..., None, :], half)
 
     # ----------------------------------------------------------------------------------------------------------- back
 

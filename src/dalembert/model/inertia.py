@@ -11,6 +11,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.errors import ModelError
 from dalembert.model.checks import expect_items
+from dalembert.model.constants import is_negative
 from dalembert.model.record import Record, check_scalar, frozen_array
 
 
@@ -29,6 +30,13 @@ def _times(mass: Scalar, a: Array) -> Array:
 def _sum(a: Array, b: Array) -> Array:
     """``a + b``; the integers of a numeric array stay exact beside symbols."""
     return a + b if a.dtype != object and b.dtype != object else scalar.exact(a) + scalar.exact(b)
+
+
+def _length(x: Scalar, what: str) -> Scalar:
+    x = check_scalar(x, what)
+    if is_negative(x):
+        raise ModelError(f"{what}: {x} m is negative")
+    return x
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +92,7 @@ class Inertia(Record):
             radius: m.
             center: its centre in body axes, m.
         """
-        mass, radius = check_scalar(mass, "mass"), check_scalar(radius, "radius")
+        mass, radius = check_scalar(mass, "mass"), _length(radius, "radius")
         i = 2 * mass * radius**2 / 5
         return cls(mass, center, scalar.asarray([[i, 0, 0], [0, i, 0], [0, 0, i]]))
 
@@ -98,7 +106,7 @@ class Inertia(Record):
             center: its centre in body axes, m.
         """
         mass = check_scalar(mass, "mass")
-        edges = [check_scalar(s, "size") for s in expect_items(size, object, "size", ModelError)]
+        edges = [_length(s, "size") for s in expect_items(size, object, "size", ModelError)]
         if len(edges) != 3:
             raise ModelError(f"size: expected three numbers, got {len(edges)}")
         x, y, z = (s**2 for s in edges)
@@ -118,7 +126,7 @@ class Inertia(Record):
             length: m.
             center: its centre in body axes, m.
         """
-        mass, radius, length = (check_scalar(x, "mass, radius or length") for x in (mass, radius, length))
+        mass, radius, length = check_scalar(mass, "mass"), _length(radius, "radius"), _length(length, "length")
         across = mass * (3 * radius**2 + length**2) / 12
         return cls(mass, center, scalar.asarray([[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]]))
 

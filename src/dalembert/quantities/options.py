@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms.choose import choose
+from dalembert.algorithms.kinematics import check_axes
 from dalembert.errors import ArgumentError
-from dalembert.model.checks import expect, expect_choice, shown
+from dalembert.model.checks import expect, shown
 from dalembert.quantities.quantity import Quantity
 
 
@@ -36,7 +37,7 @@ def chosen_options(quantity: str, spec: Quantity, given: dict[str, Any]) -> dict
             raise ArgumentError(f"{quantity}: point is {shown(chosen['point'])}; it must be three finite numbers")
         chosen["point"] = tuple(point.tolist())
     if "axes" in chosen:
-        expect_choice(chosen["axes"], ("world", "body"), f"{quantity}: axes =")
+        check_axes(chosen["axes"], f"{quantity}: axes =")
     damping = _finite(chosen.get("damping", 0))
     if damping is None or damping.shape != () or damping < 0:
         given_damping = shown(chosen["damping"])
