@@ -152,3 +152,8 @@ def test_wrong_shapes_are_refused():
         block_skew(np.zeros((2, 2)))
     with pytest.raises(ArgumentError, match=r"\(1, 1, 1\)"):
         kron(np.zeros((1, 1, 1)), np.zeros(3))
+
+
+def test_derivatives_by_numbers_are_refused():
+    with pytest.raises(ArgumentError, match="complex_step"):
+        khang_derivative(np.eye(2), [1.0, 2.0])

@@ -180,3 +180,12 @@ def test_symbols_stay_exact():
         [sympy.sin(q), 0, -sympy.cos(q)],
         [0, 1, 0],
     ]
+
+
+@pytest.mark.parametrize("distance", [1e-2, 1e-4, 1e-5, 2e-6])
+def test_cayley_keeps_its_digits_near_a_half_turn(distance):
+    """tan(angle/2) loses a factor 1/distance of the matrix's digits, and no more."""
+    u = np.array([1.0, 2.0, 3.0]) / math.sqrt(14)
+    n = cayley_from_rotation(rodrigues(u, math.pi - distance))
+    exact = u / math.tan(distance / 2)
+    assert np.linalg.norm(n - exact) <= 20 * 2.3e-16 / distance * np.linalg.norm(exact)

@@ -65,6 +65,12 @@ def khang_derivative(a: Any, x: Any) -> Array:
     matrix = _as_matrix(np.array(a, dtype=object))
     rows, columns = matrix.shape
     symbols = list(x)
+    for symbol in symbols:
+        if not getattr(symbol, "_diff_wrt", False):
+            raise ArgumentError(
+                f"khang_derivative: x contains {symbol!r}, which is no symbol; at a numeric point use "
+                "khang_derivative_complex_step"
+            )
     out = np.empty((rows, columns * len(symbols)), dtype=object)
     for (i, j), entry in np.ndenumerate(matrix):
         for k, symbol in enumerate(symbols):

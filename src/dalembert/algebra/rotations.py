@@ -147,6 +147,9 @@ def cayley_from_rotation(rotation: Array) -> Array:
             "the Cayley form does not exist for a half turn (180 degrees): tan(angle/2) is infinite; "
             "use a quaternion or axis and angle for this rotation"
         )
+    if rotation.dtype.kind in "iuf":  # near a half turn the trace has lost the digits that a quaternion keeps
+        x, y, z, w = quaternion_from_rotation(rotation).tolist()
+        return asarray([x / w, y / w, z / w])
     return asarray([2 * x / denominator for x in vect(rotation).tolist()])
 
 
