@@ -353,3 +353,23 @@ def test_a_tensor_that_no_body_has_is_pointed_at():
     impossible = with_body(lenient, "lower", lambda i: i.replace(tensor=np.diag([0.01, 0.01, 0.1])))
     found = da.compare(impossible, arm())
     assert found.first.topic == "inertia tensor" and "No real body" in found.first.mend
+
+
+FLOATING = """<robot name="drone"><link name="world"/><link name="body"><inertial><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="f" type="floating"><parent link="world"/><child link="body"/></joint></robot>"""
+
+
+def test_a_file_with_a_floating_joint_of_its_own_agrees_with_itself(tmp_path):
+    path = tmp_path / "drone.urdf"
+    path.write_text(FLOATING)
+    assert da.compare(da.load(str(path)), str(path)).agrees
+
+
+def test_a_changed_diagonal_is_not_explained_by_products_of_inertia(tmp_path):
+    old, new = tmp_path / "old.urdf", tmp_path / "new.urdf"
+    old.write_text(FLOATING)
+    new.write_text(FLOATING.replace('iyy="0.01"', 'iyy="0.012"'))
+    text = str(da.compare(da.load(str(old)), str(new)))
+    assert "inertia tensor" in text
+    assert "opposite signs" not in text

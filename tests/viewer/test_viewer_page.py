@@ -335,3 +335,13 @@ def test_no_warning_for_ordinary_robots(tmp_path):
         warnings.simplefilter("error")
         for name in ("demo_arm", "free_body", "four_bar", "stacker"):
             view(name, to=tmp_path / "x.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("empty.npz", b""), ("junk.npz", b"PK\x03\x04junk"), ("binary.csv", b"\x00\x01\r\r\n\x7fELF" * 50)],
+)
+def test_files_that_hold_no_motion_are_refused(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError):
+        da.view(da.load("four_bar"), str(tmp_path / name), to=tmp_path / "page.html")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,20 @@ def read(path: str | Path, library: str, free: bool = False) -> Any:
     if library != "dalembert" and not path.is_file():
         raise FormatError(f"there is no file {path}")
     try:
-        return readers[library](path, free)
+        return readers[library](path, free and not _floats(path))
     except DalembertError:
         raise
     except ImportError as error:
         raise MissingExtraError(library, EXTRAS[library], f"comparing with {library}") from error
     except (RuntimeError, ValueError) as error:  # what the libraries raise
         raise FormatError(f"{library} cannot read {path}: {error}") from None
+
+
+def _floats(path: Path) -> bool:
+    """Whether a URDF file has a floating joint of its own, so that its root needs no other."""
+    if path.suffix.lower() != ".urdf" or not path.is_file():
+        return False
+    return re.search(rb"""<joint\b[^>]*\btype\s*=\s*["']floating["']""", path.read_bytes()) is not None
 
 
 def _dalembert(path: Path, free: bool) -> Any:

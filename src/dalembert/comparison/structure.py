@@ -210,7 +210,8 @@ class Structure:
         if least < 0 or least + middle < most * (1 - 1e-9):
             hint = f"No real body has the tensor given here: principal moments {_vector((least, middle, most))}"
             return text, f"{hint}, one above the sum of the others. Some readers replace such a tensor"
-        if np.allclose(a - np.diag(np.diag(a)), np.diag(np.diag(b)) - b, rtol=1e-6, atol=1e-9 * np.abs(a).max()):
+        products, tiny = a - np.diag(np.diag(a)), 1e-9 * np.abs(a).max()
+        if np.abs(products).max() > tiny and np.allclose(products, np.diag(np.diag(b)) - b, rtol=1e-6, atol=tiny):
             return (
                 text,
                 "The off-diagonal entries have opposite signs: products of inertia were taken for tensor entries",

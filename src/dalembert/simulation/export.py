@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,8 +105,10 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             arrays = {name: file[name] for name in file.files}
             told = json.loads(str(arrays.pop("about")))
             missing = [name for name in ARRAYS if name not in arrays]
-    except (OSError, ValueError, KeyError) as error:
-        raise FormatError(f"this is no trajectory written by to_npz: {error}", path) from error
+    except FileNotFoundError as error:
+        raise FormatError("there is no such file", path) from error
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise FormatError(f"this is no trajectory written by to_npz, or only part of one: {error}", path) from error
     if missing:
         raise FormatError(f"this is no trajectory written by to_npz: it lacks {', '.join(missing)}", path)
     given = isinstance(mechanism, Mechanism)

@@ -60,7 +60,10 @@ def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:
 
 def _read_csv(path: str | Path, mechanism: Mechanism) -> Trajectory:
     text = read_bytes(path).decode("utf-8-sig", "replace")
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    except csv.Error as error:
+        raise FormatError(f"this is no table of text in UTF-8 with commas between entries: {error}", path) from error
     if not rows:
         raise FormatError("the file is empty; the first line must name the columns: t, q.NAME, ...", path)
     titles = [title.strip() for title in rows[0]]
