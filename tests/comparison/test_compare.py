@@ -373,3 +373,21 @@ def test_a_changed_diagonal_is_not_explained_by_products_of_inertia(tmp_path):
     text = str(da.compare(da.load(str(old)), str(new)))
     assert "inertia tensor" in text
     assert "opposite signs" not in text
+
+
+ARM = """<robot name="arm"><link name="world"/><link name="link"><inertial><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="turn" type="revolute"><parent link="world"/><child link="link"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="9" velocity="9"/><dynamics damping="0.3"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("include", [(), ("damping",)])
+def test_two_descriptions_differ_in_data_that_enter_no_forces(tmp_path, include):
+    """What somebody changed is told, whether or not forces depend on it."""
+    old, new = tmp_path / "old.urdf", tmp_path / "new.urdf"
+    old.write_text(ARM)
+    new.write_text(ARM.replace('damping="0.3"', 'damping="0.4"').replace('upper="1"', 'upper="2"'))
+    found = da.compare(da.load(str(old)), str(new), include=include)
+    assert [d.topic for d in found.differences] == ["damping", "limits"]
+    assert "is 0.3 here and 0.4 N m s/rad" in found.differences[0].text
+    assert da.compare(da.load(str(old)), str(old), include=include).agrees

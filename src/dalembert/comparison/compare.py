@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,8 @@ def compare(
     for name in joints or {}:
         mechanism.joint(name)  # raises for a name that is not there
     kind, build = _library(other)
+    if isinstance(other, Mechanism):
+        build = partial(MechanismPeer, include=include)
     here = MechanismPeer(mechanism, mechanism, include=include)
     try:
         there = build(mechanism, other, joints)

@@ -9,7 +9,7 @@ from typing import Any
 
 TOPICS = (
     "joints", "topology", "joint type", "joint axis", "placement", "zero position", "mass", "centre of mass",
-    "inertia tensor", "gravity", "armature", "damping", "friction", "other forces", "unexplained",
+    "inertia tensor", "gravity", "armature", "damping", "friction", "limits", "other forces", "unexplained",
 )  # fmt: skip
 """What can differ, causes before effects: the order in which differences are told."""
 

@@ -64,6 +64,7 @@ class MechanismPeer(Peer):
     """
 
     name = "the other mechanism"
+    is_mechanism = True
 
     def __init__(
         self,
@@ -96,6 +97,13 @@ class MechanismPeer(Peer):
         for name, counterpart in self._counterparts():
             joint = self.other.joint(counterpart)
             found[name] = Drive(float(joint.armature), float(joint.damping), float(joint.friction))
+        return found
+
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        found = {}
+        for name, counterpart in self._counterparts():
+            limits = self.other.joint(counterpart).limits
+            found[name] = (float(limits.lower), float(limits.upper))
         return found
 
     def views(self, q: Array) -> Mapping[str, View]:

@@ -71,6 +71,13 @@ class Peer(ABC):
     def __init__(self, mechanism: Mechanism, convention: Convention):
         self.mechanism, self.convention = mechanism, convention
 
+    is_mechanism: bool = False
+    """Whether it is a description like ours, so that data which enter no forces can be compared too."""
+
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Lowest and highest position of joints that have limits, by our name; empty where they are not compared."""
+        return {}
+
     @property
     def is_coupled(self) -> bool:
         """Whether mimic joints move on their own there, so that accelerations cannot be compared."""

@@ -60,6 +60,7 @@ class Structure:
             found += self._inside(joint) if geometry else self._matter(joint)
         found += self._gravity()
         found += self._drives()
+        found += self._limits()
         for where, what in self.there.extras():
             mend = "Springs and the like are force elements here; leave them out there, or simulate with both"
             found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", mend))
@@ -245,6 +246,19 @@ class Structure:
                 theirs = b if name in self.there.includes else 0.0
                 if abs(ours - theirs) > self.tolerance * max(ours, theirs):
                     yield self._driven(name, joint, (a, b), (ours, theirs))
+                elif self.there.is_mechanism and abs(a - b) > self.tolerance * max(a, b):
+                    unit = UNITS[name][joint.kind == "prismatic"]
+                    text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {unit} in {self.there.name}"
+                    yield Difference(name, joint.name, f"{text}; it enters forces only if asked for")
+
+    def _limits(self) -> Iterator[Difference]:
+        """Ranges of joints, where the other side is a description too; no force depends on them."""
+        ours, theirs = self.here.ranges(), self.there.ranges()
+        for joint in self.joints:
+            a, b = ours.get(joint.name), theirs.get(joint.name)
+            if a is not None and b is not None and not np.allclose(a, b, rtol=1e-9, atol=1e-12):
+                text = f"joint {joint.name!r} ranges from {a[0]:g} to {a[1]:g} here and from {b[0]:g} to {b[1]:g} in "
+                yield Difference("limits", joint.name, f"{text}{self.there.name}; no force depends on it")
 
     def _driven(self, name: str, joint: Joint, data: tuple[float, float], entering: tuple[float, float]) -> Difference:
         other, (a, b) = self.there.name, data
