@@ -324,6 +324,41 @@ def test_errors_name_file_line_and_reason(text, line, message, tmp_path):
     assert str(caught.value).startswith(f"{path}:{line}: ")
 
 
+def test_no_problem_of_a_file_hides_another():
+    """An unknown kind, bad limits, bad numbers of bodies and a second name: all are told, in the order of the lines."""
+    text = robot(
+        link("a", inertial(mass="-1")),
+        link("b", inertial(izz="3")),
+        link("c", inertial(ixx="?")),
+        link("c"),
+        joint("j", "a", "b", '<limit lower="2" upper="1" effort="1" velocity="1"/><axis xyz="0 0 0"/>'),
+        joint("k", "b", "c", '<origin xyz="nan 0 0"/><dynamics damping="-1"/><mimic joint="k"/>', kind="hinge"),
+        joint("l", "b", "nobody"),
+    )
+    with pytest.raises(FormatError) as caught:
+        read_urdf(text, strict=True)
+    expected = [
+        (2, "value='-1'"), (3, "triangle inequality"), (4, "ixx='?'"), (5, "'c' is used already"),
+        (6, "length zero"), (6, "lower limit 2 is above"),
+        (7, "unknown type 'hinge'"), (7, "damping='-1'"), (7, "xyz='nan'"), (8, "'nobody' does not exist"),
+    ]  # fmt: skip
+    lines = str(caught.value).splitlines()
+    assert caught.value.line == 2
+    assert [int(line.split(":")[1]) for line in lines] == sorted(line for line, _ in expected)
+    for number, words in expected:
+        assert sum(line.startswith(f"<text>:{number}: ") and words in line for line in lines) == 1, (words, lines)
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_a_mimic_of_several_degrees_says_what_to_do(kind):
+    leader, follower = joint("j1", "a", "b"), joint("j2", "b", "c", '<mimic joint="j1"/>', kind=kind)
+    with pytest.raises(FormatError, match=r"'j2' is (planar|free): both must have one degree.*kind 'position'"):
+        read_urdf(robot(*ABC, leader, follower))
+    leader, follower = joint("j1", "a", "b", kind=kind), joint("j2", "b", "c", '<mimic joint="j1"/>')
+    with pytest.raises(FormatError, match=r"'j1' is (planar|free): both must have one degree.*kind 'position'"):
+        read_urdf(robot(*ABC, leader, follower))
+
+
 def test_a_file_that_is_not_there():
     with pytest.raises(FormatError, match=r"nowhere\.urdf: no such file"):
         read_urdf("nowhere.urdf")

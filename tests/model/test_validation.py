@@ -82,7 +82,7 @@ BROKEN = {
     },
     "joint 'jb' mimics 'x', which does not exist": {"joints": with_joint(mimic=Mimic("x"))},
     "joint 'jb' mimics 'jb', which is a mimic joint itself": {"joints": with_joint(mimic=Mimic("jb"))},
-    "joint 'jb' cannot mimic 'ja': both must have one degree": {
+    "joint 'jb' (spherical) cannot mimic 'ja' (revolute): both must have one degree": {
         "joints": with_joint(mimic=Mimic("ja"), kind="spherical")
     },
     # numbers
@@ -147,6 +147,7 @@ BROKEN = {
     },
     "body 'b': has rotational inertia but no mass": {"bodies": with_inertia(Inertia(0, [0, 0, 0], np.eye(3)))},
     "joint 'jb' moves nothing that has mass": {"bodies": with_inertia(Inertia())},
+    "joint 'jb': a revolute joint has no pitch, but 0.1 is given; make it helical": {"joints": with_joint(pitch=0.1)},
 }
 
 
@@ -169,6 +170,21 @@ def test_no_problem_hides_another():
     ):  # fmt: skip
         assert sum(part in problem for problem in found) == 1, (part, found)
     assert len(found) == 9
+
+
+@pytest.mark.parametrize("wrong", [{"axis": [0, 0, 2]}, {"damping": -1}, {"axis": [0, 0, 0]}, {"limits": Limits(2, 1)}])
+def test_wrong_numbers_do_not_hide_a_joint_that_moves_no_mass(wrong):
+    found = problems(bodies=with_inertia(Inertia()), joints=with_joint(**wrong))
+    assert len(found) == 2 and "joint 'jb' moves nothing that has mass" in found[1]
+
+
+def test_the_length_of_an_axis_does_not_hide_a_motion_about_a_line_of_mass():
+    """A rod without inertia about its own axis: the tree alone cannot tell, the inertia matrix can."""
+    rod = Inertia(1, [0, 0, 1], np.diag([1.0, 1.0, 0.0]))
+    bodies = (Body("a", BALL), Body("b", rod))
+    about = [x for x in problems(bodies=bodies, joints=with_joint()) if "alone moves no mass" in x]
+    assert len(about) == 1 and "'jb'" in about[0]
+    assert about[0] in problems(bodies=bodies, joints=with_joint(axis=[0, 0, 3]))
 
 
 @pytest.mark.parametrize(

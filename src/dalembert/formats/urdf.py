@@ -11,19 +11,23 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import ModelWarning
+from dalembert.algebra.transform import Transform
+from dalembert.errors import FormatError, ModelWarning
 from dalembert.formats import urdf_elements as parts
+from dalembert.formats.problems import Problems
 from dalembert.formats.urdf_elements import Findings
 from dalembert.formats.urdf_unread import doubtful_words, other_attributes
 from dalembert.formats.xml import TEXT, Element, read_xml
 from dalembert.model.body import WORLD, Body
 from dalembert.model.checks import expect_choice
 from dalembert.model.inertia import Inertia
-from dalembert.model.joint import Joint, Mimic
+from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.validation import impossible_inertias
 
 KINDS = {
     "revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed",
@@ -58,18 +62,24 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
     findings.loose += doubtful_words(robot)
     findings.assumed += other_attributes(robot)
 
-    links = _named(robot.all("link"), "link")
-    joints = _named(robot.all("joint"), "joint")
-    if not links:
+    problems = findings.problems
+    links = _named(robot.all("link"), "link", problems)
+    joints = _named(robot.all("joint"), "joint", problems)
+    if not (links or problems):
         raise robot.error("the robot has no <link>")
-    root = _root(robot, links, joints)
+    root = problems.attempt(lambda: _root(links, joints, problems), "")
     rename = _ground(links, root, base, findings)
+    bodies = tuple(_bodies(robot, links, rename, findings))
+    moving = tuple(_joints(root, joints, rename, base, strict, findings))
+    if problems and strict:
+        lines = {rename[name]: link.line for name, link in links.items()}
+        for body in bodies:
+            problems.found += (
+                FormatError(sentence, robot.file, lines[body.name]) for sentence in impossible_inertias([body])
+            )
+    problems.raise_all()
     mechanism = Mechanism(
-        name=_name(robot, findings),
-        bodies=tuple(_bodies(robot, links, rename, findings)),
-        joints=tuple(_joints(root, joints, rename, base, strict, findings)),
-        notes=tuple(findings.sentences()),
-        strict=strict,
+        name=_name(robot, findings), bodies=bodies, joints=moving, notes=tuple(findings.sentences()), strict=strict
     )
     if findings.massless:
         _warn(f"{robot.file}: no <inertial>, so no mass and no inertia: {', '.join(findings.massless)}")
@@ -94,9 +104,10 @@ def _name(robot: Element, findings: Findings) -> str:
     return "robot" if robot.file == TEXT else Path(robot.file).stem
 
 
-def _named(elements: Iterable[Element], what: str) -> dict[str, Element]:
+def _named(elements: Iterable[Element], what: str, problems: Problems) -> dict[str, Element]:
     found: dict[str, Element] = {}
-    for element in elements:
+
+    def add(element: Element) -> None:
         name = element.attribute("name")
         if not name.isprintable():
             raise element.error(f"the {what} name {name!r} contains characters that cannot be printed")
@@ -105,6 +116,9 @@ def _named(elements: Iterable[Element], what: str) -> dict[str, Element]:
                 f"the {what} name {name!r} is used already on line {found[name].line}; names are unique"
             )
         found[name] = element
+
+    for element in elements:
+        problems.attempt(partial(add, element), None)
     return found
 
 
@@ -127,11 +141,12 @@ def _ends(joint: Element, links: dict[str, Element]) -> tuple[str, str]:
     return ends[0], ends[1]
 
 
-def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element]) -> str:
+def _root(links: dict[str, Element], joints: dict[str, Element], problems: Problems) -> str:
     """The one link that is nobody's child; everything must hang on it."""
     carrier: dict[str, str] = {}
     children: dict[str, list[str]] = {name: [] for name in links}
-    for name, joint in joints.items():
+
+    def hang(name: str, joint: Element) -> None:
         parent, child = _ends(joint, links)
         if child in carrier:
             first = carrier[child]
@@ -141,6 +156,11 @@ def _root(robot: Element, links: dict[str, Element], joints: dict[str, Element])
             )
         carrier[child] = name
         children[parent].append(child)
+
+    for name, joint in joints.items():
+        problems.attempt(partial(hang, name, joint), None)
+    if problems:
+        return ""  # with a name or an end missing, nothing can be said of the rest
     roots = [name for name in links if name not in carrier]
     if len(roots) > 1:
         listed = ", ".join(f"{name!r} (line {links[name].line})" for name in roots)
@@ -164,7 +184,7 @@ def _ground(links: dict[str, Element], root: str, base: str, findings: Findings)
     if root == WORLD and base == "fixed":
         dropped = [tag for tag in ("inertial", "visual") if any(world.all(tag))]
         if dropped:
-            parts.inertia(world, findings)  # only to check its numbers
+            findings.problems.attempt(lambda: parts.inertia(world, findings), None)  # only to check its numbers
             findings.assumed.append(f"link {WORLD!r} is the ground: its {' and '.join(dropped)} were dropped")
         return rename
     rename[WORLD] = _free_name(f"{WORLD}_link", links)
@@ -183,33 +203,48 @@ def _free_name(wish: str, taken: Iterable[str]) -> str:
 
 
 def _bodies(robot: Element, links: dict[str, Element], rename: dict[str, str], findings: Findings) -> Iterable[Body]:
-    named = parts.colours(robot, findings)
+    named = findings.problems.attempt(lambda: parts.colours(robot, findings), {})
     for name, link in links.items():
         findings.skip_others(link, {"inertial", "visual"})
         if rename[name] != WORLD:
             empty = name == WORLD and not any(link.all("inertial"))  # a name for the ground, not a forgotten mass
-            matter = Inertia() if empty else parts.inertia(link, findings)
-            yield Body(rename[name], matter, parts.shapes(link, named, findings))
+            attempt = findings.problems.attempt
+            matter = Inertia() if empty else attempt(partial(parts.inertia, link, findings), Inertia())
+            yield Body(rename[name], matter, attempt(partial(parts.shapes, link, named, findings), ()))
 
 
 def _joints(
     root: str, joints: dict[str, Element], rename: dict[str, str], base: str, strict: bool, findings: Findings
 ) -> Iterable[Joint]:
-    if rename[root] != WORLD:
+    attempt = findings.problems.attempt
+    if rename.get(root, WORLD) != WORLD:
         yield Joint(_free_name("root_joint", joints), base, WORLD, rename[root])
     for name, joint in joints.items():
         findings.skip_others(joint, {"parent", "child", "origin", "axis", "limit", "dynamics", "mimic"})
-        kind = _kind(joint)
-        parent, child = (rename[joint.need(role).attribute("link")] for role in ("parent", "child"))
-        more: dict[str, Any] = {}
+        kind = attempt(partial(_kind, joint), "fixed")
+        ends = attempt(partial(_body_names, joint, rename), (WORLD, WORLD))
+        more: dict[str, Any] = attempt(partial(_dynamics, joint), {})
         if kind in (*ONE_DEGREE, "planar"):
-            more["axis"] = parts.axis(joint, findings)
+            more["axis"] = attempt(partial(parts.axis, joint, findings), (0, 0, 1))
         if kind in ONE_DEGREE:
-            more["limits"] = parts.limits(joint, findings)
-        if (dynamics := joint.one("dynamics")) is not None:
-            more.update({key: parts.number(dynamics, key, 0.0, least=0) for key in ("damping", "friction")})
-        mimic = _mimic(joint, joints, strict, findings)
-        yield Joint(name, kind, parent, child, parts.origin(joint, findings), mimic=mimic, **more)
+            more["limits"] = attempt(partial(parts.limits, joint, findings), Limits())
+        more["mimic"] = attempt(partial(_mimic, joint, joints, strict, findings), None)
+        placement = attempt(partial(parts.origin, joint, findings), Transform.identity())
+        yield Joint(name, kind, *ends, placement, **more)
+
+
+def _body_names(joint: Element, rename: dict[str, str]) -> tuple[str, str]:
+    parent, child = (rename.get(joint.need(role).attribute("link"), WORLD) for role in ("parent", "child"))
+    return parent, child
+
+
+def _dynamics(joint: Element) -> dict[str, Any]:
+    element = joint.one("dynamics")
+    return (
+        {key: parts.number(element, key, 0.0, least=0) for key in ("damping", "friction")}
+        if element is not None
+        else {}
+    )
 
 
 def _kind(joint: Element) -> str:
@@ -249,7 +284,8 @@ def _mimic(joint: Element, joints: dict[str, Element], strict: bool, findings: F
         if _kind(joints[name]) not in ONE_DEGREE:
             raise joint.error(
                 f"joint {chain[0]!r} mimics {chain[-1]!r}, but {name!r} is {_kind(joints[name])}: "
-                "both must have one degree of freedom"
+                "both must have one degree of freedom. Leave the <mimic> out and state the relation as a Constraint of "
+                "kind 'position', or build the joint from joints of one degree in series"
             )
     if len(chain) > 2:
         findings.assumed.append(f"joint {chain[0]!r} follows {chain[-1]!r} through {', '.join(map(repr, chain[1:-1]))}")

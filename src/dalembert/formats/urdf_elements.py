@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.formats.arithmetic import LARGEST
+from dalembert.formats.problems import Problems
 from dalembert.formats.xml import Element
 from dalembert.model.body import Shape
 from dalembert.model.inertia import Inertia
@@ -43,6 +44,7 @@ class Findings:
         loose: mimic joints whose leader does not exist, and words that were probably meant to be read, as sentences.
         skipped: elements that say nothing about the dynamics, by tag.
         assumed: anything else worth a note.
+        problems: what is wrong, to be raised when the whole file has been read.
     """
 
     snapped: int = 0
@@ -51,6 +53,7 @@ class Findings:
     loose: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     assumed: list[str] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
 
     def skip_others(self, element: Element, known: set[str]) -> None:
         """Count the children of an element that are not read."""

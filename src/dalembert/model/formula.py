@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dalembert.algebra import scalar
 from dalembert.errors import ModelError
+
+if TYPE_CHECKING:
+    from dalembert.model.joint import Joint
 
 
 class Formula:
     """SymPy expressions of positions, velocities and time, kept as one opaque value.
 
-    The symbols in it are coordinates, not parameters of a mechanism: they do not count among its symbols. What each is
-    called says :func:`dalembert.constraints.coordinate_symbols`.
+    The symbols in it are coordinates - what each is called says :func:`dalembert.constraints.coordinate_symbols` - and
+    symbols of the mechanism's own numbers, told by their names. None that occurs only here counts among the symbols
+    of the mechanism.
 
     Args:
         expressions: one expression, or a sequence of them.
@@ -22,6 +27,22 @@ class Formula:
 
     def __init__(self, expressions: Any):
         self.expressions = tuple(expressions) if isinstance(expressions, (list, tuple)) else (expressions,)
+
+    @property
+    def symbols(self) -> set[Any]:
+        """Every symbol that occurs."""
+        return {symbol for x in self.expressions if scalar.is_sympy(x) for symbol in x.free_symbols}
+
+    def substituted(self, values: Mapping[str, Any]) -> Formula:
+        """With expressions in the place of the symbols of those names.
+
+        Args:
+            values: by name of the symbol.
+        """
+        mapping = {symbol: values[symbol.name] for symbol in self.symbols if symbol.name in values}
+        if not mapping:
+            return self
+        return Formula([x.subs(mapping, simultaneous=True) if scalar.is_sympy(x) else x for x in self.expressions])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Formula) and self.expressions == other.expressions
@@ -34,6 +55,20 @@ class Formula:
 
     def __repr__(self) -> str:
         return f"Formula({', '.join(map(str, self.expressions))})"
+
+
+def coordinate_names(joints: Iterable[Joint]) -> tuple[list[str], list[str]]:
+    """What positions and velocities are called in formulas.
+
+    Args:
+        joints: of a mechanism, in its order.
+    """
+    q_names: list[str] = []
+    v_names: list[str] = []
+    for joint in joints:
+        for names, stem, size in ((q_names, joint.name, joint.nq), (v_names, f"{joint.name}_dot", joint.nv)):
+            names += [stem] if size == 1 else [f"{stem}_{k}" for k in range(size)]
+    return q_names, v_names
 
 
 def as_function(value: Any, what: str) -> Any:

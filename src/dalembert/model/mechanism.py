@@ -23,8 +23,9 @@ from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.record import Record, content, frozen_array
+from dalembert.model.structure import depth_first
 from dalembert.model.tree import Link, Moments, Tree
-from dalembert.model.validation import check_physics, check_structure, depth_first, doubts
+from dalembert.model.validation import check_physics, check_structure, doubts
 
 Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)
 

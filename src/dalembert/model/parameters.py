@@ -23,6 +23,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
+from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.joint import SIZES
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.record import Record
@@ -101,7 +102,12 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
         mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
     final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
 
+    q_names, v_names = coordinate_names(mechanism.joints)
+    values = {s.name: value for s, value in mapping.items() if s.name not in (*q_names, *v_names, "t")}
+
     def replaced(x: Scalar) -> Scalar:
+        if isinstance(x, Formula):  # of constraints and forces: coordinates stay in it
+            return x.substituted(values)
         if not scalar.is_sympy(x):
             return x
         touched = bool(x.free_symbols & mapping.keys())

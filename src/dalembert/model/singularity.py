@@ -16,6 +16,8 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar
+from dalembert.model.joint import Joint
+from dalembert.model.structure import depth_first
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -32,7 +34,9 @@ def singular_motions(mechanism: Mechanism) -> list[str]:
     Args:
         mechanism: the mechanism; scalars of the compiler are not looked at.
     """
-    problems, idle = _massless_ends(mechanism)
+    ends = _massless_ends(mechanism)
+    problems = [_end(joint) for joint in ends]
+    idle = {k for joint in ends for k in range(mechanism.nv)[mechanism.v_slice(joint.name)]}
     if all(_solid(mechanism, link.name) for link in mechanism.tree.links if link.name in mechanism.tree.carriers):
         return problems  # the first joint that moves in any motion moves matter in all directions
     kept = [k for k in range(mechanism.nv) if k not in idle]
@@ -53,25 +57,28 @@ def singular_motions(mechanism: Mechanism) -> list[str]:
     return problems
 
 
-def _massless_ends(mechanism: Mechanism) -> tuple[list[str], set[int]]:
-    """Joints with nothing that has mass beyond them or any joint that follows them; and their velocities."""
-    tree = mechanism.tree
-    heavy = [not link.moments.is_zero for link in tree.links]
-    for i in reversed(range(len(tree.links))):
-        parent = tree.links[i].parent
-        if parent >= 0 and heavy[i]:
-            heavy[parent] = True
-    moving = {link.v for link, has_mass in zip(tree.links, heavy) if has_mass}
-    problems, idle = [], set()
-    for joint in mechanism.joints:
-        if joint.nv and scalar.is_zero(joint.armature):
-            part = mechanism.v_slice(joint.name)
-            if not moving & set(range(part.start, part.stop)):
-                idle |= set(range(part.start, part.stop))
-                problems.append(
-                    f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it): {WHY}"
-                )
-    return problems, idle
+def massless_ends(mechanism: Mechanism) -> list[str]:
+    """Those of these sentences that need nothing but a sound tree: for joints with no mass beyond them at all.
+
+    Args:
+        mechanism: its tree is sound; its numbers may be wrong, and its joints in any order.
+    """
+    return [_end(joint) for joint in _massless_ends(mechanism)]
+
+
+def _massless_ends(mechanism: Mechanism) -> list[Joint]:
+    """Joints with nothing that has mass beyond them or any joint that follows them."""
+    _, outwards = depth_first(mechanism.bodies, mechanism.joints)
+    heavy = {body.name for body in mechanism.bodies if not body.inertia.is_zero}
+    for joint in reversed(outwards):
+        if joint.child in heavy:
+            heavy.add(joint.parent)
+    moving = {joint.mimic.joint if joint.mimic else joint.name for joint in outwards if joint.child in heavy}
+    return [j for j in outwards if j.nv and scalar.is_zero(j.armature) and j.name not in moving]
+
+
+def _end(joint: Joint) -> str:
+    return f"joint {joint.name!r} moves nothing that has mass (body {joint.child!r} and all beyond it): {WHY}"
 
 
 def _solid(mechanism: Mechanism, body: str) -> bool:

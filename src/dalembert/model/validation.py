@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.scalar import Array
 from dalembert.errors import ValidationError
-from dalembert.model.body import WORLD, Body
+from dalembert.model.body import Body
 from dalembert.model.constants import floats, is_finite, is_negative
-from dalembert.model.joint import SIZES, Joint
-from dalembert.model.singularity import singular_motions
+from dalembert.model.joint import Joint
+from dalembert.model.singularity import massless_ends, singular_motions
+from dalembert.model.structure import name_problems, reference_problems, tree_problems
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -33,11 +34,14 @@ def check_structure(mechanism: Mechanism) -> None:
     """Raise ValidationError with everything that makes the mechanism meaningless."""
     parts: tuple[Any, ...] = (*mechanism.bodies, *mechanism.frames, *mechanism.joints)
     named = all(isinstance(part.name, str) for part in parts)  # else there is nothing to look up
-    tree = [*_structure(mechanism), *_references(mechanism)] if named else []
+    names, tree = name_problems(mechanism), tree_problems(mechanism) if named else []
+    references = reference_problems(mechanism) if named else []
     numbers = [*_numbers(mechanism), *_symbols(mechanism), *_axes(mechanism)]
-    errors = list(dict.fromkeys([*_names(mechanism), *tree, *numbers]))  # a name used twice says everything twice
+    errors = list(dict.fromkeys([*names, *tree, *references, *numbers]))  # a name used twice says everything twice
     if errors:
-        refused = _inertias(mechanism) if mechanism.strict else []
+        refused = impossible_inertias(mechanism.bodies) if mechanism.strict else []
+        if mechanism.strict and not (names or tree):
+            refused += _idle_motions(mechanism)
         raise ValidationError(f"mechanism {mechanism.name!r}", [*errors, *refused])
 
 
@@ -50,128 +54,32 @@ def check_physics(mechanism: Mechanism) -> None:
 
 def doubts(mechanism: Mechanism) -> list[str]:
     """Sentences about impossible inertias and, unless the mechanism has no mass at all, motions that move no mass."""
-    kinematic = all(body.inertia.is_zero for body in mechanism.bodies)
-    return [*_inertias(mechanism), *([] if kinematic else singular_motions(mechanism))]
+    motions = [] if _kinematic(mechanism) else singular_motions(mechanism)
+    return [*impossible_inertias(mechanism.bodies), *motions]
 
 
-def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
-    """Bodies and joints reordered depth first from the ground, children in their order of appearance.
-
-    Args:
-        bodies: in any order.
-        joints: in any order, one with each body as child.
-    """
-    by_parent: dict[str, list[Joint]] = {}
-    for joint in joints:
-        by_parent.setdefault(joint.parent, []).append(joint)
-    by_name = {body.name: body for body in bodies}
-    ordered: list[Joint] = []
-    waiting = list(reversed(by_parent.get(WORLD, [])))
-    while waiting:
-        joint = waiting.pop()
-        ordered.append(joint)
-        waiting.extend(reversed(by_parent.get(joint.child, [])))
-    return tuple(by_name[joint.child] for joint in ordered), tuple(ordered)
+def _kinematic(mechanism: Mechanism) -> bool:
+    return all(body.inertia.is_zero for body in mechanism.bodies)
 
 
-def _names(mechanism: Mechanism) -> list[str]:
-    problems = []
-    frames: list[Any] = [*mechanism.bodies, *mechanism.frames]
-    kinds: dict[str, Any] = {
-        "body or frame": frames,
-        "joint": mechanism.joints,
-        "constraint": mechanism.constraints,
-        "force": mechanism.forces,
+def _idle_motions(mechanism: Mechanism) -> list[str]:
+    """Motions that move no mass, of a mechanism with wrong numbers but a sound tree, as far as they can be told."""
+    if _kinematic(mechanism):
+        return []
+    try:
+        mended = mechanism.replace(joints=[_with_unit_axes(joint) for joint in mechanism.joints], strict=False)
+    except ValidationError:  # more is wrong than the length of an axis
+        return massless_ends(mechanism)
+    return singular_motions(mended)
+
+
+def _with_unit_axes(joint: Joint) -> Joint:
+    lengths = {
+        name: float(np.linalg.norm(axis))
+        for name in ("axis", "axis2")
+        if (axis := floats(getattr(joint, name))) is not None
     }
-    for what, items in kinds.items():
-        for item in items:
-            if not isinstance(item.name, str) or not item.name or not item.name.isprintable():
-                problems.append(f"{what} {item.name!r}: a name must be a printable, non-empty string")
-        counts = Counter(item.name for item in items if isinstance(item.name, str))
-        problems += [
-            f"{what} name {name!r} is used {k} times; names must be unique" for name, k in counts.items() if k > 1
-        ]
-    if any(isinstance(item.name, str) and item.name == WORLD for item in frames):
-        problems.append(f"{WORLD!r} is the name of the ground; call the body something else")
-    return problems
-
-
-def _structure(mechanism: Mechanism) -> list[str]:
-    problems = []
-    known = {body.name for body in mechanism.bodies}
-    carriers = Counter(joint.child for joint in mechanism.joints)
-    for joint in mechanism.joints:
-        if joint.parent != WORLD and joint.parent not in known:
-            problems.append(f"joint {joint.name!r}: parent body {joint.parent!r} does not exist")
-        if joint.child not in known:
-            problems.append(f"joint {joint.name!r}: child body {joint.child!r} does not exist")
-        if joint.child == joint.parent:
-            problems.append(f"joint {joint.name!r} connects body {joint.child!r} to itself")
-    for body in mechanism.bodies:
-        if carriers[body.name] == 0 and body.name != WORLD:
-            problems.append(
-                f"body {body.name!r} is not attached: give it a joint, e.g. "
-                f"Joint('{body.name}_base', 'free' or 'fixed', parent='{WORLD}', child='{body.name}')"
-            )
-        if carriers[body.name] > 1:
-            names = ", ".join(repr(j.name) for j in mechanism.joints if j.child == body.name)
-            problems.append(
-                f"body {body.name!r} is the child of {carriers[body.name]} joints ({names}); keep one of them "
-                "and close the loop with a Constraint"
-            )
-    cut_off = _never_reached(mechanism)
-    if cut_off:
-        problems.append(f"bodies {', '.join(map(repr, cut_off))} form a loop that never reaches the ground")
-    return problems
-
-
-def _never_reached(mechanism: Mechanism) -> list[str]:
-    """Bodies whose carriers lead neither to the ground nor to another mistake: those on a loop, or carried by one."""
-    known = {body.name for body in mechanism.bodies}
-    carried = {joint.child for joint in mechanism.joints if joint.child != joint.parent}
-    reached = {WORLD, *(known - carried), *(joint.parent for joint in mechanism.joints if joint.parent not in known)}
-    by_parent: dict[str, list[str]] = {}
-    for joint in mechanism.joints:
-        by_parent.setdefault(joint.parent, []).append(joint.child)
-    waiting = list(reached)
-    while waiting:
-        new = set(by_parent.get(waiting.pop(), ())) - reached
-        reached |= new
-        waiting += new
-    return [body.name for body in mechanism.bodies if body.name not in reached]
-
-
-def _references(mechanism: Mechanism) -> list[str]:
-    problems = []
-    places = {WORLD, *(body.name for body in mechanism.bodies), *(frame.name for frame in mechanism.frames)}
-    joints = {joint.name: joint for joint in mechanism.joints}
-    for frame in mechanism.frames:
-        if frame.body != WORLD and frame.body not in {body.name for body in mechanism.bodies}:
-            problems.append(f"frame {frame.name!r}: body {frame.body!r} does not exist")
-    links: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
-    for item in links:
-        on_joints = item.on_joints
-        what = type(item).__name__.lower()
-        for end in (item.a, item.b) if item.has_ends else ():
-            if on_joints and end not in joints and (end == item.a or end not in ("", WORLD)):
-                problems.append(f"{what} {item.name!r}: joint {end!r} does not exist")
-            if on_joints and end in joints and SIZES[joints[end].kind][1] != 1:
-                problems.append(f"{what} {item.name!r}: joint {end!r} must have one degree of freedom")
-            if not on_joints and end not in places:
-                problems.append(f"{what} {item.name!r}: body or frame {end!r} does not exist")
-    for joint in mechanism.joints:
-        if joint.mimic is None:
-            continue
-        leader = joints.get(joint.mimic.joint)
-        if leader is None:
-            problems.append(f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist")
-        elif leader.mimic is not None:
-            problems.append(
-                f"joint {joint.name!r} mimics {leader.name!r}, which is a mimic joint itself; name its leader"
-            )
-        elif leader.nv != 1 or joint.replace(mimic=None).nv != 1:
-            problems.append(f"joint {joint.name!r} cannot mimic {leader.name!r}: both must have one degree of freedom")
-    return problems
+    return joint.replace(**{name: getattr(joint, name) / length for name, length in lengths.items() if length > 1e-9})
 
 
 def _numbers(mechanism: Mechanism) -> list[str]:
@@ -202,6 +110,11 @@ def _numbers(mechanism: Mechanism) -> list[str]:
             value = getattr(joint, name)
             if is_negative(value):
                 problems.append(f"joint {joint.name!r}: {name} {value} is negative")
+        if joint.kind != "helical" and not scalar.is_zero(joint.pitch):
+            problems.append(
+                f"joint {joint.name!r}: a {joint.kind} joint has no pitch, but {joint.pitch} is given; "
+                "make it helical, or leave the pitch out"
+            )
         low, high = joint.limits.lower, joint.limits.upper
         if math.isnan(low) or math.isnan(high) or low > high:
             problems.append(f"joint {joint.name!r}: limits {low} .. {high} are not an interval")
@@ -274,9 +187,14 @@ def _may_be_symmetric(tensor: Array) -> bool:
     return all(a == b or not all(getattr(x, "is_Atom", True) for x in (a, b)) for a, b in pairs)
 
 
-def _inertias(mechanism: Mechanism) -> list[str]:
+def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
+    """Sentences about inertias that no real body can have.
+
+    Args:
+        bodies: their numbers need not be finite.
+    """
     problems = []
-    for body in mechanism.bodies:
+    for body in bodies:
         where = f"body {body.name!r}"
         tensor, mass = floats(body.inertia.tensor), body.inertia.mass
         if tensor is None and not _may_be_symmetric(body.inertia.tensor):

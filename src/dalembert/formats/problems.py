@@ -1,0 +1,42 @@
+"""All problems of one file at once: a reader goes on with a stand-in after each, and raises them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from dalembert.errors import FormatError
+
+Part = TypeVar("Part")
+Default = TypeVar("Default")
+
+
+class Problems:
+    """What a reader could not make sense of so far."""
+
+    def __init__(self) -> None:
+        self.found: list[FormatError] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def attempt(self, make: Callable[[], Part], instead: Default) -> Part | Default:
+        """What ``make`` returns; if it raises a FormatError, that is kept and ``instead`` returned.
+
+        Args:
+            make: reads one part of the file.
+            instead: lets the reader go on; never reaches the user, because :meth:`raise_all` comes first.
+        """
+        try:
+            return make()
+        except FormatError as error:
+            self.found.append(error)
+            return instead
+
+    def raise_all(self) -> None:
+        """Raise one FormatError that tells all problems, one per line of text, in the order of the file."""
+        if not self.found:
+            return
+        told = {str(error): error for error in self.found}  # the same wrong word may have been met twice
+        first, *rest = sorted(told.values(), key=lambda error: error.line or 0)
+        raise FormatError("\n".join([first.message, *map(str, rest)]), first.file, first.line) from first
