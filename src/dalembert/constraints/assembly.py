@@ -185,9 +185,9 @@ def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[
         q: positions.
         t: time, s.
     """
-    state = State(system.mechanism, q, None, t)
+    state = State(system.numbers, q, None, t)
     found = []
-    for item in system.mechanism.constraints:
+    for item in system.numbers.constraints:
         meanings = LOOP_ROWS.get(item.kind, ())
         if "tilt about x" not in meanings and "turn about x" not in meanings:
             continue

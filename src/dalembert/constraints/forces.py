@@ -87,7 +87,7 @@ class ForceSet:
                 return _wrench(item, state, program)
             case "user":
                 assert program is not None
-                return inline(program, {"q": state.q, "v": state.velocities, "t": state.t})["value"], []
+                return inline(program, state.arguments(program))["value"], []
             case "attraction":
                 return attraction(item, state)
             case "gravity-field":
@@ -119,7 +119,7 @@ def _chosen(mechanism: Mechanism, names: Sequence[str] | str | None) -> tuple[st
 def _program(mechanism: Mechanism, item: Force) -> Program:
     match item.kind:
         case "joint-force":
-            return time_program(item.name, item.function)
+            return time_program(mechanism, item.name, item.function)
         case "user":
             return vector_program(mechanism, item.name, item.function, mechanism.nv)
         case "user-wrench":
@@ -168,7 +168,7 @@ def _wrench(item: Force, state: State, program: Program | None) -> Effect:
     if program is None:
         components = scalar.asarray(item.components)
     else:
-        components = inline(program, {"q": state.q, "v": state.velocities, "t": state.t})["value"]
+        components = inline(program, state.arguments(program))["value"]
     on, axes = (item.a, item.placement_a), (item.b, item.placement_b)
     pair = state.from_world(*on)
     turned = product(pair.rotation, scalar.identity(3)) if on == axes else state.from_world(*axes).rotation
@@ -188,7 +188,7 @@ def _joint_push(item: Force, state: State, x: Scalar, speed: Scalar, program: Pr
         case "joint-friction":
             return -item.value * _sign(speed, item.smoothing)
         case "joint-force":
-            return item.value if program is None else function_of_time((), program, state.t)[0]
+            return item.value if program is None else function_of_time((), program, state)[0]
     push = 0  # a stop
     if not _is_infinite(item.lower):
         push = push + _stop(item, item.lower - x, -speed)

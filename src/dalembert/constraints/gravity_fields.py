@@ -91,7 +91,7 @@ def gravity_field(item: Force, state: State, program: Program) -> Effect:
     """
 
     def on_body(body: Body, pair: Pair) -> tuple[Array, Array]:
-        found = inline(program, {"p": pair.offset, "t": state.t})
+        found = inline(program, state.arguments(program, p=pair.offset))
         g, gradient, second = found["value"], found["gradient"], found["second"]
         tensor = body.inertia.tensor
         half = trace(tensor) / 2

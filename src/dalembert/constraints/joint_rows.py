@@ -52,21 +52,21 @@ def motion_row(item: Constraint, state: State, program: Program | None) -> Joint
     x, i, gain = state.coordinate(item.a)
     row: list[Any] = [0] * state.mechanism.nv
     row[i] = gain
-    value, rate, acceleration = function_of_time(item.coefficients, program, state.t)
+    value, rate, acceleration = function_of_time(item.coefficients, program, state)
     return x - value, scalar.asarray(row), rate, acceleration
 
 
-def function_of_time(coefficients: Sequence[Scalar], program: Program | None, t: Scalar) -> tuple[Scalar, ...]:
+def function_of_time(coefficients: Sequence[Scalar], program: Program | None, state: State) -> tuple[Scalar, ...]:
     """f, f', f'' of a polynomial of time or a user's function.
 
     Args:
         coefficients: of the polynomial, constant first.
         program: of a user's function, or None.
-        t: time.
+        state: the mechanism at a state: time, and values of its symbols.
     """
     if program is None:
-        return _polynomial(coefficients, t)
-    found = inline(program, [t])
+        return _polynomial(coefficients, state.t)
+    found = inline(program, state.arguments(program))
     return tuple(found[name][()] for name in ("f", "rate", "acceleration"))
 
 

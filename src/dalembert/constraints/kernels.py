@@ -23,7 +23,7 @@ from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice, expect_names, expect_path, expect_real, real_array, shown
-from dalembert.model.parameters import map_scalars
+from dalembert.model.parameters import map_scalars, substitute
 from dalembert.model.record import content
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class ConstrainedKernels:
 
             table = dict(zip(mechanism.symbols, parameters))
             mechanism = map_scalars(mechanism, lambda x: from_sympy(x, table) if is_sympy(x) else x)
-        return Setting(mechanism, self.constraints, self.forces, self.include, self.stabilisation)
+        return Setting(mechanism, self.constraints, self.forces, self.include, self.stabilisation, parameters)
 
     def _key(self, quantity: str) -> str:
         """Changes with everything the program depends on; users' functions count by what they compute."""
@@ -238,6 +238,12 @@ class ConstrainedKernels:
         from dalembert.compiler.export import export
 
         return export(self.kernel(quantity), language, None if path is None else expect_path(path, "export, path"))
+
+    @cached_property
+    def numbers(self) -> Mechanism:
+        """The mechanism with the parameters in the place of its symbols."""
+        symbols = self.mechanism.symbols
+        return substitute(self.mechanism, dict(zip(symbols, self.parameters.tolist()))) if symbols else self.mechanism
 
     @cached_property
     def pivots(self) -> Pivots:

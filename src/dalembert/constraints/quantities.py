@@ -33,6 +33,7 @@ class Setting:
         forces: the force elements that act.
         include: which of armature, damping and friction of the joints enter.
         stabilisation: frequency with which violations of the constraints are made to decay, rad/s; 0 for none.
+        parameters: the scalars that have replaced the symbols; None if nothing was replaced.
     """
 
     mechanism: Mechanism
@@ -40,6 +41,7 @@ class Setting:
     forces: ForceSet
     include: tuple[str, ...] = ()
     stabilisation: Scalar = 0
+    parameters: Any = None
 
     @cached_property
     def tree(self) -> Tree:
@@ -53,7 +55,7 @@ class Setting:
 
     def state(self, q: Array, v: Array | None = None, t: Scalar = 0) -> State:
         """The mechanism at a state."""
-        return State(self.mechanism, q, v, t, self.tree)
+        return State(self.mechanism, q, v, t, self.tree, self.parameters)
 
 
 def positions(s: Setting, q: Array, t: Scalar) -> tuple[Array, Array]:

@@ -86,7 +86,7 @@ class ConstraintSet:
         elif item.kind == "velocity":
             self.programs[item.name] = velocity_program(self.mechanism, item.name, item.function)
         elif item.kind == "motion" and item.function is not None:
-            self.programs[item.name] = time_program(item.name, item.function)
+            self.programs[item.name] = time_program(self.mechanism, item.name, item.function)
         if item.on_joints:
             words: tuple[str, ...] = (f"position of {item.b if item.kind == 'coupling' and item.b else item.a}",)
         elif item.has_ends:
@@ -162,8 +162,7 @@ class ConstraintSet:
             return Rows(*(None if x is None else scalar.stack([x]) for x in row))  # type: ignore[arg-type]
         if not item.has_ends:
             assert program is not None
-            v = state.velocities if state.is_moving else scalar.zeros(state.mechanism.nv)
-            found = inline(program, {"q": state.q, "v": v, "t": state.t})
+            found = inline(program, state.arguments(program))
             return Rows(found["phi"], found["G"], found["rate"], found["gamma"] if state.is_moving else None)
         if item.kind in ROLLING_ROWS:
             pair = state.pair(item, swapped=True)

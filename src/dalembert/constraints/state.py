@@ -10,6 +10,7 @@ from dalembert.algebra.scalar import Array, Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
+from dalembert.compiler.program import Program
 from dalembert.constraints.relative import Pair
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Mechanism, Tree
@@ -24,12 +25,22 @@ class State:
         v: velocities, nv scalars; may be left out where only positions matter.
         t: time, s.
         tree: the mechanism's tree in other link frames, if those are cheaper.
+        parameters: the scalars that stand for the symbols of the mechanism; the symbols themselves by default.
     """
 
-    def __init__(self, mechanism: Mechanism, q: Any, v: Any = None, t: Scalar = 0, tree: Tree | None = None):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: Any,
+        v: Any = None,
+        t: Scalar = 0,
+        tree: Tree | None = None,
+        parameters: Any = None,
+    ):
         self.mechanism, self.tree = mechanism, tree or mechanism.tree
         self.q, self.t = scalar.asarray(q), t
         self._v = None if v is None else scalar.asarray(v)
+        self.parameters = mechanism.symbols if parameters is None else parameters
         for name, given, size in (("q", self.q, mechanism.nq), ("v", self._v, mechanism.nv)):
             if given is not None and given.shape != (size,):
                 raise ArgumentError(f"{name} has shape {given.shape}, but {mechanism.name!r} needs ({size},)")
@@ -45,6 +56,17 @@ class State:
     def is_moving(self) -> bool:
         """True if velocities are known."""
         return self._v is not None
+
+    def arguments(self, program: Program, **more: Any) -> dict[str, Any]:
+        """The inputs of a user's program; velocities are zero where they are not known.
+
+        Args:
+            program: with inputs among q, v, t and parameters.
+            more: its other inputs by name.
+        """
+        v = self._v if self._v is not None else scalar.zeros(self.mechanism.nv)
+        known = {"q": self.q, "v": v, "t": self.t, "parameters": list(self.parameters), **more}
+        return {port.name: known[port.name] for port in program.inputs}
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -12,13 +12,13 @@ from dalembert.algebra.scalar import is_sympy, is_zero
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import evaluate, inline
-from dalembert.compiler.graph import Expr, Graph
+from dalembert.compiler.graph import Graph
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
-from dalembert.model.formula import Formula
+from dalembert.model.formula import Formula, coordinate_names
 
 
 def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]:
@@ -33,12 +33,7 @@ def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]
     import sympy
 
     expect(mechanism, Mechanism, "coordinate_symbols, mechanism")
-    q_names: list[str] = []
-    v_names: list[str] = []
-    for joint in mechanism.joints:
-        for names, stem, size in ((q_names, joint.name, joint.nq), (v_names, f"{joint.name}_dot", joint.nv)):
-            names += [stem] if size == 1 else [f"{stem}_{k}" for k in range(size)]
-    q, v = ([sympy.Symbol(name, real=True) for name in names] for names in (q_names, v_names))
+    q, v = ([sympy.Symbol(name, real=True) for name in names] for names in coordinate_names(mechanism.joints))
     return q, v, sympy.Symbol("t", real=True)
 
 
@@ -50,10 +45,11 @@ def position_program(mechanism: Mechanism, name: str, function: Any) -> Program:
         name: of the constraint, for messages.
         function: of (q, t), or a Formula.
     """
-    graph, q, v, t = _inputs(mechanism)
-    phi = _called(mechanism, name, function, (q, t), {"q": q, "t": t})
+    graph, known = _inputs(mechanism, function, ("q", "v", "t"))
+    q, v, t = known["q"], known["v"], known["t"]
+    phi = _called(mechanism, name, function, ("q", "t"), known)
     residual = forward(phi, [*q, t], [*position_rate(mechanism.tree, q, v), 1])
-    return _rows(mechanism, graph, q, v, t, phi, residual)
+    return _rows(mechanism, graph, known, phi, residual)
 
 
 def velocity_program(mechanism: Mechanism, name: str, function: Any) -> Program:
@@ -64,25 +60,23 @@ def velocity_program(mechanism: Mechanism, name: str, function: Any) -> Program:
         name: of the constraint, for messages.
         function: of (q, v, t), or a Formula.
     """
-    graph, q, v, t = _inputs(mechanism)
-    residual = _called(mechanism, name, function, (q, v, t), {"q": q, "v": v, "t": t})
-    _refuse_nonlinear(mechanism, name, function, graph, v, residual)
-    return _rows(mechanism, graph, q, v, t, np.zeros(len(residual), dtype=object), residual)
+    graph, known = _inputs(mechanism, function, ("q", "v", "t"))
+    residual = _called(mechanism, name, function, ("q", "v", "t"), known)
+    _refuse_nonlinear(mechanism, name, function, graph, known["v"], residual)
+    return _rows(mechanism, graph, known, np.zeros(len(residual), dtype=object), residual)
 
 
-def time_program(name: str, function: Any) -> Program:
+def time_program(mechanism: Mechanism, name: str, function: Any) -> Program:
     """f, f' and f'' of a function of time.
 
     Args:
+        mechanism: gives the symbols that a Formula may contain.
         name: of the constraint or force, for messages.
         function: of t, or a Formula in t.
     """
-    graph = Graph()
-    t = graph.input("t")
-    if isinstance(function, Formula):
-        value = _from_formula(function, name, {"t": t})
-    else:
-        value = np.atleast_1d(np.array(function(t), dtype=object))
+    graph, known = _inputs(mechanism, function, ("t",))
+    t = known["t"]
+    value = _called(mechanism, name, function, ("t",), known)
     if value.shape != (1,):
         raise ModelError(f"{name!r}: the function of time must return one scalar, got shape {value.shape}")
     first = forward(value, [t], [1])
@@ -102,10 +96,8 @@ def vector_program(
         count: how many components it must return.
         inputs: names among q, v, p (a point, three components) and t.
     """
-    graph = Graph()
-    shapes: dict[str, tuple[int, ...]] = {"q": (mechanism.nq,), "v": (mechanism.nv,), "p": (3,), "t": ()}
-    arrays = {port: graph.input(port, shapes[port]) for port in inputs}
-    value = _called(mechanism, name, function, tuple(arrays.values()), arrays)
+    graph, arrays = _inputs(mechanism, function, inputs)
+    value = _called(mechanism, name, function, inputs, arrays)
     if len(value) != count:
         raise ModelError(f"{name!r}: the function must return {count} components, got {len(value)}")
     outputs = {"value": value}
@@ -118,25 +110,42 @@ def vector_program(
 # ----------------------------------------------------------------------------------------------------------- internals
 
 
-def _inputs(mechanism: Mechanism) -> tuple[Graph, np.ndarray, np.ndarray, Expr]:
+def _inputs(mechanism: Mechanism, function: Any, ports: tuple[str, ...]) -> tuple[Graph, dict[str, Any]]:
+    """A graph and its inputs by name; ``parameters`` comes last, if the user's formula has symbols of the mechanism."""
     graph = Graph()
-    return graph, graph.input("q", (mechanism.nq,)), graph.input("v", (mechanism.nv,)), graph.input("t")
+    shapes: dict[str, tuple[int, ...]] = {
+        "q": (mechanism.nq,), "v": (mechanism.nv,), "p": (3,), "t": (), "parameters": (len(mechanism.symbols),),
+    }  # fmt: skip
+    own = {symbol.name for symbol in mechanism.symbols}
+    if isinstance(function, Formula) and own & {symbol.name for symbol in function.symbols}:
+        ports = (*ports, "parameters")
+    return graph, {port: graph.input(port, shapes[port]) for port in ports}
 
 
 def _called(
-    mechanism: Mechanism, name: str, function: Callable[..., Any] | Formula, arguments: tuple, known: dict[str, Any]
+    mechanism: Mechanism,
+    name: str,
+    function: Callable[..., Any] | Formula,
+    arguments: tuple[str, ...],
+    known: dict[str, Any],
 ) -> np.ndarray:
+    """What the user's function says of traced scalars."""
     if not isinstance(function, Formula):
-        _refuse_other_arguments(name, function, tuple(known))
-        return np.atleast_1d(np.array(function(*arguments), dtype=object))
+        _refuse_other_arguments(name, function, arguments)
+        return np.atleast_1d(np.array(function(*(known[port] for port in arguments)), dtype=object))
     q, v, t = coordinate_symbols(mechanism)
+    names = {"q": [s.name for s in q], "v": [s.name for s in v], "t": [t.name], "p": list("xyz")}
     table: dict[str, Any] = {}
-    for port, symbols in (("q", q), ("v", v), ("t", [t])):
-        if port in known:
-            table |= dict(zip((symbol.name for symbol in symbols), np.atleast_1d(np.array(known[port], dtype=object))))
-    if "p" in known:
-        table |= dict(zip("xyz", known["p"]))
-    return _from_formula(function, name, table)
+    for port in arguments:
+        table |= dict(zip(names[port], np.atleast_1d(np.array(known[port], dtype=object))))
+    own = [symbol.name for symbol in mechanism.symbols]
+    twice = sorted({s.name for s in function.symbols} & table.keys() & set(own))
+    if twice:
+        raise ModelError(
+            f"{name!r}: {', '.join(twice)} is the name of a coordinate, or of time, and that of a symbol of "
+            f"{mechanism.name!r} as well; rename the symbol"
+        )
+    return _from_formula(function, name, table | dict(zip(own, known.get("parameters", ()))))
 
 
 def _refuse_other_arguments(name: str, function: Callable[..., Any], wanted: tuple[str, ...]) -> None:
@@ -152,25 +161,24 @@ def _from_formula(formula: Formula, name: str, table: dict[str, Any]) -> np.ndar
     """SymPy expressions on traced scalars; symbols are told by their names, whatever their assumptions."""
     from dalembert.compiler.printers.sympy import from_sympy
 
-    symbols = {s for x in formula.expressions if is_sympy(x) for s in x.free_symbols}
+    symbols = formula.symbols
     unknown = sorted(s.name for s in symbols if s.name not in table)
     if unknown:
         raise ArgumentError(
             f"{name!r}: unknown symbols {', '.join(unknown)}; known here are {', '.join(table)} "
-            "(see coordinate_symbols). Put numbers in the place of parameters"
+            "(see coordinate_symbols), and symbols of the mechanism's own numbers. Put numbers in the place of others"
         )
     known = {s: table[s.name] for s in symbols}
     values = [from_sympy(x, known) if is_sympy(x) and x.free_symbols else float(x) for x in formula.expressions]
     return np.array(values, dtype=object)
 
 
-def _rows(
-    mechanism: Mechanism, graph: Graph, q: np.ndarray, v: np.ndarray, t: Expr, phi: np.ndarray, residual: np.ndarray
-) -> Program:
+def _rows(mechanism: Mechanism, graph: Graph, known: dict[str, Any], phi: np.ndarray, residual: np.ndarray) -> Program:
     """From the residual r = G v - rate: G = dr/dv, rate = -r(v = 0) and, with accelerations zero, gamma = -dr/dt."""
+    q, v, t = known["q"], known["v"], known["t"]
     G = forward(residual, v)
     at_rest = program_of(graph, {"r": residual}, "residual")
-    still = inline(at_rest, {"q": q, "v": [graph.constant(0)] * len(v), "t": t})["r"]
+    still = inline(at_rest, known | {"v": [graph.constant(0)] * len(v)})["r"]
     gamma = forward(residual, [*q, t], [*position_rate(mechanism.tree, q, v), 1])
     return program_of(graph, {"phi": phi, "G": G, "rate": -still, "gamma": -gamma}, "constraint")
 

@@ -70,7 +70,8 @@ class TracedMechanism:
         Args:
             time: a traced scalar, if something depends on it.
         """
-        return State(self.model, self.q, self.v, time, tree=self.tree)
+        symbols = [self.scope.parameter(symbol) for symbol in self.mechanism.symbols]
+        return State(self.model, self.q, self.v, time, tree=self.tree, parameters=symbols)
 
 
 def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> TracedMechanism:

@@ -1,0 +1,106 @@
+"""A user's formula may contain the symbols of the mechanism, wherever formulas are taken."""
+
+import numpy as np
+import pytest
+import sympy
+
+import dalembert as da
+from dalembert.constraints import ConstrainedDynamics, ConstraintSet, coordinate_symbols
+from dalembert.constraints.classical import four_bar
+from dalembert.errors import ModelError
+from dalembert.model import Constraint, Force, Mechanism
+from dalembert.model.parameters import substitute, symbolise
+
+CRANK, COUPLER, ROCKER, GROUND = 1.0, 2.5, 2.0, 3.0
+REFERENCE = [1.0, -0.5, 1.7]
+L = sympy.Symbol("l", positive=True)
+
+
+def closed_by_formula(length) -> Mechanism:
+    """The four-bar with the crank's length as given, closed by a formula in which it occurs."""
+    bars = symbolise(
+        four_bar((CRANK, COUPLER, ROCKER), GROUND).replace(constraints=()), {"coupler.placement.x": length}
+    )
+    (crank, coupler, rocker), _, _ = coordinate_symbols(bars)
+    own = sympy.Symbol("l") if length is L else length  # told by its name, whatever is assumed of it
+    loop = [
+        own * sympy.cos(crank) + COUPLER * sympy.cos(crank + coupler) - GROUND - ROCKER * sympy.cos(rocker),
+        own * sympy.sin(crank) + COUPLER * sympy.sin(crank + coupler) - ROCKER * sympy.sin(rocker),
+    ]
+    return bars.replace(constraints=(Constraint("pin", "position", function=loop),))
+
+
+def test_constraints_of_symbols_are_those_of_their_values():
+    symbolic, plain = closed_by_formula(L), four_bar((CRANK, COUPLER, ROCKER), GROUND)
+    assert symbolic.symbols == (L,)
+    exact = ConstrainedDynamics(plain, reference=REFERENCE)
+    q = exact.assemble()
+    v, tau = exact.project_velocity(q, [1.0, 0, 0]), np.array([1.0, 0, 0])
+    expected = exact.forward_dynamics(q, v, tau)
+    for system in (
+        ConstrainedDynamics(symbolic, parameters=[CRANK], reference=REFERENCE),
+        ConstrainedDynamics(substitute(symbolic, {"l": CRANK}), reference=REFERENCE),
+    ):
+        # the same loop written in other axes: the constraint surface is the same, the rows are not
+        assert np.abs(system.residual(q)["pin"]).max() < 1e-11
+        np.testing.assert_allclose(system.forward_dynamics(q, v, tau), expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            system.linearize(q, v, tau, positions=["crank"], speeds=["crank"]).A,
+            exact.linearize(q, v, tau, positions=["crank"], speeds=["crank"]).A,
+            rtol=1e-8, atol=1e-9,
+        )  # fmt: skip
+
+
+def test_the_symbol_of_a_constraint_is_an_input_of_the_kernel():
+    system = ConstrainedDynamics(closed_by_formula(L), parameters=[CRANK], reference=REFERENCE)
+    longer = ConstrainedDynamics(closed_by_formula(1.25), reference=REFERENCE)
+    q = longer.assemble()
+    v, tau = longer.project_velocity(q, [1.0, 0, 0]), np.zeros(3)
+    found = system.kernel("forward_dynamics")(q, v, tau, 0.0, [1.25])
+    np.testing.assert_allclose(found, longer.forward_dynamics(q, v, tau), rtol=1e-10)
+
+
+def test_formulations_agree_on_constraints_with_symbols():
+    report = da.verify(closed_by_formula(L))
+    assert report.ok
+    assert any("constrained" in row.quantity for row in report.rows)
+
+
+def test_substitution_reaches_formulas_and_partial_substitution_too():
+    k = sympy.Symbol("k", positive=True)
+    halved = substitute(closed_by_formula(L), {L: k / 2})
+    assert halved.symbols == (k,)
+    one = ConstrainedDynamics(halved, parameters=[2.0], reference=REFERENCE)
+    two = ConstrainedDynamics(closed_by_formula(1.0), reference=REFERENCE)
+    q = two.assemble()
+    np.testing.assert_allclose(one.evaluate("positions", q, 0.0)[1], two.evaluate("positions", q, 0.0)[1], atol=1e-13)
+
+
+def test_motions_and_forces_may_contain_symbols_too():
+    t = sympy.Symbol("t", real=True)
+
+    def driven(length) -> Mechanism:
+        mechanism = symbolise(four_bar(), {"crank_bar.mass": length})
+        q, _, _ = coordinate_symbols(mechanism)
+        motion = Constraint("drive", "motion", "crank", "", function=1 + length * sympy.sin(t))
+        push = Force("push", "user", function=[0, length * q[1], length**2])
+        return mechanism.replace(constraints=(*mechanism.constraints, motion), forces=(push,))
+
+    one = ConstrainedDynamics(driven(L), forces="all", parameters=[0.7], reference=REFERENCE)
+    two = ConstrainedDynamics(driven(0.7), forces="all", reference=REFERENCE)
+    q = two.assemble(t=0.3)
+    v = two.project_velocity(q, np.zeros(3), 0.3)
+    for name in ("terms", "multipliers"):
+        for mine, theirs in zip(one.evaluate(name, q, v, v, 0.3), two.evaluate(name, q, v, v, 0.3)):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(one.evaluate("forces", q, v, 0.3)[0], [0, 0.7 * q[1], 0.49], rtol=1e-14)
+
+
+def test_a_symbol_with_the_name_of_a_coordinate_is_refused():
+    crank = sympy.Symbol("crank", real=True)
+    mechanism = symbolise(four_bar().replace(constraints=()), {"crank_bar.mass": crank})
+    wrong = mechanism.replace(constraints=(Constraint("c", "position", function=crank - 1),))
+    with pytest.raises(ModelError, match=r"crank is the name of a coordinate.*rename"):
+        ConstraintSet(wrong)
+    # values for the symbol do not reach the coordinate of the same name
+    assert substitute(wrong, {crank: 2.0}).constraints[0].function.symbols == {crank}
