@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -271,3 +272,117 @@ def test_errors_that_are_not_ours_but_the_systems_are_clean_too(capsys, monkeypa
     assert outcome.code == 2
     assert "Permission denied" in outcome.err
     assert not issubclass(PermissionError, DalembertError)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "demo_arm", "puma560", "--states", "2"],
+        ["compare", "demo_arm", "--states", "2", "puma560"],
+        ["compare", "--states", "2", "demo_arm", "puma560"],
+        ["compare", "--states=2", "--", "demo_arm", "puma560"],
+    ],
+)
+def test_options_may_stand_anywhere_among_the_arguments(words):
+    options = build_parser().parse_args(words)
+    assert (options.model, options.other, options.states) == ("demo_arm", "puma560", 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["shwo", "demo_arm"], "did you mean 'show'?"),
+        (["panda.urdf"], "`dalembert show panda.urdf`"),
+        (["fly"], "choose one of show, view"),
+        (["show", "demo_arm", "--jsn"], "did you mean --json?"),
+        (["show", "demo_arm", "--qqqqqq"], "see `dalembert show --help`"),
+        (["show", "demo_arm", "puma560"], "'puma560' is one argument too many"),
+        (["simulate", "demo_arm", "--q", "-1,2"], "--q=-0.5"),
+        (["help", "shwo"], "did you mean 'show'?"),
+    ],
+)
+def test_what_is_misspelt_is_answered_with_what_may_be_meant(capsys, words, said):
+    outcome = run(capsys, *words)
+    assert outcome.code == 2 and outcome.out == ""
+    assert said in outcome.err
+
+
+def test_help_is_a_command_too(capsys):
+    assert run(capsys, "help").out == run(capsys, "--help").out
+    assert run(capsys, "help", "show").out == run(capsys, "show", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["show", "no_such_robot", "--json"], 2),
+        (["show", "--json"], 2),
+        (["shwo", "--json"], 2),
+        (["show", "demo_arm", "--json", "--nonsense"], 2),
+        (["simulate", "demo_arm", "--json", "--q", "nobody=1"], 2),
+        (["show", "/", "--json"], 2),
+    ],
+)
+def test_machines_get_json_upon_errors_too(capsys, words, code):
+    outcome = run(capsys, *words)
+    assert outcome.code == outcome.json["exit_code"] == code
+    assert outcome.json["error"].splitlines()[0] in outcome.err
+
+
+def test_bugs_and_interrupts_are_json_where_asked_for(capsys, monkeypatch):
+    for raised, code in ((KeyError("oops"), 70), (KeyboardInterrupt(), 130)):
+
+        def broken(options, terminal, raised=raised):
+            raise raised
+
+        monkeypatch.setattr(show, "run", broken)
+        assert run(capsys, "show", "demo_arm", "--json").json["exit_code"] == code
+
+
+PYTHON = re.compile(r"\b(da|dalembert)\.\w+\(|\b[a-z_]+=[\['{(]|\b\w+ = \[")
+"""What belongs into a message for Python, not for the command line."""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show", "no_such_robot"], "`dalembert robots` lists"),
+        (["derive", "cart_pole", "--include", "fire"], "--include fire"),
+        (["derive", "cart_pole", "--include", "fire", "--include", "ice"], "--include"),
+        (["compare", "demo_arm", "puma560"], "--joint HERE=THERE"),
+        (["simulate", "double_pendulum", "--q=1,2,3"], "--q has shape"),
+        (["simulate", "double_pendulum", "--v=1,2,3"], "--v has shape"),
+        (["compare", "demo_arm", "nothing.urdf"], "nothing.urdf"),
+    ],
+)
+def test_messages_name_options_and_not_arguments_of_python(capsys, words, said):
+    outcome = run(capsys, *words)
+    text = " ".join((outcome.out + outcome.err).split())
+    assert outcome.code in (1, 2) and said in text
+    assert not PYTHON.search(text), text
+
+
+def test_every_phrase_is_translated():
+    from dalembert.cli.wording import PHRASES, in_options
+
+    said = [
+        "dalembert.robots() lists all names",
+        "Ask with include=['damping'], here and in da.Dynamics",
+        "Leave 'damping' out of include",
+        "include = ['foo']: choose",
+        "include = ['foo', 'bar']: choose",
+        "Pass joints={name here: name there} if they",
+        "da.with_gravity(mechanism, [0.0, 0.0, 0.0]) gives it theirs",
+        "q0 has shape (3,)",
+        "derive it by method='kane' to eliminate them",
+        "give reference=, positions near an assembly",
+        "give to= (or --to) to choose",
+        "q is where a mechanism stands that does not move",
+        "say where the model lies by folder=",
+        "kept although doubtful (strict=True refuses it):",
+        "mechanism with numbers, for example by load(..., parameters='default')",
+    ]
+    assert len(said) == len(PHRASES)
+    for (pattern, _), text in zip(PHRASES, said):
+        assert re.search(pattern, text), pattern
+        assert in_options(text) != text

@@ -6,17 +6,23 @@
 70   a bug in dalembert, with its traceback
 130  interrupted with Ctrl-C
 141  the reader of the output went away
+
+With --json standard output is JSON in every case but the last: a command that fails writes {"error": ..., "exit_code":
+...} there, beside the message on standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import sys
 import textwrap
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -38,6 +44,7 @@ from dalembert.cli import (
     view,
 )
 from dalembert.cli.terminal import Terminal, printable
+from dalembert.cli.wording import in_options
 from dalembert.errors import DalembertError, ModelWarning
 
 COMMANDS: tuple[ModuleType, ...] = (
@@ -60,15 +67,65 @@ first steps:
   dalembert cost my_robot.urdf                    multiplications and additions of each quantity
   dalembert export my_robot.urdf inverse_dynamics --language c --to .
 
-`dalembert COMMAND --help` explains each command, with examples.
+`dalembert COMMAND --help`, or `dalembert help COMMAND`, explains each command, with examples.
 """
+
+
+class Refused(SystemExit):
+    """Arguments that make no sense; what is wrong has been said on standard error.
+
+    Args:
+        message: what is wrong.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(2)
+        self.message = message
 
 
 class Parser(argparse.ArgumentParser):
     """Repeats what it does not understand without obeying control characters in it."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message))
+        if message.endswith("expected one argument"):
+            message += "; one that begins with a minus needs the sign =, such as --q=-0.5"
+        try:
+            super().error(printable(message))
+        except SystemExit:
+            raise Refused(message) from None
+
+
+class Command(Parser):
+    """The parser of one command. Options may stand before, between and after its arguments."""
+
+    _inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Read the arguments of the command, in any order; an option that is not there is an error.
+
+        Args:
+            args: the words after the command.
+            namespace: where to put what they say.
+        """
+        if self._inside or "--" in (args or ()):  # argparse reads words twice, and forgets what stood behind --
+            return super().parse_known_args(args, namespace)
+        self._inside = True
+        try:
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._inside = False
+        if unknown:
+            self.error(_unknown(unknown[0], self))
+        return found, unknown
+
+
+def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
+    """What is wrong with a word that no argument or option took."""
+    if not word.startswith("-"):
+        return f"{word!r} is one argument too many"
+    flags = [flag for action in parser._actions for flag in action.option_strings]
+    near = difflib.get_close_matches(word.partition("=")[0], flags, n=1, cutoff=0.7)
+    return f"there is no option {word}; " + (f"did you mean {near[0]}?" if near else f"see `{parser.prog} --help`")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -81,7 +138,7 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dalembert {dalembert.__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command", title="commands")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", title="commands", parser_class=Command)
     for module in COMMANDS:
         text = textwrap.dedent(module.__doc__ or "").strip()
         command = commands.add_parser(
@@ -103,24 +160,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what comes after the name of the program; that of the process by default.
     """
     terminal = Terminal()
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         try:
-            return _run(arguments, terminal)
+            return _run(words, terminal)
         finally:
             terminal.flush()
     except BrokenPipeError:
         _silence(terminal)
         return 141
     except KeyboardInterrupt:
-        terminal.error("interrupted")
-        return 130
+        return _failed(terminal, "interrupted", 130, words)
 
 
-def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
+def _run(words: list[str], terminal: Terminal) -> int:
     parser = build_parser()
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     try:
-        options = parser.parse_args(arguments)
-    except SystemExit as done:  # argparse has written help, version or what is wrong
+        if words and not words[0].startswith("-"):
+            _check_command(words, parser)
+        options = parser.parse_args(words)
+    except Refused as refused:
+        if "--json" in words:
+            terminal.json({"error": refused.message, "exit_code": 2})
+        return 2
+    except SystemExit as done:  # argparse has written help or version
         return done.code if isinstance(done.code, int) else 2
     if options.command is None:
         parser.print_help(terminal.err)
@@ -131,14 +196,41 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
     except BrokenPipeError:
         raise
     except (DalembertError, OSError) as error:
-        terminal.error(traceback.format_exc().rstrip() if options.traceback else str(error))
-        return 2
+        return _failed(terminal, traceback.format_exc().rstrip() if options.traceback else _said(error), 2, words)
     except MemoryError:
-        terminal.error("not enough memory; try smaller numbers")
-        return 2
+        return _failed(terminal, "not enough memory; try smaller numbers", 2, words)
     except Exception:
-        terminal.error(f"{traceback.format_exc().rstrip()}\nThis is a bug in dalembert; please report it.")
-        return 70
+        said = f"{traceback.format_exc().rstrip()}\nThis is a bug in dalembert; please report it."
+        return _failed(terminal, said, 70, words)
+
+
+def _check_command(words: list[str], parser: argparse.ArgumentParser) -> None:
+    """Refuse a first word that is no command, and say which one may be meant."""
+    names = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+    word = words[0]
+    if word in names:
+        return
+    near = difflib.get_close_matches(word, names, n=1)
+    if near:
+        parser.error(f"there is no command {word!r}; did you mean {near[0]!r}?")
+    if Path(word).suffix.lower() in (".urdf", ".xml", ".mjcf", ".toml"):
+        parser.error(f"there is no command {word!r}; a command comes first: `dalembert show {word}`, for example")
+    parser.error(f"there is no command {word!r}; choose one of {', '.join(names)}")
+
+
+def _said(error: DalembertError | OSError) -> str:
+    """The message of an error, in the words of the command line."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return in_options(str(error))
+
+
+def _failed(terminal: Terminal, message: str, code: int, words: Sequence[str]) -> int:
+    """Tell people what went wrong, and machines where they asked for JSON."""
+    terminal.error(message)
+    if "--json" in words:
+        terminal.json({"error": message, "exit_code": code})
+    return code
 
 
 @contextmanager
@@ -152,7 +244,7 @@ def _warnings_on(terminal: Terminal) -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, RuntimeWarning):
             return
-        for line in str(message).splitlines():
+        for line in in_options(str(message)).splitlines():
             if line not in seen and len(seen) < MOST_WARNINGS:
                 terminal.warn(line)
             seen.add(line)

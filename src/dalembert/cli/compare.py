@@ -18,12 +18,14 @@ import argparse
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
 from dalembert.cli.options import add_common, add_model, integer, real
 from dalembert.cli.terminal import Cell, Terminal
+from dalembert.cli.wording import in_options
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -80,6 +82,12 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             seed=options.seed,
             tolerance=options.tolerance,
         )
+    found = replace(
+        found,
+        differences=tuple(
+            replace(item, text=in_options(item.text), mend=in_options(item.mend)) for item in found.differences
+        ),
+    )
     if options.json:
         terminal.json(found.to_dict())
         return 0 if found.agrees else 1

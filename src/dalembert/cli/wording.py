@@ -1,0 +1,38 @@
+"""What the library says about its arguments, said about the options of the command line.
+
+Messages of the library speak to those who call it from Python. Here the few that name an argument name the option.
+"""
+
+from __future__ import annotations
+
+import re
+
+PHRASES: tuple[tuple[str, str], ...] = (
+    (r"dalembert\.robots\(\) lists", "`dalembert robots` lists"),
+    (r"include=\['(\w+)'\], here and in da\.Dynamics", r"--include \1"),
+    (r"Leave '(\w+)' out of include", r"Leave out --include \1"),
+    (r"include = \['([^']*)'\]", r"--include \1"),
+    (r"include = \[(.*?)\]:", r"--include \1:"),
+    (r"Pass joints=\{name here: name there\}", "Give --joint HERE=THERE"),
+    (r"^da\.with_gravity", "In Python, da.with_gravity"),
+    (r"^([qv])0 has shape", r"--\1 has shape"),
+    (r"method='([\w-]+)'", r"--method \1"),
+    (r"give reference=, positions", "give --q, positions"),
+    (r"give to= \(or --to\)", "give --to"),
+    (r"^q is where a mechanism stands", "--at is where a mechanism stands"),
+    (r"say where the model lies by folder=", "put the description into a file beside its meshes"),
+    (r" \(strict=True refuses it\)", ""),
+    (r"for example by load\(\.\.\., parameters='default'\)", "for example by --set NAME=VALUE"),
+)
+"""Regular expression of a phrase of the library -> what the command line says."""
+
+
+def in_options(text: str) -> str:
+    """The message with the names of options in place of those of arguments.
+
+    Args:
+        text: what the library says.
+    """
+    for phrase, said in PHRASES:
+        text = re.sub(phrase, said, text)
+    return text
