@@ -115,4 +115,4 @@ class ModelWarning(UserWarning):
 
 
 class SimulationWarning(UserWarning):
-    """Motions were computed, but some of them did not stay finite."""
+    """Motions were computed, but some did not stay finite, or something given was of no use to them."""

@@ -6,8 +6,20 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.simulation import STEPPERS
 
 GRAVITY = 9.81
+
+
+def by(method: str, step: float, **tolerances: float) -> dict:
+    """Options of ``simulate``: a step for methods of fixed step, tolerances for the others.
+
+    Args:
+        method: its name.
+        step: s.
+        tolerances: ``rtol`` and such.
+    """
+    return {"method": method, **({"step": step} if method in STEPPERS else tolerances)}
 
 
 def pendulum(length: float = 0.7, mass: float = 1.3) -> Mechanism:

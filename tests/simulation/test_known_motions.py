@@ -5,7 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from motion_cases import GRAVITY, MOMENTS, double_pendulum, pendulum, top
+from motion_cases import GRAVITY, MOMENTS, by, double_pendulum, pendulum, top
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
@@ -33,7 +33,7 @@ TOLERANCE = {  # ten seconds, six swings; with rtol 1e-9 a step the errors of a 
 @pytest.mark.parametrize("method", [*ADAPTIVE, *STEPPERS])
 def test_pendulum_follows_elliptic_functions(method):
     t = np.linspace(0, 10, 51) if method in ADAPTIVE else np.linspace(0, 3, 16)
-    motion = simulate(pendulum(), [2.5], None, t, method=method, step=2e-3)
+    motion = simulate(pendulum(), [2.5], None, t, **by(method, 2e-3))
     angle, speed = swing(t, 2.5)
     assert np.abs(motion.q[:, 0] - angle).max() < TOLERANCE[method]
     assert np.abs(motion.v[:, 0] - speed).max() < 10 * TOLERANCE[method]
@@ -96,7 +96,10 @@ def rotations(motion):
     return motion.quantity("pose", frame="top")[0]
 
 
-def started(form, gravity, omega=(3.0, 0.4, 2.0), **options):
+TIGHT = {"rtol": 1e-11, "atol": 1e-11}
+
+
+def started(form, gravity, omega=(3.0, 0.4, 2.0), options=TIGHT):
     """The same top in some parameterisation, turned away from the singularities of all of them."""
     mechanism = top(form, gravity)
     attitude = EulerAngles("ZYX")
@@ -107,7 +110,7 @@ def started(form, gravity, omega=(3.0, 0.4, 2.0), **options):
         angles = EulerAngles(form.upper())
         q = angles.from_rotation(R)
         v = angles.Gamma(q) @ np.array(omega)
-    return simulate(mechanism, q, v, np.linspace(0, 2, 41), rtol=1e-11, atol=1e-11, **options)
+    return simulate(mechanism, q, v, np.linspace(0, 2, 41), **options)
 
 
 @pytest.mark.parametrize("gravity", [0.0, GRAVITY], ids=["free of torque", "heavy"])
@@ -117,7 +120,7 @@ def test_top_is_the_same_in_quaternion_and_all_euler_forms(gravity):
         # near gimbal lock rounding is amplified; the motion keeps the worst factor below some hundred
         assert np.abs(rotations(started(form, gravity)) - reference).max() < 1e-7, form
     for method in ("lie-rk4", "rk4"):
-        assert np.abs(rotations(started("quaternion", gravity, method=method, step=5e-4)) - reference).max() < 1e-8
+        assert np.abs(rotations(started("quaternion", gravity, options=by(method, 5e-4))) - reference).max() < 1e-8
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,18 @@
 import _thread
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
-from motion_cases import GRAVITY, double_pendulum, pendulum, top
+from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import lock
-from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, simulate
+from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
 from dalembert.simulation.trajectory import integral
 from random_mechanisms import random_mechanism
 
@@ -35,7 +36,7 @@ def test_power_balance(method):
     gain = np.linspace(0.5, 2, nv)
     motion = simulate(
         mechanism, q, v, np.linspace(0, 1, 201), control=lambda t, q, v: gain * np.sin(5 * t) - 0.1 * v,
-        method=method, step=1e-3, include=("damping", "armature"),
+        **by(method, 1e-3), include=("damping", "armature"),
     )  # fmt: skip
     gained = motion.energy - motion.energy[0]
     put_in = motion.work - integral(motion.t, motion.dissipation)
@@ -94,7 +95,7 @@ def test_event_is_found_where_it_happens(method):
     fall = 0.8
     when = np.sqrt(2 * fall / GRAVITY)
     ground = Event(lambda t, q, v: q[0], direction=-1, stop=True, name="ground")
-    motion = simulate(slider(), [fall], None, 2.0, events=ground, method=method, step=1e-3)
+    motion = simulate(slider(), [fall], None, 2.0, events=ground, **by(method, 1e-3))
     assert motion.status == "stopped by event 'ground'"
     tolerance = 1e-3 if method == "semi-implicit-euler" else 1e-7
     assert abs(motion.events[0].t - when) < tolerance
@@ -164,7 +165,7 @@ def test_fault_of_a_controller_names_time_and_state_and_keeps_the_motion(method,
         return [0.0] if t < 0.3 else wrong(t, q, v)
 
     with pytest.raises(SimulationError, match=message) as caught:
-        simulate(pendulum(), [1.0], None, 1.0, control=control, method=method, step=0.01)
+        simulate(pendulum(), [1.0], None, 1.0, control=control, **by(method, 0.01))
     error = caught.value
     assert 0.3 <= error.time < 0.45
     assert error.partial.status == "failed"
@@ -221,7 +222,8 @@ def test_singular_mass_matrix_is_told():
         ({"rtol": -1}, "rtol"),
         ({"method": "rk4", "step": 0}, "step"),
         ({"method": "rk4", "step": "short"}, "step = 'short' s; it must be a positive number"),
-        ({"rtol": None}, "rtol = None"),
+        ({"rtol": "none"}, "rtol = 'none'"),
+        ({"step": -1}, "step = -1"),
         ({"max_step": "x"}, "max_step"),
         ({"hold": 0.0}, "hold"),
         ({"hold": "long"}, "hold"),
@@ -237,6 +239,34 @@ def test_bad_input_is_refused_by_name(change, message):
     given = {"mechanism": pendulum(), "q0": [1.0], "v0": [0.0], "t": 1.0, **change}
     with pytest.raises(ArgumentError, match=message):
         simulate(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"step": 1e-3}, "^step belongs to the methods .*rk4.*; DOP853 chooses its steps by rtol and atol"),
+        ({"method": "rk4", "rtol": 1e-6}, "^rtol belongs to the methods DOP853.*; rk4 takes steps of the length step"),
+        ({"method": "variational", "atol": 1e-6, "max_step": 0.1}, "^atol and max_step belong to"),
+        ({"drift": "ggl", "stabilisation": 10.0}, "'pendulum' has no constraints, so that drift"),
+        ({"stabilisation": 10.0}, "'pendulum' has no constraints"),
+    ],
+)
+def test_what_a_method_does_not_use_is_told(given, message):
+    with pytest.warns(SimulationWarning, match=message) as told:
+        motion = simulate(pendulum(), [1.0], None, 0.1, **given)
+    assert told[0].filename == __file__
+    assert motion.status == "finished"
+
+
+def test_nothing_is_told_of_what_is_used():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(pendulum(), [1.0], None, 0.1, rtol=1e-6, atol=1e-6, max_step=0.1, drift="projection")
+        simulate(pendulum(), [1.0], None, 0.1, method="rk4", step=1e-2)
+        rollout(pendulum(), [1.0], None, 10, drift="projection")
+    with pytest.warns(SimulationWarning, match="no constraints") as told:
+        rollout(pendulum(), [1.0], None, 10, drift="baumgarte", stabilisation=5.0)
+    assert told[0].filename == __file__
 
 
 def test_stops_must_be_an_interval():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from motion_cases import pendulum
+from motion_cases import by, pendulum
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
@@ -43,7 +43,7 @@ def linkage():
 def test_loop_stays_closed_and_keeps_its_energy_for_ten_seconds(linkage, method):
     system, q, v = linkage
     end = 1.0 if method == "Radau" else 10.0  # it is slow without a Jacobian
-    motion = simulate(system, q, v, np.linspace(0, end, 101), method=method, step=2e-3)
+    motion = simulate(system, q, v, np.linspace(0, end, 101), **by(method, 2e-3))
     residual = np.abs(system.residual(motion.q)["pin"])
     assert residual.max() < 1e-9
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-5 * np.ptp(motion.kinetic_energy)
@@ -173,7 +173,7 @@ def test_spring_pendulum_oscillates_as_it_should(method):
     mechanism = pendulum(0.7, 1.3).replace(forces=(spring,))
     tight = {"rtol": 1e-12, "atol": 1e-14}  # of a motion this small
     w = np.sqrt(9.81 / 0.7 + 5.0 / (1.3 * 0.49))
-    motion = simulate(mechanism, [1e-4], None, np.linspace(0, 3, 31), elements="all", method=method, step=2e-3, **tight)
+    motion = simulate(mechanism, [1e-4], None, np.linspace(0, 3, 31), elements="all", **by(method, 2e-3, **tight))
     assert np.abs(motion.q[:, 0] - 1e-4 * np.cos(w * motion.t)).max() < (2e-8 if method == "variational" else 1e-8)
     assert np.ptp(motion.energy) < 1e-5 * np.ptp(motion.kinetic_energy) + 1e-15
     with pytest.raises(ArgumentError, match="force elements 'spring'"):

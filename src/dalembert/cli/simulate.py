@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, integer, picture, real
+from dalembert.cli.options import add_common, add_model, integer, output, picture, real
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError
@@ -51,12 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--stiffness", type=real(0, 1e9), default=100.0, help="of --control hold, 1/s^2 (default 100)")
     group.add_argument("--method", default="DOP853", help="DOP853, Radau, ..., rk4, variational, ... (default DOP853)")
-    group.add_argument("--rtol", type=real(1e-14, 1.0), default=1e-9, help="tolerance per step (default 1e-9)")
-    group.add_argument("--step", type=real(1e-9, 1e3), default=1e-3, help="of methods of fixed step (default 1e-3)")
+    group.add_argument("--rtol", type=real(1e-14, 1.0), help="tolerance per step of adaptive methods (default 1e-9)")
+    group.add_argument("--step", type=real(1e-9, 1e3), help="of methods of fixed step (default 1e-3)")
     group.add_argument("--samples", type=integer(2, 10**7), help="how many, evenly spaced; by default every step")
-    output = parser.add_argument_group("files")
-    output.add_argument("--to", metavar="FILE", help="write the motion: .csv, .npz or .parquet")
-    output.add_argument("--plot", metavar="FILE", type=picture, help="draw it: .png, .svg or .pdf")
+    files = parser.add_argument_group("files")
+    files.add_argument("--to", metavar="FILE", type=output(*WRITERS), help="write the motion: .csv, .npz or .parquet")
+    files.add_argument("--plot", metavar="FILE", type=picture, help="draw it: .png, .svg or .pdf")
     add_common(parser)
 
 
@@ -65,8 +65,6 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     from dalembert.simulation import simulate
 
-    if options.to is not None and Path(options.to).suffix.lower() not in WRITERS:
-        raise ArgumentError(f"--to {options.to}: choose a suffix among {', '.join(WRITERS)}")
     if options.force and options.control != "zero":
         raise ArgumentError("--force and --control exclude each other")
     mechanism = open_model(options, numeric=True)

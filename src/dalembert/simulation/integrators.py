@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.model.checks import shown
 from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.inputs import Fault
@@ -27,6 +28,9 @@ ADAPTIVE = {
 
 MULTISTEP = ("BDF", "LSODA")
 """Those that remember more than the last state, which therefore must not be changed under their hands."""
+
+TOLERANCE, STEP = 1e-9, 1e-3
+"""Relative and absolute tolerance of adaptive methods, and step of the others, s, where nothing is said."""
 
 DRIFT = 300.0
 """How many tolerances a state may be from its projection before a multistep method is started anew."""
@@ -227,31 +231,46 @@ class Fixed:
 def integrator(
     equations: KernelEquations,
     method: str,
-    rtol: float,
-    atol: float,
-    max_step: float,
-    step: float,
+    rtol: float | None,
+    atol: float | None,
+    max_step: float | None,
+    step: float | None,
     jacobian: Callable[[float, np.ndarray], np.ndarray] | None,
 ) -> Adaptive | Fixed:
-    """The integrator of that name.
+    """The integrator of that name. Warns of what was given and belongs to the other kind of method.
 
     Args:
         equations: of motion.
         method: a name of :data:`ADAPTIVE` or :data:`~dalembert.simulation.steppers.STEPPERS`.
-        rtol: relative tolerance, for adaptive methods.
-        atol: absolute tolerance, for adaptive methods.
-        max_step: longest step of adaptive methods, s.
-        step: length of a step of the others, s.
+        rtol: relative tolerance, for adaptive methods; 1e-9 if None.
+        atol: absolute tolerance, for adaptive methods; 1e-9 if None.
+        max_step: longest step of adaptive methods, s; unbounded if None.
+        step: length of a step of the others, s; 1e-3 if None.
         jacobian: of the flow, if known.
     """
     name = method if isinstance(method, str) else ""
+    if name not in ADAPTIVE and name not in STEPPERS:
+        raise ArgumentError(
+            f"there is no method {shown(method)}; choose one of {', '.join(ADAPTIVE)} (adaptive) or "
+            f"{', '.join(STEPPERS)} (fixed step)"
+        )
+    relative = as_positive("rtol", TOLERANCE if rtol is None else rtol)
+    absolute = as_positive("atol", TOLERANCE if atol is None else atol)
+    longest = as_positive("max_step", math.inf if max_step is None else max_step, "s", infinite=True)
+    length = as_positive("step", STEP if step is None else step, "s")
     if name in ADAPTIVE:
-        rtol, atol = as_positive("rtol", rtol), as_positive("atol", atol)
-        max_step = as_positive("max_step", max_step, "s", infinite=True)
-        return Adaptive(equations, method, rtol, atol, max_step, jacobian)
-    if name in STEPPERS:
-        return Fixed(equations, STEPPERS[name], as_positive("step", step, "s"))
-    raise ArgumentError(
-        f"there is no method {shown(method)}; choose one of {', '.join(ADAPTIVE)} (adaptive) or {', '.join(STEPPERS)} "
-        "(fixed step)"
-    )
+        _tell_unused(name, {"step": step}, STEPPERS, "chooses its steps by rtol and atol; max_step bounds them")
+        return Adaptive(equations, name, relative, absolute, longest, jacobian)
+    _tell_unused(name, {"rtol": rtol, "atol": atol, "max_step": max_step}, ADAPTIVE, "takes steps of the length step")
+    return Fixed(equations, STEPPERS[name], length)
+
+
+def _tell_unused(method: str, given: Mapping[str, Any], others: Iterable[str], instead: str) -> None:
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        belong = "belongs" if len(names) == 1 else "belong"
+        warnings.warn(
+            f"{' and '.join(names)} {belong} to the methods {', '.join(others)}; {method} {instead}",
+            SimulationWarning,
+            stacklevel=4,
+        )

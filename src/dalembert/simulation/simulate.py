@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -38,10 +37,10 @@ def simulate(
     forces: Mapping[str, Any] | None = None,
     events: Any = None,
     method: str = "DOP853",
-    rtol: float = 1e-9,
-    atol: float = 1e-9,
-    max_step: float = math.inf,
-    step: float = 1e-3,
+    rtol: float | None = None,
+    atol: float | None = None,
+    max_step: float | None = None,
+    step: float | None = None,
     hold: float | None = None,
     include: Sequence[str] = (),
     elements: Sequence[str] | str | None = None,
@@ -69,16 +68,18 @@ def simulate(
             may also stop the motion or change the state.
         method: adaptive: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
             ``rk4``, ``semi-implicit-euler``, ``lie-rk4``, ``variational``.
-        rtol: relative tolerance per step of adaptive methods.
-        atol: absolute tolerance per step of adaptive methods, in the units of the state.
-        max_step: longest step of adaptive methods, s.
-        step: step of the methods of fixed step, s.
+        rtol: relative tolerance per step of adaptive methods, 1e-9 by default.
+        atol: absolute tolerance per step of adaptive methods, in the units of the state, 1e-9 by default.
+        max_step: longest step of adaptive methods, s; unbounded by default.
+        step: step of the methods of fixed step, s, 1e-3 by default. What belongs to the other kind of method is not
+            used, and a warning says so.
         hold: period of a digital controller, s: ``control`` is asked once per period and its answer held. By default
             it is asked whenever the integrator needs it, also in steps that are later rejected.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
         drift: how states are held on constraints: ``"projection"`` (default) brings them back after every step;
-            ``"baumgarte"`` and ``"ggl"`` (Gear, Gupta and Leimkuhler) let violations decay with a frequency.
+            ``"baumgarte"`` and ``"ggl"`` (Gear, Gupta and Leimkuhler) let violations decay with a frequency. Where
+            there are no constraints a warning says that the latter two do nothing.
         stabilisation: that frequency, rad/s; alone it means Baumgarte's method.
         parameters: values of the mechanism's symbols, by name.
         dense: keep what interpolation between samples needs; the result can then be asked for any time.
@@ -102,7 +103,9 @@ def simulate(
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
     if isinstance(engine, Fixed) and times[-1] - engine.length == times[-1]:
-        raise ArgumentError(f"step = {step!r} s is so short that time would not advance at t = {times[-1]:.6g} s")
+        raise ArgumentError(
+            f"step = {engine.length!r} s is so short that time would not advance at t = {times[-1]:.6g} s"
+        )
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status = "finished"

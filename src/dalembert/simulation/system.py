@@ -14,17 +14,10 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
-from dalembert.model.checks import real_array, shown
+from dalembert.simulation.drift import frequencies, tell_unused
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_position
-
-DRIFTS = {
-    "projection": "after every step the state is brought back, to rounding",
-    "baumgarte": "violations of positions act on accelerations like a damped spring",
-    "ggl": "positions and velocities go back separately, the former by multipliers of their own",
-}
-"""Ways to hold states on the constraints, by name."""
 
 Moving = Mechanism | Dynamics | ConstrainedDynamics
 """What can be simulated."""
@@ -216,13 +209,13 @@ def as_system(
         wrenches: frames on which wrenches act.
         elements: which force elements act, or ``"all"``.
         reference: positions, as a user gives them, near which constraints are examined.
-        drift: one of :data:`DRIFTS`, or None: projection, or with a frequency Baumgarte.
+        drift: one of :data:`~dalembert.simulation.drift.DRIFTS`, or None: projection, or with a frequency Baumgarte.
         stabilisation: the frequency, rad/s, that the others than projection need.
     """
     if isinstance(moving, System):
         return moving
     include = as_names("include", include)
-    baumgarte, relaxation = _frequencies(drift, stabilisation)
+    baumgarte, relaxation = frequencies(drift, stabilisation)
     if isinstance(moving, Dynamics):
         _fits("include", tuple(include), moving.include)
         if moving.device != "cpu":
@@ -266,28 +259,11 @@ def as_system(
         raise ArgumentError(
             f"got {type(moving).__name__}; give a Mechanism (dalembert.load(...)), Dynamics or ConstrainedDynamics"
         )
+    if (baumgarte or relaxation) and not system.has_loops:
+        tell_unused(system.mechanism.name)
     if system.mechanism.nv == 0:
         raise ArgumentError(f"{system.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     return system
-
-
-def _frequencies(drift: str | None, stabilisation: float) -> tuple[float, float]:
-    """Of Baumgarte's method and of relaxation."""
-    frequency = real_array(stabilisation, "stabilisation")
-    if frequency.ndim:
-        raise ArgumentError(f"stabilisation = {shown(stabilisation)}; it is one frequency, rad/s")
-    stabilisation = float(frequency)
-    if drift is None:
-        drift = "baumgarte" if stabilisation else "projection"
-    if not isinstance(drift, str) or drift not in DRIFTS:
-        raise ArgumentError(f"drift = {shown(drift)}; choose one of {', '.join(DRIFTS)}")
-    if drift == "projection":
-        if stabilisation:
-            raise ArgumentError("projection needs no stabilisation frequency; leave out stabilisation or drift")
-        return 0.0, 0.0
-    if not 0 < stabilisation < float("inf"):
-        raise ArgumentError(f"drift = {drift!r} needs a positive frequency, rad/s; stabilisation = {stabilisation}")
-    return (float(stabilisation), 0.0) if drift == "baumgarte" else (0.0, float(stabilisation))
 
 
 def _fits(name: str, asked: tuple[str, ...], made: tuple[str, ...]) -> None:
