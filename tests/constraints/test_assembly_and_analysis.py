@@ -8,10 +8,11 @@ from constraint_cases import at, relative
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.assembly import moved
-from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, slider_crank
+from dalembert.constraints.classical import ANDREWS_START, andrews, bricard, four_bar, rolling_disc, slider_crank
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
@@ -206,4 +207,44 @@ def test_contradicting_motions_name_the_joint():
     system = ConstrainedDynamics(pendulum.replace(constraints=tuple(motions)))
     report = system.analyse(pendulum.neutral)
     assert not report.is_consistent
-    assert "m2 (position of j1) follows from m1 (position of j1), but contradicts it by 1" in str(report)
+    assert "m2 (position of j1) follows from m1 (position of j1), but contradicts it by 1 in velocities" in str(report)
+
+
+def test_motions_that_agree_now_but_are_accelerated_differently_contradict():
+    pendulum = random_mechanism(0, 2, kinds=["revolute"])
+
+    def report(*curves, **options):
+        motions = [Constraint(f"m{k}", "motion", "j1", coefficients=c) for k, c in enumerate(curves)]
+        return ConstrainedDynamics(pendulum.replace(constraints=tuple(motions))).analyse(pendulum.neutral, **options)
+
+    found = report((0, 1, 0.5), (0, 1, 2.0))
+    assert not found.is_consistent
+    assert "m1 (position of j1) follows from m0 (position of j1), but contradicts it by 3 in accelerations" in str(
+        found
+    )
+    assert report((0, 1, 0.5), (0, 1, 0.5, 3.0)).is_consistent  # to second order at t = 0 they are the same
+    with pytest.raises(ArgumentError, match=r"v has shape \(3,\)"):
+        report((0, 1), v=[0, 0, 0])
+
+
+def test_redundant_loops_in_motion_do_not_contradict_themselves():
+    """n^T G = 0 along a motion with G v = rate implies n^T gamma = 0, also where the factors n change."""
+    bars = four_bar(kind="revolute")
+    twice = bars.constraints[0].replace(name="again", kind="spherical")
+    loops = bricard()
+    for mechanism, start in (
+        (bars.replace(constraints=(*bars.constraints, twice)), [1.0, -0.5, 1.7]),
+        (loops, [np.pi / 2] * 5),
+    ):
+        first = mechanism.joints[0].name
+        free = ConstrainedDynamics(mechanism, reference=start)
+        x = float(free.assemble()[0])
+        drive = Constraint("drive", "motion", first, "", function=lambda t, x=x: x + 2 * t + scalar.sin(3 * t))
+        system = ConstrainedDynamics(mechanism.replace(constraints=(*mechanism.constraints, drive)), reference=start)
+        q = system.assemble(free.assemble())
+        v = system.project_velocity(q, np.zeros(mechanism.nv))
+        gamma = system.evaluate("constraints", q, v, 0.0)[3]
+        assert np.abs(gamma).max() > 1
+        report = system.analyse(q, v=v)
+        assert report.dependences
+        assert report.is_consistent, str(report)

@@ -28,18 +28,21 @@ class Dependence:
         row: the redundant row.
         others: rows from which it follows, with the factor of each; empty if it vanishes by itself.
         contradiction: how far its right side misses what the others demand; zero if they agree.
+        level: where they disagree, ``"velocities"`` or, if those agree, ``"accelerations"``; empty if they do not.
     """
 
     row: Row
     others: tuple[tuple[Row, float], ...]
     contradiction: float
+    level: str = ""
 
     def __str__(self) -> str:
         if self.others:
             said = f"{self.row} follows from {', '.join(str(other) for other, _ in self.others)}"
         else:
             said = f"{self.row} holds whatever moves"
-        return said + (f", but contradicts it by {self.contradiction:.3g}" if self.contradiction else "")
+        against = "it" if len(self.others) < 2 else "them"
+        return said + (f", but contradicts {against} by {self.contradiction:.3g} in {self.level}" if self.level else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +78,11 @@ class Analysis:
 
     @property
     def is_consistent(self) -> bool:
-        """False if redundant rows contradict each other."""
-        return not any(d.contradiction for d in self.dependences)
+        """False if redundant rows contradict each other in velocities or in accelerations.
+
+        Open positions are told by ``residual``. What rows demand at other times is not looked at.
+        """
+        return not any(d.level for d in self.dependences)
 
     def __str__(self) -> str:
         lines = [
@@ -99,14 +105,24 @@ class Analysis:
 
 
 def analyse(
-    system: ConstrainedDynamics, q: Any, t: float = 0.0, *, tolerance: float = 1e-8, neighbours: int = 4
+    system: ConstrainedDynamics,
+    q: Any,
+    t: float = 0.0,
+    *,
+    v: Any = None,
+    tolerance: float = 1e-8,
+    neighbours: int = 4,
 ) -> Analysis:
     """Degrees of freedom, redundancy, contradictions and singularity at a position.
+
+    What rows demand of accelerations is compared at given velocities, or else at the smallest that satisfy them - but
+    not at a singular position, from which not every velocity leads on.
 
     Args:
         system: the constrained mechanism.
         q: positions, assembled.
         t: time, s.
+        v: velocities that satisfy the constraints, for what is demanded of accelerations.
         tolerance: below this fraction of the largest, singular values count as zero.
         neighbours: at how many assembled positions nearby the usual rank is looked for.
     """
@@ -118,6 +134,8 @@ def analyse(
         raise ArgumentError(f"analyse: q = {q} is not finite")
     still = np.zeros(mechanism.nv)
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
+    if v is not None and real_array(v, "analyse, v").shape != still.shape:
+        raise ArgumentError(f"analyse looks at one state: v has shape {np.shape(v)}, must be ({mechanism.nv},)")
     assembly.check_gradients(system, G, t)
     Vt, rank = _null_space(G, tolerance)
     on_positions = system.constraints.holonomic
@@ -133,14 +151,21 @@ def analyse(
     residual = {
         name: float(np.abs(phi[system.constraints.slice(name)]).max(initial=0.0)) for name in system.constraints.info
     }
+    usual_rank = max([rank, *_ranks_nearby(system, q, t, tolerance, neighbours)])
+    sides = {"velocities": rate}
+    moving = np.linalg.pinv(G, rcond=tolerance) @ rate if v is None else np.asarray(v, dtype=float)
+    if np.allclose(G @ moving, rate, rtol=0, atol=1e-9 * (1 + np.abs(rate).max(initial=0.0))) and (
+        v is not None or rank == usual_rank
+    ):
+        sides["accelerations"] = system.evaluate("constraints", q, moving, t)[3]
     return Analysis(
         velocities=mechanism.nv,
         rows=len(G),
         rank=rank,
-        usual_rank=max([rank, *_ranks_nearby(system, q, t, tolerance, neighbours)]),
+        usual_rank=usual_rank,
         degrees_of_freedom=mechanism.nv - rank,
         position_freedoms=mechanism.nv - _null_space(G[on_positions], tolerance)[1],
-        dependences=tuple(_dependences(system, G, rate, pivots.rows, pivots.redundant)),
+        dependences=tuple(_dependences(system, G, sides, pivots.rows, pivots.redundant)),
         freedoms=tuple(freedoms),
         residual=residual,
     )
@@ -171,7 +196,11 @@ def _ranks_nearby(system: ConstrainedDynamics, q: np.ndarray, t: float, toleranc
 
 
 def _dependences(
-    system: ConstrainedDynamics, G: np.ndarray, rate: np.ndarray, kept: tuple[int, ...], redundant: tuple[int, ...]
+    system: ConstrainedDynamics,
+    G: np.ndarray,
+    sides: dict[str, np.ndarray],
+    kept: tuple[int, ...],
+    redundant: tuple[int, ...],
 ) -> list[Dependence]:
     found = []
     rows = system.rows
@@ -179,6 +208,11 @@ def _dependences(
     for k in redundant:
         factors = np.linalg.lstsq(base.T, G[k], rcond=1e-9)[0] if len(base) else np.zeros(0)
         others = tuple((rows[i], float(x)) for i, x in zip(kept, factors) if abs(x) > SMALL)
-        miss = float(abs(rate[k] - factors @ rate[list(kept)]))
-        found.append(Dependence(rows[k], others, miss if miss > 1e-9 * (1 + np.abs(rate).max()) else 0.0))
+        missed = {}
+        for level, side in sides.items():
+            miss = float(abs(side[k] - factors @ side[list(kept)]))
+            if miss > 1e-9 * (1 + np.abs(side).max()):
+                missed[level] = miss
+        level = next(iter(missed), "")
+        found.append(Dependence(rows[k], others, missed.get(level, 0.0), level))
     return found

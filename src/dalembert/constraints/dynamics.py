@@ -146,14 +146,15 @@ class ConstrainedDynamics(ConstrainedKernels):
         """
         return linearize(self, States(self.mechanism, q, {"v": v, "tau": tau}, t), positions, speeds)
 
-    def analyse(self, q: Any, t: float = 0.0) -> Analysis:
+    def analyse(self, q: Any, t: float = 0.0, *, v: Any = None) -> Analysis:
         """Degrees of freedom, redundancy, contradictions and singularity at a position, with reasons.
 
         Args:
             q: positions, assembled.
             t: time, s.
+            v: velocities for what is demanded of accelerations; by default the smallest that satisfy the constraints.
         """
-        return analyse(self, q, t)
+        return analyse(self, q, t, v=v)
 
     def residual(self, q: Any, t: float = 0.0) -> dict[str, np.ndarray]:
         """Residuals of the constraints on positions, by name of the constraint.
