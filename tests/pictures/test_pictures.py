@@ -149,3 +149,35 @@ def test_pyplot_is_never_loaded(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", [1, 2], {"a": 1}, float("nan"), ["x"], [[1], [1, 2]]])
+@pytest.mark.parametrize("draw", ["draw_agreement", "draw_counts", "draw_energies", "draw_poles", "draw_tree"])
+def test_pictures_of_something_else_are_refused_in_a_sentence(pyplot_free, draw, wrong):
+    if draw == "draw_poles" and wrong in (3, [1, 2]):
+        return  # numbers are eigenvalues
+    with pytest.raises(ArgumentError, match=draw):
+        getattr(pictures, draw)(wrong)
+
+
+@pytest.mark.parametrize(
+    ("values", "poles"),
+    [
+        (None, None), ("x", [[1]]), ([], []), ([2, 1], [[1], [2]]), ([1, 2], [[1], [2, 3]]), ([1], [[None]]),
+        ([1, 2], lambda x: None), ([1, 2], [[1], [np.inf]]),
+    ],
+)  # fmt: skip
+def test_a_locus_of_something_else_is_refused_in_a_sentence(pyplot_free, values, poles):
+    with pytest.raises(ArgumentError):
+        pictures.draw_locus(values, poles)
+
+
+def test_a_tree_that_cannot_be_written_is_an_error_of_ours(tmp_path):
+    arm = da.load("demo_arm")
+    for mechanism, path in ((None, tmp_path / "x.svg"), (arm, None), (arm, tmp_path / "missing" / "x.svg")):
+        with pytest.raises(ArgumentError, match="write_tree"):
+            pictures.write_tree(mechanism, path)
+
+
+def test_no_eigenvalues_are_an_empty_picture(pyplot_free):
+    assert pictures.draw_poles([]).axes

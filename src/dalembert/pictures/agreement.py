@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.model.checks import expect
 from dalembert.pictures.figure import new_figure
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ def draw_agreement(agreement: Agreement) -> Any:
     Args:
         agreement: what :func:`dalembert.verify` gave.
     """
+    from dalembert.formulations.agreement import Agreement
+
+    expect(agreement, Agreement, "draw_agreement")
     by_quantity: dict[str, list[Any]] = {}
     for row in agreement.rows:
         by_quantity.setdefault(row.quantity, []).append(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dalembert.model.checks import expect
 from dalembert.pictures.figure import new_figure
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ def draw_counts(counts: Mapping[str, Cost], title: str = "") -> Any:
         counts: name of a quantity or algorithm -> its cost.
         title: of the picture.
     """
+    from dalembert.compiler.cost import Cost
+
+    for name, cost in expect(counts, Mapping, "draw_counts, counts").items():
+        expect(cost, Cost, f"draw_counts, {name!r}")
     figure = new_figure("a picture of operation counts", 9, 1.5 + 0.35 * len(counts))
     axis = figure.subplots()
     names = list(counts)[::-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dalembert.model.checks import expect
 from dalembert.pictures.figure import new_figure
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ def draw_energies(trajectory: Trajectory) -> Any:
     Args:
         trajectory: the motion.
     """
+    from dalembert.simulation import Trajectory
+
+    expect(trajectory, Trajectory, "draw_energies")
     figure = new_figure("a picture of energies", 8, 6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     t, energy = trajectory.t, trajectory.energy

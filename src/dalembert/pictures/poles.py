@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import real_array, shown
 from dalembert.pictures.figure import new_figure
 
 
@@ -19,7 +20,7 @@ def draw_poles(poles: Any, title: str = "") -> Any:
         poles: complex numbers, 1/s, such as ``da.control.linearize(...).poles``.
         title: of the picture.
     """
-    values = np.asarray(poles, dtype=complex)
+    values = _complex(poles, "draw_poles, poles").ravel()
     figure = new_figure("a picture of eigenvalues", 6, 5)
     axis = figure.subplots()
     size = float(np.abs(values).max(initial=1e-12))
@@ -31,7 +32,8 @@ def draw_poles(poles: Any, title: str = "") -> Any:
     axis.axhline(0, color="black", linewidth=0.3)
     axis.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)", title=title)
     axis.margins(0.15)
-    axis.legend(fontsize="small")
+    if values.size:
+        axis.legend(fontsize="small")
     return figure
 
 
@@ -45,8 +47,13 @@ def draw_locus(values: Sequence[float], poles: Callable[[float], Any] | Any, nam
         poles: a function of the parameter that gives the eigenvalues, or an array (len(values), n) of them.
         name: of the parameter, with its unit.
     """
-    parameter = np.asarray(values, dtype=float)
-    found = np.array([poles(x) for x in parameter] if callable(poles) else poles, dtype=complex)
+    parameter = real_array(values, "draw_locus, values")
+    if parameter.ndim != 1 or not parameter.size:
+        raise ArgumentError(f"draw_locus, values: a row of numbers is needed, got the shape {parameter.shape}")
+    if (np.diff(parameter) <= 0).any():
+        raise ArgumentError("draw_locus, values: each must be larger than the one before; sort them")
+    given = [poles(x) for x in parameter] if callable(poles) else poles
+    found = np.array(_complex(given, "draw_locus, poles"))
     if found.ndim != 2 or len(found) != len(parameter):
         raise ArgumentError(f"eigenvalues have shape {found.shape}; expected ({len(parameter)}, n)")
     for k, (before, after) in enumerate(pairwise(found)):
@@ -66,6 +73,17 @@ def draw_locus(values: Sequence[float], poles: Callable[[float], Any] | Any, nam
     axis.set(xlabel=name, ylabel="eigenvalues (1/s)")
     axis.legend(fontsize="small")
     return figure
+
+
+def _complex(poles: Any, what: str) -> np.ndarray:
+    """Eigenvalues as an array of complex numbers, all finite."""
+    try:
+        found = np.asarray(poles, dtype=complex)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what}: complex numbers are needed, as many of each; got {shown(poles)}") from None
+    if not np.isfinite(found).all():
+        raise ArgumentError(f"{what}: some are not finite, or no numbers at all: {shown(poles)}")
+    return found
 
 
 def _nearest(before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.model import WORLD, Mechanism
+from dalembert.model.checks import expect, expect_path, write_text
 from dalembert.pictures.figure import new_figure
 
 MOVING, FIXED, LOOP = "#1f77b4", "#c4c4c4", "#d62728"
@@ -72,7 +73,7 @@ def draw_tree(mechanism: Mechanism) -> Any:
     Args:
         mechanism: the mechanism; symbols are welcome.
     """
-    place = layout(mechanism)
+    place = layout(expect(mechanism, Mechanism, "draw_tree"))
     deep, rows = max(x for x, _ in place.values()), max(y for _, y in place.values())
     figure = new_figure("a picture of a kinematic tree", min(20, 6 + 1.2 * deep), min(20, max(3, 1.5 + 0.3 * rows)))
     left, right = figure.subplots(1, 2, width_ratios=(3, 1))
@@ -104,7 +105,8 @@ def write_tree(mechanism: Mechanism, path: str | Path) -> Path:
         mechanism: the mechanism; symbols are welcome.
         path: the file to write.
     """
-    place = layout(mechanism)
+    place = layout(expect(mechanism, Mechanism, "write_tree"))
+    target = expect_path(path, "write_tree, path")
 
     def at(body: str) -> tuple[float, float]:
         depth, row = place[body]
@@ -135,6 +137,5 @@ def write_tree(mechanism: Mechanism, path: str | Path) -> Path:
         colour = "black" if body == WORLD else "#ff7f0e"
         lines.append(f'<circle cx="{x}" cy="{y}" r="{_radius(mechanism, body) / 2 + 1:.1f}" fill="{colour}"/>')
         lines.append(f'<text x="{x + 8}" y="{y - 4:.1f}">{escape(body)}</text>')
-    target = Path(path)
-    target.write_text("\n".join([*lines, "</svg>\n"]), encoding="utf-8")
+    write_text(target, "\n".join([*lines, "</svg>\n"]), "write_tree")
     return target
