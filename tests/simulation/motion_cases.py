@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from scipy.special import ellipj, ellipk
 
 from dalembert.algebra.transform import Transform
 from dalembert.model import Body, Inertia, Joint, Mechanism
@@ -26,6 +29,20 @@ def pendulum(length: float = 0.7, mass: float = 1.3) -> Mechanism:
     """A point mass on a massless rod; the angle is zero when it hangs."""
     bob = Body("bob", Inertia.point(mass, [0, 0, -length]))
     return Mechanism("pendulum", (bob,), (Joint("hinge", "continuous", "world", "bob", axis=[0, 1, 0]),))
+
+
+def swing(t: np.ndarray | float, amplitude: float, length: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
+    """sin(theta/2) = k sn(w t + K, k), and its rate, for a pendulum released at rest.
+
+    Args:
+        t: time(s) since.
+        amplitude: where.
+        length: of the rod.
+    """
+    k = math.sin(amplitude / 2)
+    w = math.sqrt(GRAVITY / length)
+    sn, cn, _, _ = ellipj(w * t + ellipk(k * k), k * k)
+    return 2 * np.arcsin(k * sn), 2 * k * w * cn
 
 
 def double_pendulum() -> Mechanism:

@@ -5,23 +5,14 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from motion_cases import GRAVITY, MOMENTS, by, double_pendulum, pendulum, top
+from motion_cases import GRAVITY, MOMENTS, by, double_pendulum, pendulum, swing, top
 from scipy.integrate import solve_ivp
-from scipy.special import ellipj, ellipk
+from scipy.special import ellipj
 
 from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.dynamics import Dynamics
 from dalembert.simulation import ADAPTIVE, STEPPERS, simulate
-
-
-def swing(t, amplitude, length=0.7):
-    """sin(theta/2) = k sn(w t + K, k), and its rate, for a pendulum released at rest."""
-    k = math.sin(amplitude / 2)
-    w = math.sqrt(GRAVITY / length)
-    sn, cn, _, _ = ellipj(w * t + ellipk(k * k), k * k)
-    return 2 * np.arcsin(k * sn), 2 * k * w * cn
-
 
 TOLERANCE = {  # ten seconds, six swings; with rtol 1e-9 a step the errors of a thousand steps add up to 1e-6
     **dict.fromkeys(ADAPTIVE, 1e-5),

@@ -13,7 +13,7 @@ from dalembert.compiler.recurrence import Recurrence
 from dalembert.compiler.threads import default_threads, run_all
 from dalembert.errors import ArgumentError
 from dalembert.simulation.progress import Progress
-from dalembert.simulation.stepping import SUMMARIES
+from dalembert.simulation.summaries import SUMMARIES
 
 PIECE = 3e7
 """Nanoseconds, by estimate, after which a thread looks up: for Ctrl-C, and to share the work."""

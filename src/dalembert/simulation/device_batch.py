@@ -13,7 +13,7 @@ from dalembert.compiler.cuda.recurrence import CudaRecurrence
 from dalembert.compiler.recurrence import Recurrence
 from dalembert.errors import ArgumentError
 from dalembert.simulation.batch import batch_shape
-from dalembert.simulation.stepping import SUMMARIES
+from dalembert.simulation.summaries import SUMMARIES
 from dalembert.simulation.system import System
 
 

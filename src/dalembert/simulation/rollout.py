@@ -143,8 +143,9 @@ def rollout(
         method: ``rk4``, ``semi-implicit-euler``, ``lie-rk4`` or ``variational``.
         every: steps from record to record.
         record: keep records of the motions; the final states are always kept.
-        summaries: by name ``(kind, function(t, q, v))``: the largest, smallest or last value, or the integral, of a
-            function over traced scalars, after each step; kinds are ``max``, ``min``, ``last`` and ``integral``.
+        summaries: by name ``(kind, function(t, q, v))``, the function over traced scalars: ``max``, ``min`` and
+            ``last`` of its values after each step, or its ``integral`` over time, to the order of the method: by
+            trapezia, or for the two of fourth order by Simpson's rule.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
         drift: how states are held on constraints: ``"projection"`` (default), ``"baumgarte"`` or ``"ggl"``; see

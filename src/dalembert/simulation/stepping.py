@@ -16,19 +16,8 @@ from dalembert.model.checks import shown
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.kernels import input_ports
 from dalembert.simulation.steppers import STEPPERS
+from dalembert.simulation.summaries import SUMMARIES, Step
 from dalembert.simulation.system import System
-
-SUMMARIES: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
-    "max": (-np.inf, lambda old, new, h: _larger(old, new)),
-    "min": (np.inf, lambda old, new, h: -_larger(-old, -new)),
-    "integral": (0.0, lambda old, new, h: old + h * new),
-    "last": (np.nan, lambda old, new, h: new),
-}
-"""What can be kept of a quantity along a motion: its value before the first step, and its update."""
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return scalar.select(a < b, b, a)
 
 
 def recurrence(
@@ -115,18 +104,23 @@ def _program(
             held_tau = scalar.asarray(tau)
             control = lambda t, q, v: held_tau  # noqa: E731
         equations = TracedEquations(system, control, given.get("wrenches"), given.get("parameters"))
-        q, v = equations.projected(t + h, *STEPPERS[method].step(equations, t, q, v, h))
-        after: dict[str, Any] = {"q": q, "v": v}
+        stepper = STEPPERS[method]
+        new_q, new_v = equations.projected(t + h, *stepper.step(equations, t, q, v, h))
+        after: dict[str, Any] = {"q": new_q, "v": new_v}
         if "count" in given:
             after["count"] = given["count"] + 1
-            now = after["count"] * h
+            ends = (t, q, v), (after["count"] * h, new_q, new_v)
             after["summary"] = [
-                SUMMARIES[kind][1](kept, _traced(function, f"summary {name!r}", (), now, q, v), h)
+                SUMMARIES[kind][1](kept, Step(_quantity(name, function), equations, stepper.order, h, *ends))
                 for kept, (name, (kind, function)) in zip(given["summary"], summaries.items())
             ]
         return after
 
     return rebuild(trace(step, {port.name: port.shape for port in ports}, "step"))
+
+
+def _quantity(name: str, function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    return lambda t, q, v: _traced(function, f"summary {name!r}", (), t, q, v)
 
 
 def _traced(function: Callable[..., Any], what: str, shape: tuple[int, ...], *given: Any) -> Any:
