@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,13 +11,14 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.algebra.scalar import cos, exp, sin, sqrt, tan
+from dalembert.algebra.scalar import atan2, cos, exp, sin, sqrt, tan
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import trace
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.closed_form import closed_forms
 from dalembert.formulations.polynomials import Algebra, Swell
 from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.roots import quotient, square_root
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.trigonometry import contracted, fourier, pythagoras, shortest
 
@@ -50,6 +52,13 @@ def closed(function) -> sympy.Expr:
         (lambda a, b, c: 1 / (cos(a) ** 2 + sin(a) ** 2), sympy.Integer(1)),
         (lambda a, b, c: 1 / (a + 1 / (b + c)), (B + C) / (A * (B + C) + 1)),
         (lambda a, b, c: a / (b * cos(a)) * cos(a) * b, A),
+        (lambda a, b, c: sqrt((a - b) * (a - b) + c * c), sympy.sqrt((A - B) ** 2 + C**2)),
+        (lambda a, b, c: sqrt(a * a), sympy.Abs(A)),
+        (lambda a, b, c: a / sqrt(a * a), sympy.sign(A)),
+        (lambda a, b, c: (b - a) / sqrt((b - a) * (b - a)), sympy.sign(B - A)),
+        (lambda a, b, c: (sqrt(4 * a * a) - c) * a / sqrt(a * a), 2 * A - C * sympy.sign(A)),
+        (lambda a, b, c: (a * a - b * b) / (a - b), A + B),
+        (lambda a, b, c: atan2(2 * sin(a), 2 * cos(a)), sympy.atan2(sympy.sin(A), sympy.cos(A))),
     ],
 )
 def test_textbook_shapes(function, expected):
@@ -75,7 +84,10 @@ def expressions() -> st.SearchStrategy:
     angle = st.sampled_from(
         [lambda a, b, c: a, lambda a, b, c: b, lambda a, b, c: a + b, lambda a, b, c: a - 2 * b, lambda a, b, c: c / 2]
     )
-    base = st.one_of(leaf, st.builds(unary, waves, angle))
+    length = st.sampled_from(
+        [lambda x: sqrt(x * x), lambda x: sqrt(x * x + 1), lambda x: (x + 3) / sqrt((x + 3) * (x + 3))]
+    )
+    base = st.one_of(leaf, st.builds(unary, waves, angle), st.builds(unary, length, angle))
     return st.recursive(base, lambda inner: st.builds(binary, operators, inner, inner), max_leaves=8)
 
 
@@ -153,6 +165,32 @@ def test_work_is_bounded_and_the_error_says_what_to_do():
     assert len(definitions) == 39 and result.shape == (1, 1)
     assert "aligned" in quantity.latex()
     assert "operations" in str(quantity)
+
+
+def test_a_root_is_found_exactly_where_there_is_one():
+    """Random polynomials: the square has a root, which is the polynomial up to its sign; one more term has none."""
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        p = {
+            int(sum(int(e) << 8 * k for k, e in enumerate(rng.integers(0, 4, 3)))): 1 + int(rng.integers(5))
+            for _ in "ab"
+        }
+        p |= {int(rng.integers(1, 4)) << 24: -3}
+        square: dict = {}
+        for (a, x), (b, y) in itertools.product(p.items(), p.items()):
+            square[a + b] = square.get(a + b, 0) + x * y
+        square = {mono: c for mono, c in square.items() if c}
+        root = square_root(square)
+        assert root == p or root == {mono: -c for mono, c in p.items()}
+        assert quotient(square, p) == p
+        assert square_root(square | {max(square) + 1: 1}) is None
+        assert quotient(square | {1 << 40: 1}, p) is None
+
+
+def test_signs_of_symbols_that_are_positive_are_not_written():
+    length = sympy.Symbol("l", positive=True)
+    program = trace(lambda q: [sqrt(q[0] * q[0] * q[1] * q[1])], {"q": (2,)}, "f")
+    assert closed_forms(program, {"q": [length, A]})[0][0] == length * sympy.Abs(A)
 
 
 def test_large_exponents_swell_instead_of_overflowing():

@@ -13,7 +13,7 @@ from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ArgumentError
 from dalembert.formulations import derive
-from dalembert.model import Force
+from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
 METHODS = ("lagrange", "kane", "newton-euler")
@@ -56,6 +56,67 @@ def test_springs_are_gradients_of_their_energy(method):
 
     rate = energy(q + 1e-30j * qdot).imag / 1e-30
     assert power == pytest.approx(-rate, rel=1e-12)
+
+
+class TestSpringsOfTextbooks:
+    """Point masses on lines and in planes: what is printed is -k (l - l0) along the spring, nothing longer."""
+
+    k, l0, c, h = sympy.symbols("k l0 c h")
+
+    def passive(self, axes, forces, method="lagrange"):
+        """Generalised forces on one mass per row of axes, each mass moved by prismatic joints along its axes."""
+        bodies, joints = [], []
+        for i, directions in enumerate(axes, 1):
+            parent = WORLD
+            for axis in directions:
+                child = f"{axis}{i}_body" if axis != directions[-1] else f"m{i}"
+                bodies.append(Body(child, Inertia(sympy.Symbol(f"m{i}") if child == f"m{i}" else 0)))
+                joints.append(Joint(f"{axis}{i}", "prismatic", parent, child, axis=np.eye(3)["xyz".index(axis)]))
+                parent = child
+        mechanism = Mechanism("masses", tuple(bodies), tuple(joints), forces=tuple(forces))
+        return derive(mechanism, method, include=["forces"]).sympy("passive")
+
+    def same(self, found, expected) -> None:
+        assert sympy.simplify(sympy.Matrix(found) - sympy.Matrix(expected)).is_zero_matrix
+        assert all(sympy.count_ops(x) <= sympy.count_ops(sympy.sympify(y)) + 1 for x, y in zip(found, expected))
+
+    @pytest.mark.parametrize("method", (*METHODS, "kronecker"))
+    def test_a_mass_on_a_wall(self, method):
+        x, rate = sympy.symbols("x1 xdot1")
+        spring = Force("spring", "spring", WORLD, "m1", stiffness=self.k, rest=self.l0, damping=self.c)
+        found = self.passive(["x"], [spring], method)
+        self.same(found, [-self.k * (x - self.l0 * sympy.sign(x)) - self.c * rate])
+
+    def test_two_masses_in_a_line(self):
+        x1, x2 = sympy.symbols("x1 x2")
+        spring = Force("spring", "spring", "m1", "m2", stiffness=self.k, rest=self.l0)
+        pull = self.k * (x2 - x1 - self.l0 * sympy.sign(x2 - x1))
+        self.same(self.passive(["x", "x"], [spring]), [pull, -pull])
+
+    def test_a_chain_of_springs_has_no_common_denominator(self):
+        x1, x2, k2, l2 = sympy.symbols("x1 x2 k2 l2")
+        springs = [
+            Force("one", "spring", WORLD, "m1", stiffness=self.k, rest=self.l0),
+            Force("two", "spring", "m1", "m2", stiffness=k2, rest=l2),
+        ]
+        found = self.passive(["x", "x"], springs)
+        pull = k2 * (x2 - x1 - l2 * sympy.sign(x2 - x1))
+        self.same(found, [sympy.expand(-self.k * (x1 - self.l0 * sympy.sign(x1)) + pull), -pull])
+
+    def test_a_mass_on_a_rail_with_the_anchor_beside_it(self):
+        x = sympy.Symbol("x1")
+        anchor = Transform(np.eye(3), np.array([0, self.h, 0], dtype=object))
+        spring = Force("spring", "spring", WORLD, "m1", placement_a=anchor, stiffness=self.k, rest=self.l0)
+        length = sympy.sqrt(x**2 + self.h**2)
+        self.same(self.passive(["x"], [spring]), [-self.k * (length - self.l0) * x / length])
+
+    def test_two_masses_in_a_plane(self):
+        x1, y1, x2, y2 = sympy.symbols("x1 y1 x2 y2")
+        spring = Force("spring", "spring", "m1", "m2", stiffness=self.k, rest=self.l0)
+        found = self.passive(["xy", "xy"], [spring])
+        length = sympy.sqrt((x2 - x1) ** 2 + (y2 - y1) ** 2)
+        pull = [self.k * (length - self.l0) * d / length for d in (x2 - x1, y2 - y1)]
+        self.same(found, [*pull, *(-x for x in pull)])
 
 
 def test_dampers_take_power_and_nothing_enters_unasked():

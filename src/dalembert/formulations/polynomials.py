@@ -108,7 +108,9 @@ class Algebra:
         rest = divided(p, factor, common)
         result = {0: _whole(1 / Fraction(factor))}
         for k, e in self.exponents(common):
-            result = self.multiply(result, self.power(self._reciprocal_generator({1 << BITS * k: 1}), e))
+            one: Polynomial = {1 << BITS * k: 1}  # a sign is its own reciprocal
+            own = one if self._squares.get(k) == ONE else self._reciprocal_generator(one)
+            result = self.multiply(result, self.power(own, e))
         return result if rest == ONE else self.multiply(result, self._reciprocal_generator(rest))
 
     def _reciprocal_generator(self, p: Polynomial) -> Polynomial:
