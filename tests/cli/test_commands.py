@@ -299,6 +299,14 @@ def test_doctor_finds_this_installation_sound(capsys):
     assert "All is well" in run(capsys, "doctor").out
 
 
+def test_doctor_tells_that_kernels_cannot_be_kept(capsys, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "file" / "cache"))
+    outcome = process("doctor")
+    assert outcome.returncode == 0
+    assert "All is well" not in outcome.stdout and "cannot be kept" in outcome.stdout
+
+
 def test_doctor_says_how_to_get_what_is_missing(capsys, monkeypatch):
     from dalembert.cli import doctor
 
@@ -332,12 +340,60 @@ def test_demo_does_the_main_job(capsys, tmp_path):
         assert words in outcome.out
 
 
+def test_a_page_that_cannot_be_written_is_told_before_the_demo(capsys, tmp_path):
+    (tmp_path / "file").touch()
+    for wrong in ("arm.pdf", str(tmp_path / "file" / "arm.html"), str(tmp_path / "file" / "b" / "arm.html")):
+        outcome = run(capsys, "demo", "--to", wrong)
+        assert outcome.code == 2 and outcome.out == "" and "--to" in outcome.err
+
+
+# ---------------------------------------------------------------------------------------------------- files of exports
+
+
+def test_the_suffix_of_a_file_says_which_language_is_meant(capsys, tmp_path):
+    for suffix, words in ((".py", "def bias"), (".c", "void bias"), (".tex", "align"), (".mjs", "export function")):
+        assert run(capsys, "export", "rp_arm", "bias", "--numeric", "--to", str(tmp_path / f"bias{suffix}")).code == 0
+        assert words in (tmp_path / f"bias{suffix}").read_text()
+    outcome = run(capsys, "export", "rp_arm", "bias", "--language", "c", "--to", str(tmp_path / "other.py"))
+    assert outcome.code == 2 and "end it in .c" in outcome.err
+    assert not (tmp_path / "other.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("for", "c"), ("lambda", "python"), ("function", "javascript"), ("sin", "cuda"), ("été", "c")],
+)
+def test_names_that_a_language_cannot_have_are_refused(capsys, name, language):
+    outcome = run(capsys, "export", "rp_arm", "bias", "--language", language, "--name", name)
+    assert outcome.code == 2 and f"--name {name}" in outcome.err
+
+
+def test_a_misspelt_language_is_answered_with_the_one_that_may_be_meant(capsys):
+    assert "did you mean 'python'?" in run(capsys, "export", "rp_arm", "bias", "--language", "pyton").err
+
+
 # ------------------------------------------------------------------------------------------------------- completion
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
-    ("line", "expected"), [("dalembert ver", "verify"), ("dalembert cost x --algo", "--algorithms")]
+    ("line", "expected"),
+    [
+        ("dalembert ver", "verify"),
+        ("dalembert hel", "help"),
+        ("dalembert cost x --algo", "--algorithms"),
+        ("dalembert cost x --quantity mass", "mass_matrix"),
+        ("dalembert bench x --quantity jac", "jacobian"),
+        ("dalembert export x forward", "forward_dynamics"),
+        ("dalembert export x bias --language py", "python"),
+        ("dalembert derive x --method ka", "kane"),
+        ("dalembert derive x --include for", "forces"),
+        ("dalembert simulate x --method vari", "variational"),
+        ("dalembert simulate x --control gra", "gravity"),
+        ("dalembert compare x --with pin", "pinocchio"),
+        ("dalembert completion z", "zsh"),
+        ("dalembert help sim", "simulate"),
+    ],
 )
 def test_completion_completes(capsys, line, expected):
     script = run(capsys, "completion", "bash").out

@@ -122,7 +122,7 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
         (("linearize", "demo_arm", "--plot", "poles.xyz"), ".png, .svg, .pdf"),
         (("simulate", "demo_arm", "--plot", "motion.xyz"), ".png, .svg, .pdf"),
         (("simulate", "demo_arm", "--plot", "missing/motion.png"), "no folder 'missing'"),
-        (("simulate", "demo_arm", "--time", "0.01", "--to", "missing/motion.csv"), "cannot write"),
+        (("simulate", "demo_arm", "--time", "0.01", "--to", "missing/motion.csv"), "there is no folder 'missing'"),
         (("show", "demo_arm", "--graph", "tree.xyz"), ".png, .svg, .pdf"),
         (("cost", "demo_arm", "--plot", "bars.xyz"), ".png, .svg, .pdf"),
         (("verify", "demo_arm", "--plot", "dots.xyz"), ".png, .svg, .pdf"),

@@ -345,3 +345,11 @@ def test_files_that_hold_no_motion_are_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FormatError):
         da.view(da.load("four_bar"), str(tmp_path / name), to=tmp_path / "page.html")
+
+
+def test_joints_beyond_their_limits_are_shown_and_told(tmp_path):
+    with pytest.warns(ModelWarning, match=r"joint 'turn' is shown at 9, beyond its limits, -2\.97 to 2\.97"):
+        view("demo_arm", to=tmp_path / "arm.html", q={"turn": 9.0}, equations=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        view("demo_arm", to=tmp_path / "arm.html", q={"turn": 2.9}, equations=False)

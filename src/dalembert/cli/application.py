@@ -84,13 +84,15 @@ class Refused(SystemExit):
 
 
 class Parser(argparse.ArgumentParser):
-    """Repeats what it does not understand without obeying control characters in it."""
+    """Says in one line what it does not understand, without obeying control characters in it."""
 
     def error(self, message: str) -> NoReturn:
         if message.endswith("expected one argument"):
             message += "; one that begins with a minus needs the sign =, such as --q=-0.5"
+        usage = self.format_usage() if "are required" in message else ""
+        help_ = "" if "--help" in message or message.endswith("?") else f"; see `{self.prog} --help`"
         try:
-            super().error(printable(message))
+            self.exit(2, f"{usage}{self.prog}: error: {printable(message)}{help_}\n")
         except SystemExit:
             raise Refused(message) from None
 

@@ -1,4 +1,4 @@
-"""Print a script that lets the shell complete commands, options and the names of robots.
+"""Print a script that lets the shell complete commands, options, their values, quantities and the names of robots.
 
 examples:
   eval "$(dalembert completion bash)"          in ~/.bashrc
@@ -8,6 +8,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from dalembert.cli.terminal import Terminal
 
@@ -15,18 +16,22 @@ SUMMARY = "print a script for completion in bash or zsh"
 
 SCRIPT = """\
 _dalembert() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} words
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        words="{commands}"
-    else
-        case "${{COMP_WORDS[1]}}" in
-{cases}
-        esac
-        case "$word" in
-            -*) ;;
-            *) [ "$COMP_CWORD" -eq 2 ] && words="$words $(dalembert robots --names 2>/dev/null)" ;;
-        esac
-    fi
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words
+    case "${{COMP_WORDS[1]}} $before" in
+{values}
+        *) if [ "$COMP_CWORD" -eq 1 ]; then
+            words="{commands}"
+        else
+            case "${{COMP_WORDS[1]}}" in
+{options}
+            esac
+            case "$word $COMP_CWORD ${{COMP_WORDS[1]}}" in
+                -*) ;;
+                {models}) words="$words $(dalembert robots --names 2>/dev/null)" ;;
+                *" 3 export") words="$words {quantities}" ;;
+            esac
+        fi ;;
+    esac
     COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
 }}
 complete -o filenames -F _dalembert dalembert
@@ -40,12 +45,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.cli.application import build_parser
+    from dalembert.quantities import ALL_QUANTITIES
 
     commands = _subcommands(build_parser())
-    cases = "\n".join(f'            {name}) words="{" ".join(_flags(parser))}" ;;' for name, parser in commands.items())
+    values = [
+        f'        "{name} {flag}") words="{" ".join(words)}" ;;'
+        for name, parser in commands.items()
+        for flag, words in _values(name, parser)
+    ]
+    values.append(f'        "help help") words="{" ".join(commands)}" ;;')
+    flags = [f'                {name}) words="{" ".join(_flags(parser))}" ;;' for name, parser in commands.items()]
+    models = [name for name, parser in commands.items() if any(action.dest == "model" for action in parser._actions)]
     if options.shell == "zsh":
         terminal.say("autoload -U +X bashcompinit && bashcompinit")
-    terminal.say(SCRIPT.format(commands=" ".join(commands), cases=cases).rstrip())
+    script = SCRIPT.format(
+        commands=" ".join([*commands, "help"]),
+        values="\n".join(values),
+        options="\n".join(flags),
+        models="|".join(f'*" 2 {name}"' for name in models),
+        quantities=" ".join(ALL_QUANTITIES),
+    )
+    terminal.say(script.rstrip())
     return 0
 
 
@@ -56,3 +76,27 @@ def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.Argument
 
 def _flags(parser: argparse.ArgumentParser) -> list[str]:
     return [flag for action in parser._actions for flag in action.option_strings if action.help != argparse.SUPPRESS]
+
+
+def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
+    """Words that may follow: an option with its choices or with names that only the library knows; a command."""
+    from dalembert.algorithms.analytic_jacobian import COORDINATES
+    from dalembert.cli.state import TERMS
+    from dalembert.compiler.export import LANGUAGES
+    from dalembert.quantities import ALL_QUANTITIES
+    from dalembert.simulation.integrators import ADAPTIVE
+    from dalembert.simulation.steppers import STEPPERS
+
+    known: dict[str, tuple[str, ...]] = {
+        "--quantity": ("all", *ALL_QUANTITIES),
+        "--language": LANGUAGES,
+        "--coordinates": tuple(COORDINATES),
+        "--include": (*TERMS, "forces"),
+        "--elements": ("all", "none"),
+        "--method": (*ADAPTIVE, *STEPPERS),
+    }
+    for action in parser._actions:
+        words = list(action.choices or ()) or next((list(known[f]) for f in action.option_strings if f in known), [])
+        if words:
+            for flag in action.option_strings or [command]:
+                yield flag, words

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dalembert.cli.options import add_common
+from dalembert.cli.options import add_common, page
 from dalembert.cli.terminal import Cell, Terminal, duration
 
 SUMMARY = "see dalembert at work on a small arm"
@@ -42,7 +42,7 @@ NEXT = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--to", metavar="FILE", default="dalembert_demo.html", help="the page (default dalembert_demo.html)"
+        "--to", metavar="FILE", type=page, default="dalembert_demo.html", help="the page (default dalembert_demo.html)"
     )
     add_common(parser, json=False)
 
@@ -61,6 +61,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.formats import load
     from dalembert.formulations.derive import derive
 
+    Path(options.to).parent.mkdir(parents=True, exist_ok=True)  # fails now, and not after all that follows
     start = time.perf_counter()
     terminal.title(f"1. A robot: da.load({ROBOT!r}), printed")
     arm = load(ROBOT)
@@ -127,11 +128,9 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     terminal.title("7. A page for the browser: the arm follows a closed path by computed torque")
     terminal.progress("simulating and writing a page ...")
-    page = write_page(options.to)
-    terminal.say(
-        f"  {page} ({page.stat().st_size / 1e6:.1f} MB): open it, move the sliders, play the motion; it can be mailed",
-        "good",
-    )
+    written = write_page(options.to)
+    size = f"{written.stat().st_size / 1e6:.1f} MB"
+    terminal.say(f"  {written} ({size}): open it, move the sliders, play the motion; it can be mailed", "good")
 
     terminal.title(f"What next? (This took {duration(time.perf_counter() - start)}.)")
     terminal.say(NEXT.rstrip())
@@ -142,7 +141,7 @@ def write_page(path: str) -> Path:
     """The arm as it follows a closed path by computed torque, and the equations of a double pendulum, as one page.
 
     Args:
-        path: the file to write, ``.html``; folders on the way are made.
+        path: the file to write, ``.html``.
     """
     import numpy as np
 
@@ -151,7 +150,6 @@ def write_page(path: str) -> Path:
     from dalembert.simulation import simulate
     from dalembert.viewer import view
 
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
     arm = load(ROBOT)
     middle, size = np.array([0.0, 0.5, 0.5, 0.0, 0.3, 0.0]), np.array([1.2, 0.4, 0.5, 0.8, 0.6, 2.0])
     rate = np.array([1.0, 2.0, 1.0, 2.0, 3.0, 1.0])  # whole numbers, so that the path closes

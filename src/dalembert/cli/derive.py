@@ -17,7 +17,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model
+from dalembert.cli.options import add_common, add_model, output
 from dalembert.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", action="store_true", help="print the derivation, not only the result")
     parser.add_argument("--latex", action="store_true", help="print LaTeX")
     parser.add_argument(
-        "--to", metavar="FILE", help="write a document with figure, every step, agreement and costs: .html, .tex or .md"
-    )
+        "--to", metavar="FILE", type=output(".html", ".tex", ".md", makes_folders=True),
+        help="write a document with figure, every step, agreement and costs: .html, .tex or .md",
+    )  # fmt: skip
     add_common(parser)
 
 

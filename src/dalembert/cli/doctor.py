@@ -84,7 +84,12 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     ]
     terminal.table(("", "", ""), rows, left=3)
     terminal.say()
-    terminal.say("All is well." if sound else "Something is wrong; see above.", "good" if sound else "bad")
+    if not sound:
+        terminal.say("Something is wrong; see above.", "bad")
+    elif report["cache"].get("writable", True) is not True:
+        terminal.say("All works, but slowly: kernels cannot be kept for the next process; see cache.", "warning")
+    else:
+        terminal.say("All is well.", "good")
     return 0 if sound else 1
 
 

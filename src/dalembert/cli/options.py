@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,13 +89,44 @@ def chosen_quantities(
     return {name: {key: value for key, value in given.items() if key in ALL_QUANTITIES[name].options} for name in names}
 
 
-def picture(text: str) -> str:
-    """The name of a picture to write, checked before anything is computed."""
-    if Path(text).suffix.lower() not in PICTURES:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES)}")
-    if not Path(text).absolute().parent.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {str(Path(text).parent)!r}")
-    return text
+def output(*suffixes: str, makes_folders: bool = False) -> Callable[[str], str]:
+    """A type of argument: the name of a file to write, checked before anything is computed.
+
+    Args:
+        suffixes: of which it must end in one.
+        makes_folders: whether the command makes folders that are not there.
+    """
+
+    def parse(text: str) -> str:
+        file = Path(text)
+        if file.suffix.lower() not in suffixes:
+            raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(suffixes)}")
+        folder = file.absolute().parent
+        try:
+            if not folder.is_dir() and not makes_folders:
+                raise argparse.ArgumentTypeError(f"there is no folder {str(file.parent)!r}")
+            if file.is_dir():
+                raise argparse.ArgumentTypeError(f"{text!r} is a folder")
+            while not folder.exists():
+                folder = folder.parent
+            locked = file if file.exists() and not os.access(file, os.W_OK) else None
+            locked = folder if not os.access(folder, os.W_OK) and not file.exists() else locked
+        except (OSError, ValueError) as error:
+            raise argparse.ArgumentTypeError(f"{text!r} cannot be the name of a file: {error}") from None
+        if not folder.is_dir():
+            raise argparse.ArgumentTypeError(f"{str(folder)!r} is no folder")
+        if locked:
+            raise argparse.ArgumentTypeError(f"you may not write to {str(locked)!r}")
+        return text
+
+    return parse
+
+
+picture = output(*PICTURES)
+"""The name of a picture to write."""
+
+page = output(".html", ".htm", makes_folders=True)
+"""The name of a page to write."""
 
 
 def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:

@@ -15,7 +15,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, assignment
+from dalembert.cli.options import add_common, add_model, assignment, page
 from dalembert.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=assignment,
         help="position of a joint to begin with, rad or m; may be repeated",
     )
-    parser.add_argument("--to", metavar="FILE", help="write the page, .html, instead of opening it")
+    parser.add_argument("--to", metavar="FILE", type=page, help="write the page, .html, instead of opening it")
     parser.add_argument("--no-equations", action="store_true", help="leave the panel of equations out")
     add_common(parser)
 

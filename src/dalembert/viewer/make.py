@@ -92,7 +92,9 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
             raise ArgumentError("q is where a mechanism stands that does not move; leave it out with a trajectory")
         return np.array(trajectory.q[0], dtype=float), facing
     if q is not None:
-        return _closed(mechanism, as_position(mechanism, q), q), facing
+        wanted = as_position(mechanism, q)
+        _tell_of_limits(mechanism, wanted)
+        return _closed(mechanism, wanted, q), facing
     drawn = any(body.shapes for body in mechanism.bodies)
     if not drawn and mechanism.nq <= FEW:
         return _at_home(mechanism, typical.q), facing
@@ -104,6 +106,18 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
             if low <= high and not low <= 0 <= high:
                 start[k] = (low + high) / 2 if np.isfinite([low, high]).all() else np.clip(0.0, low, high)
     return _closed(mechanism, start, None), facing
+
+
+def _tell_of_limits(mechanism: Mechanism, q: np.ndarray) -> None:
+    """Warn of joints that are asked to stand where they cannot."""
+    for joint in mechanism.joints:
+        if joint.nq != 1 or joint.kind == "continuous" or joint.mimic is not None:
+            continue
+        value = float(q[mechanism.q_slice(joint.name)][0])
+        low, high = joint.limits.lower, joint.limits.upper
+        if not low <= value <= high:
+            told = f"joint {printable(joint.name)!r} is shown at {value:g}, beyond its limits, {low:g} to {high:g}"
+            warnings.warn(told, ModelWarning, stacklevel=4)
 
 
 def _at_home(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
