@@ -22,6 +22,9 @@ m3, l3, x, y = sp.symbols("m3 l3 x y", real=True)
         ("2**-1", 0.5),
         ("1 - 2 - 3", -4), ("8/4/2", 1), ("--1", 1), ("sqrt(2)**2", 2), ("exp(0)", 1), ("tan(pi/4)", 1),
         (".5e1 + 1.", 6), ("cos(pi/2)", 0), ("sin(pi)", 0), ("2*(3 + 4)*5", 70), ("1e-3", 0.001),
+        ("abs(-3/2)", 1.5), ("log(exp(2))", 2), ("atan2(1, -1)", 3 * math.pi / 4), ("atan2(-2, 0)", -math.pi / 2),
+        ("asin(1)", math.pi / 2), ("acos(-1)", math.pi), ("atan(-1)", -math.pi / 4), ("π/2", math.pi / 2),
+        ("-2*𝜋", -2 * math.pi), ("atan2(sin(2), cos(2))", 2),
     ],
 )  # fmt: skip
 def test_numbers(text, value):
@@ -35,6 +38,8 @@ def test_numbers(text, value):
         ("pi/2", sp.pi / 2), ("m3*l3", m3 * l3), ("1/3", sp.Rational(1, 3)), ("0.5*x", x / 2), ("x - x", 0),
         ("sin(x)**2 + y/x", sp.sin(x) ** 2 + y / x), ("sqrt(2)*x", sp.sqrt(2) * x), ("4/2", 2),
         ("-x**2/(1 + y)", -(x**2) / (1 + y)), ("cos(pi/6)", sp.sqrt(3) / 2), ("0.25", 0.25),
+        ("abs(x)*π", sp.Abs(x) * sp.pi), ("log(x)", sp.log(x)),
+        ("atan2(y, x)", sp.atan2(y, x)), ("atan2(1, 1)", sp.pi / 4),
     ],
 )  # fmt: skip
 def test_exact_values(text, value):
@@ -60,13 +65,17 @@ def test_names_are_what_is_not_known():
     [
         ("", "empty"), ("  ", "empty"), ("1+", "ends too early"), ("(1", "closing parenthesis"), ("1)", "unexpected"),
         ("2 m", "unexpected 'm'"), ("2^3", "powers are written"), ("sin x", "parentheses"),
-        ("asin(1)", "functions are"),
+        ("sinh(1)", "functions are"),
         ("nan", "not a number"), ("inf", "not a number"), ("1/0", "divides by zero"), ("1/(1-1)", "divides by zero"),
         ("sqrt(-1)", "not a real number"), ("(-8)**(1/3)", "negative number"), ("0**-1", "divides by zero"),
         ("tan(pi/2)", "divides by zero"), ("1e61", "exceeds"), ("a.b", "no meaning"), ("x[0]", "no meaning"),
         ("__import__('os')", "no meaning"), ("__import__(x)", "functions are"),
         ("1_000", "unexpected"), ("0x10", "unexpected"), ("x;y", "no meaning"),
-        ("sin(1e7)", "no longer knows the angle"),
+        ("sin(1e7)", "no longer knows the angle"), ("log(0)", "not a real number"), ("log(-1)", "not a real number"),
+        ("asin(2)", "not a real number"), ("atan2(0, 0)", "no direction"),
+        ("atan2(1)", "gives atan2 1 argument; it takes 2"),
+        ("abs(1, 2)", "gives abs 2 arguments"), ("1,5", "decimals come after a point"), ("2π", "a product is written"),
+        ("90°", "radians"), ("atan2(1, 2", "closing parenthesis"), ("log()", "unexpected"),
     ],
 )  # fmt: skip
 def test_errors(text, message):
@@ -86,6 +95,9 @@ HOSTILE = [
     "(1+1/9**60)**64**1", "exp(exp(exp(9)))", "sin(" * 60 + "x" + ")" * 60, "sqrt(9**60+1)", "((x**64)**64)**64",
     "*".join(f"(x{k}+1)" for k in range(100)), "+".join(f"sin(x{k})" for k in range(90)), "**2" * 300, "2" + "**2" * 49,
     "sqrt(" * 49 + "2" + ")" * 49, "cos(pi/" + "9" * 900 + ")", "1/" * 499 + "3", "9" * 999,
+    "log(" + "9" * 50 + "/7**20)", "log(" * 49 + "x" + ")" * 49, "atan2(9**60, 7**70)", "abs(" * 49 + "x" + ")" * 49,
+    "acos(1/" + "9" * 55 + ")", "atan2(" * 45 + "x" + ", y)" * 45, "log(log(log(9**9)))",
+    "exp(log(" * 20 + "2" + "))" * 20,
 ]  # fmt: skip
 
 

@@ -194,6 +194,46 @@ ERRORS = [
 ]  # fmt: skip
 
 
+def test_no_problem_of_a_file_hides_another():
+    text = """name = 7
+gravity = [0, 0]
+[[body]]
+name = "a"
+mass = "m +"
+center = [0, 0, nan]
+colour = "red"
+[[body]]
+name = "b"
+mass = 1
+inertia = [1, 1, 3]
+[[joint]]
+name = "j"
+kind = "hinge"
+parent = "world"
+child = "a"
+[[joint]]
+name = "k"
+kind = "revolute"
+parent = "a"
+axis = "up"
+limits = { lower = "low" }
+[[frame]]
+body = "b"
+rotation = [[1, 0, 0], [0, 1, 0], [0, 0, -1]]
+"""
+    with pytest.raises(FormatError) as caught:
+        read_toml(text)
+    lines = str(caught.value).splitlines()
+    expected = [
+        "'name' must be a text", "'gravity' must be an array of 3", "ends too early", "nan is not a finite number",
+        "unknown key 'colour'", "triangle inequality", "unknown kind 'hinge'", "'child' is missing", "axis is 'x'",
+        "'low', which has no value", "frame number 1: 'name' is missing", "not a rotation matrix",
+    ]  # fmt: skip
+    for words in expected:
+        assert sum(words in line for line in lines) == 1, (words, lines)
+    assert len(lines) == len(expected)
+
+
 @pytest.mark.parametrize(("text", "line", "message"), ERRORS, ids=[m[:50] for _, _, m in ERRORS])
 def test_errors_name_file_table_and_reason(text, line, message, tmp_path):
     path = tmp_path / "bad.toml"

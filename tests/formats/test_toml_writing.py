@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.formats import default_parameters, read_toml, write_toml
+from dalembert.formats import default_parameters, load, read_toml, write_toml
+from dalembert.formats.catalogue import packaged
 from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Shape
+from dalembert.model.parameters import substitute, symbolise
 from random_mechanisms import random_mechanism, random_transform
 
 x, y, m = sp.symbols("x y m", real=True)
@@ -41,6 +43,7 @@ def test_a_random_mechanism_comes_back_equal(seed, n, floating):
 
 def test_expressions_come_back_equal():
     expressions = [x * y / 3, sp.sin(x) ** 2, sp.sqrt(x + 1), sp.pi / 7, -x, sp.exp(-x), x**-2, sp.tan(2 * x), 0.1 * x]
+    expressions += [sp.Abs(x - y), sp.log(x), sp.atan2(y, x), sp.atan2(x, 2), sp.asin(x) + sp.acos(y)]
     for expression in expressions:
         (joint,) = read_toml(write_toml(one(joints=(Joint("j", "revolute", "world", "b", damping=expression),)))).joints
         assert sp.nsimplify(joint.damping - expression, rational=True) == 0
@@ -70,7 +73,7 @@ def test_parameters_are_written_as_a_table():
 
 @pytest.mark.parametrize(
     "expression",
-    [sp.Abs(x), sp.log(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99]
+    [sp.sinh(x), sp.gamma(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99]
     + [sp.Symbol("pi"), 2 * sp.Symbol("pi") + x, sp.Symbol("x + y"), sp.Symbol("2")],
 )
 def test_expressions_that_cannot_be_read_back_are_refused(expression):
@@ -88,3 +91,39 @@ def test_the_file_is_plain_toml(tmp_path):
 def test_a_mechanism_without_bodies_comes_back_equal():
     empty = Mechanism("nothing", (), (), gravity=(0, 0, -1.62))
     assert read_toml(write_toml(empty)) == empty
+
+
+@pytest.mark.parametrize("name", [name for name, path in packaged().items() if path.suffix == ".toml"])
+def test_packaged_descriptions_come_back_with_digest_notes_and_default_values(name):
+    mechanism = load(name)
+    text = write_toml(mechanism)
+    back = read_toml(text)
+    assert back == mechanism and back.digest == mechanism.digest and back.notes == mechanism.notes
+    assert default_parameters(text) == default_parameters(packaged()[name])
+    assert write_toml(back) == text
+
+
+def test_default_values_keep_all_digits_and_follow_the_symbols():
+    third = 1 / 3
+    text = f"""name = "t"
+[parameters]
+m = {third!r}
+l = 0.1
+[[body]]
+name = "b"
+mass = "m"
+center = [0, 0, "l"]
+inertia = [1, 1, 1]
+[[joint]]
+name = "j"
+kind = "revolute"
+parent = "world"
+child = "b"
+"""
+    mechanism = read_toml(text)
+    assert default_parameters(write_toml(mechanism)) == {"m": third, "l": 0.1}
+    assert default_parameters(write_toml(substitute(mechanism, {"l": 2}))) == {"m": third}
+    assert default_parameters(write_toml(mechanism, parameters={"m": 2, "l": 3})) == {"m": 2, "l": 3}
+    more = symbolise(mechanism, {"gravity.z": "g"})  # g has no value: no table, but nothing is forgotten
+    back = read_toml(write_toml(more))
+    assert back == more and back.notes == more.notes

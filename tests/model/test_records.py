@@ -14,6 +14,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import poses
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.record import content
@@ -145,3 +146,12 @@ def test_the_digest_knows_functions_by_what_they_do_in_every_process():
     ]
     assert runs[0] == runs[1]
     assert len(set(runs[0].split())) == 2
+
+
+def test_equal_mechanisms_have_equal_digests_whatever_the_sign_of_zero():
+    def one(zero: float) -> Mechanism:
+        at = Transform(np.array([[1, zero, 0], [0, 1, 0], [0, 0, 1]]), np.array([zero, 1, 2]))
+        body = Body("b", Inertia(1.0, [zero, 0, 0], np.eye(3)))
+        return Mechanism("m", (body,), (Joint("j", "revolute", "world", "b", at, damping=zero),))
+
+    assert one(0.0) == one(-0.0) and one(0.0).digest == one(-0.0).digest

@@ -11,6 +11,9 @@ from dalembert.errors import FormatError
 
 MAX_EXPONENT = 64
 MAX_BITS = 2048
+PI = ("pi", "π", "\N{MATHEMATICAL ITALIC SMALL PI}", "\N{MATHEMATICAL BOLD SMALL PI}")
+"""Spellings of 3.14159..."""
+
 LARGEST = 1e60
 """Numbers beyond this are refused: their squares and cubes overflow, and no mechanism has them."""
 
@@ -41,14 +44,18 @@ class Floats:
         return self._real(float(word))
 
     def name(self, word: str) -> float:
-        if word in ("pi", "π"):
+        if word in PI:
             return math.pi
         if word not in self.values:
             known = f"; known are {', '.join(sorted(self.values))}" if self.values else ""
             fail(self.text, f"contains {word!r}, which has no value{known}")
         return float(self.values[word])
 
-    def call(self, function: str, x: float) -> float:
+    def call(self, function: str, x: float, second: float | None = None) -> float:
+        if second is not None:
+            if x == 0 == second:
+                fail(self.text, "asks for atan2(0, 0), which is no direction")
+            return math.atan2(x, second)
         if function in ("sin", "cos", "tan"):
             if abs(x) > 1e6:
                 fail(self.text, f"takes the {function} of {x:g} radians, where a float no longer knows the angle")
@@ -57,7 +64,7 @@ class Floats:
                 return self.combine("/", sine, cosine)
             return float(sine if function == "sin" else cosine)
         try:
-            return self._real(math.sqrt(x) if function == "sqrt" else math.exp(x))
+            return self._real(abs(x) if function == "abs" else getattr(math, function)(x))
         except (ValueError, OverflowError):
             fail(self.text, f"asks for {function}({x:g}), which is not a real number of reasonable size")
 
@@ -115,16 +122,17 @@ class Exact:
     def name(self, word: str) -> Any:
         import sympy
 
-        return (math.pi, sympy.pi) if word in ("pi", "π") else (None, sympy.Symbol(word, real=True))
+        return (math.pi, sympy.pi) if word in PI else (None, sympy.Symbol(word, real=True))
 
-    def call(self, function: str, x: Any) -> Any:
+    def call(self, function: str, *x: Any) -> Any:
         import sympy
 
-        number, expression = x
-        value = None if number is None else self.floats.call(function, number)
+        numbers, expressions = zip(*x)
+        value = None if None in numbers else self.floats.call(function, *numbers)
         if function == "sqrt":
-            self._root(expression)
-        return value, self._small(getattr(sympy, function)(expression))
+            self._root(*expressions)
+        result = getattr(sympy, "Abs" if function == "abs" else function)(*expressions)
+        return value, self._small(result)
 
     def combine(self, sign: str, x: Any, y: Any) -> Any:
         (a, left), (b, right) = x, y

@@ -1,8 +1,9 @@
 """Arithmetic in text: ``"pi/2"``, ``"m3*l3"``, ``"-0.5*sin(pi/6)"``. Read by a small parser, never by ``eval``.
 
-Grammar: numbers, names, ``pi``, ``+ - * / **``, parentheses and the functions sin, cos, tan, sqrt, exp. The same parser
-computes with floats (:func:`evaluate`) or exactly with SymPy (:func:`evaluate_exact`), where every other name is a real
-symbol. Text, nesting, exponents and the size of exact numbers are limited, so that no input can keep it busy for long.
+Grammar: numbers, names, ``pi`` (or ``π``), ``+ - * / **``, parentheses and the functions sin, cos, tan, asin, acos,
+atan, atan2(y, x), sqrt, exp, log (natural), abs. The same parser computes with floats (:func:`evaluate`) or exactly
+with SymPy (:func:`evaluate_exact`), where every other name is a real symbol. Text, nesting, exponents and the size of
+exact numbers are limited, so that no input can keep it busy for long.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from dalembert.formats.arithmetic import Exact, Floats, fail
+from dalembert.formats.arithmetic import PI, Exact, Floats, fail
 
-FUNCTIONS = ("sin", "cos", "tan", "sqrt", "exp")
-RESERVED = {"pi", "π", *FUNCTIONS, "nan", "inf"}
+FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "abs")
+RESERVED = {*PI, *FUNCTIONS, "nan", "inf"}
 MAX_LENGTH = 1000
 MAX_NESTING = 50
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/()]))"
+    r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/(),]))"
 )
 
 
@@ -54,6 +55,15 @@ def evaluate_exact(text: str) -> Any:
     return float(value) if decimal and getattr(value, "is_Rational", False) else value
 
 
+def written(expression: Any) -> str:
+    """A SymPy expression in the spelling of :func:`evaluate_exact`, which may not know everything in it.
+
+    Args:
+        expression: of exact numbers.
+    """
+    return str(expression).replace("Abs(", "abs(")
+
+
 def _tokens(text: str) -> list[tuple[str, str]]:
     if len(text) > MAX_LENGTH:
         fail(text, f"is longer than {MAX_LENGTH} characters")
@@ -63,6 +73,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         if match is None:
             rest = text[position:].lstrip()
             hint = "; powers are written **" if rest.startswith("^") else ""
+            hint = "; an angle is in radians, 90 degrees are pi/2" if rest.startswith("°") else hint
             fail(text, f"contains {rest[0]!r}, which has no meaning here{hint}")
         kind = str(match.lastgroup)
         found.append((kind, match[kind]))
@@ -75,7 +86,7 @@ class Arithmetic(Protocol):
 
     def number(self, word: str) -> Any: ...
     def name(self, word: str) -> Any: ...
-    def call(self, function: str, x: Any) -> Any: ...
+    def call(self, function: str, *x: Any) -> Any: ...
     def combine(self, sign: str, x: Any, y: Any) -> Any: ...
 
 
@@ -91,7 +102,10 @@ class _Parser:
     def parse(self) -> Any:
         value = self.sum()
         if self.at < len(self.tokens):
-            fail(self.text, f"has an unexpected {self.tokens[self.at][1]!r}")
+            kind, word = self.tokens[self.at]
+            hint = "; a product is written *" if kind == "name" or word == "(" else ""
+            hint = "; decimals come after a point" if word == "," else hint
+            fail(self.text, f"has an unexpected {word!r}{hint}")
         return value
 
     def accept(self, *signs: str) -> str:
@@ -143,7 +157,7 @@ class _Parser:
         if kind == "name" and word in FUNCTIONS:
             if not self.accept("("):
                 fail(self.text, f"uses the function {word} without an argument in parentheses")
-            return self.arithmetic.call(word, self.closed())
+            return self.arithmetic.call(word, *self.arguments(word))
         if kind == "name":
             if self.accept("("):
                 fail(self.text, f"calls {word!r}; the functions are {', '.join(FUNCTIONS)}")
@@ -153,6 +167,19 @@ class _Parser:
         if word != "(":
             fail(self.text, f"has an unexpected {word!r}")
         return self.closed()
+
+    def arguments(self, function: str) -> list[Any]:
+        self.enter()
+        values = [self.sum()]
+        while self.accept(","):
+            values.append(self.sum())
+        wanted = 2 if function == "atan2" else 1
+        if len(values) != wanted:
+            fail(self.text, f"gives {function} {len(values)} argument{'s'[: len(values) > 1]}; it takes {wanted}")
+        if not self.accept(")"):
+            fail(self.text, "lacks a closing parenthesis")
+        self.depth -= 1
+        return values
 
     def closed(self) -> Any:
         self.enter()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar
 
 from dalembert.errors import FormatError
 
@@ -40,3 +41,20 @@ class Problems:
         told = {str(error): error for error in self.found}  # the same wrong word may have been met twice
         first, *rest = sorted(told.values(), key=lambda error: error.line or 0)
         raise FormatError("\n".join([first.message, *map(str, rest)]), first.file, first.line) from first
+
+
+def kept(instead: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of a method of something with a ``document``: leave its FormatError to the problems of that.
+
+    Args:
+        instead: what the method then returns.
+    """
+
+    def decorate(access: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(access)
+        def checked(self: Any, *args: Any, **options: Any) -> Any:
+            return self.document.problems.attempt(lambda: access(self, *args, **options), instead)
+
+        return checked
+
+    return decorate

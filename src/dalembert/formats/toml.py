@@ -56,27 +56,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from dalembert.algebra import scalar
-from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, DalembertError, FormatError
+from dalembert.formats import toml_parts as parts
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh
 from dalembert.formats.expression import RESERVED
 from dalembert.formats.suggest import hint
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
 from dalembert.formats.xml import TEXT
-from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import ON_JOINTS, Constraint
-from dalembert.model.force import Force
-from dalembert.model.inertia import Inertia
-from dalembert.model.joint import Joint, Limits, Mimic
+from dalembert.model.defaults import DEFAULT_VALUES, listed
 from dalembert.model.mechanism import Mechanism
-from dalembert.model.parameters import DEFAULT_VALUES
+from dalembert.model.validation import impossible_inertias
 
-SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}
-POSE = ("xyz", "rpy", "rotation")
 Part = TypeVar("Part")
 
 
@@ -127,7 +119,9 @@ def _declared(data: dict[str, Any], file: str | Path) -> dict[str, float] | None
             raise table.error(f"{name!r} cannot be the name of a symbol")
         if name in RESERVED:
             raise table.error(f"{name!r} has a meaning of its own in expressions; call the parameter something else")
-    return {name: table.real(name, 0.0) for name in table.data}
+    declared = {name: table.real(name, 0.0) for name in table.data}
+    document.problems.raise_all()
+    return declared
 
 
 def _values(
@@ -160,49 +154,64 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
     name = top.text("name", "mechanism" if document.file == TEXT else Path(document.file).stem)
     notes = top.data.get("notes", [])
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise top.error("'notes' must be an array of texts")
+        document.problems.found.append(top.error("'notes' must be an array of texts"))
     gravity = scalar.asarray(top.vector("gravity", (0, 0, -9.81)))
     strict = top.truth("strict", True) if strict is None else strict
 
     chain = _chain(top)
-    parts: dict[str, Any] = {
-        "bodies": (*chain.bodies, *(_made(t, _body) for t in top.tables("body", "body"))),
-        "joints": (*chain.joints, *(_made(t, _joint) for t in top.tables("joint", "joint"))),
-        "frames": (*chain.frames, *(_made(t, _frame) for t in top.tables("frame", "frame"))),
-        "constraints": tuple(_made(t, _constraint) for t in top.tables("constraint", "constraint")),
-        "forces": tuple(_made(t, _force) for t in top.tables("force", "force")),
+    found: dict[str, Any] = {
+        "bodies": (*chain.bodies, *_made(top, "body", parts.body)),
+        "joints": (*chain.joints, *_made(top, "joint", parts.joint)),
+        "frames": (*chain.frames, *_made(top, "frame", parts.frame)),
+        "constraints": _made(top, "constraint", parts.constraint),
+        "forces": _made(top, "force", parts.force),
     }
-    if not parts["bodies"] and "body" not in data:
+    problems = document.problems
+    if problems and strict:
+        problems.found += (FormatError(sentence, document.file) for sentence in impossible_inertias(found["bodies"]))
+    problems.raise_all()
+    if not found["bodies"] and "body" not in data:
         raise top.error("there is no [[body]] and no [dh] table")
     if document.declared:
         used = document.values or document.declared
-        listed = ", ".join(f"{key} = {used[key]:g}" for key in document.declared)
-        document.notes.append(("values: " if document.values else DEFAULT_VALUES) + listed)
-    return Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **parts)
+        named = listed({name: used[name] for name in document.declared})
+        document.notes.append(("values: " if document.values else DEFAULT_VALUES) + named)
+    return Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
 
 
-def _made(table: Table, make: Callable[[Table], Part]) -> Part:
-    try:
-        return make(table)
-    except FormatError:
-        raise
-    except DalembertError as error:
-        raise table.error(str(error).removeprefix(f"{table.where}: ")) from error
+def _made(top: Table, key: str, make: Callable[[Table], Part]) -> tuple[Part, ...]:
+    """The parts that the tables ``[[key]]`` describe; those that make no sense are left to the problems."""
+    problems, found = top.document.problems, []
+    for table in top.tables(key, key):
+        before = len(problems.found)
+        try:
+            found.append(make(table))
+        except DalembertError as error:
+            if len(problems.found) == before:  # else it may be about the stand-in for something wrong
+                message = str(error).removeprefix(f"{table.where}: ")
+                problems.found.append(error if isinstance(error, FormatError) else table.error(message))
+    return tuple(found)
 
 
 def _chain(top: Table) -> Mechanism:
     if "dh" not in top.data:
         return Mechanism("", (), ())
-    table = Table(top.data["dh"], "dh", top.document, ("dh", 0))
+    problems = top.document.problems
+    table = problems.attempt(lambda: Table(top.data["dh"], "dh", top.document, ("dh", 0)), None)
+    if table is None:
+        return Mechanism("", (), ())
     table.only(("convention", "base", "tool", "link"))
     poses: dict[str, Any] = {}
     for key in ("base", "tool"):
         if inner := table.table(key):
-            inner.only(POSE)
+            inner.only(parts.POSE)
             poses[key] = inner.placement()
     rows = [_row(row) for row in table.tables("link", "dh.link")]
+    convention = table.text("convention", "modified")
+    if problems:
+        return Mechanism("", (), ())
     try:
-        return from_dh(rows, table.text("convention", "modified"), strict=False, **poses)
+        return from_dh(rows, convention, strict=False, **poses)
     except DalembertError as error:
         raise table.error(error.message if isinstance(error, FormatError) else str(error)) from error
 
@@ -219,105 +228,7 @@ def _row(table: Table) -> dict[str, Any]:
             case "inertia":
                 row[key] = table.tensor(key)
             case "limits":
-                row[key] = _limits(table)
+                row[key] = parts.limits(table)
             case _:
                 row[key] = table.scalar(key)
     return row
-
-
-def _body(table: Table) -> Body:
-    table.only(("name", "mass", "center", "inertia", "shapes"))
-    inertia = Inertia(table.scalar("mass"), scalar.asarray(table.vector("center")), table.tensor("inertia"))
-    return Body(table.text("name"), inertia, tuple(_shape(t) for t in table.tables("shapes")))
-
-
-def _shape(table: Table) -> Shape:
-    table.only(("kind", "size", "mesh", "colour", *POSE))
-    kind = table.text("kind")
-    if kind not in SHAPE_SIZES:
-        raise table.error(f"unknown kind {kind!r}{hint(kind, SHAPE_SIZES)}")
-    size, colour = (
-        table.reals("size", (1.0, 1.0, 1.0) if kind == "mesh" else ()),
-        table.reals("colour", Shape("box").colour),
-    )
-    if len(size) != SHAPE_SIZES[kind] or (kind != "mesh" and min(size) < 0):
-        raise table.error(f"the size of a {kind} is {SHAPE_SIZES[kind]} lengths, got {list(size)}")
-    if len(colour) != 4 or not all(0 <= x <= 1 for x in colour):
-        raise table.error("colour is red, green, blue, opacity, each within 0..1")
-    pose = table.placement()
-    if pose.rotation.dtype == object or pose.translation.dtype == object:
-        raise table.error("the pose of a shape must be of numbers")
-    return Shape(
-        kind, size, pose, table.text("mesh") if kind == "mesh" else "", (colour[0], colour[1], colour[2], colour[3])
-    )
-
-
-def _limits(table: Table) -> Limits:
-    inner = table.table("limits")
-    if inner is None:
-        return Limits()
-    inner.only(("lower", "upper", "velocity", "effort"))
-    default = Limits()
-    return Limits(
-        *(inner.real(key, getattr(default, key), infinite=True) for key in ("lower", "upper", "velocity", "effort"))
-    )
-
-
-def _axis(table: Table, key: str) -> Any:
-    written = table.data[key]
-    if isinstance(written, str):
-        sign, letter = (-1.0, written[1:]) if written.startswith("-") else (1.0, written)
-        if letter not in ("x", "y", "z"):
-            raise table.error(f"{key} is 'x', 'y', 'z', '-x', '-y', '-z' or three numbers, got {written!r}")
-        return sign * np.eye(3)["xyz".index(letter)]
-    axis = np.array(table.vector(key), dtype=object)
-    if all(isinstance(x, (int, float)) for x in axis):
-        largest = max(abs(x) for x in axis)
-        length = float(largest and largest * np.linalg.norm((axis / largest).astype(float)))
-        if length > 1e-9 and abs(length - 1) > 1e-12:
-            table.document.notes.append(f"{key} of joint {table.data.get('name')!r} divided by its length {length:.7g}")
-            return axis.astype(float) / length
-    return axis
-
-
-def _joint(table: Table) -> Joint:
-    numbers = ("pitch", "damping", "friction", "armature")
-    table.only(("name", "kind", "parent", "child", "axis", "axis2", "limits", "mimic", *numbers, *POSE))
-    more: dict[str, Any] = {key: table.scalar(key) for key in numbers if key in table.data}
-    more.update({key: _axis(table, key) for key in ("axis", "axis2") if key in table.data})
-    if mimic := table.table("mimic"):
-        mimic.only(("joint", "multiplier", "offset"))
-        more["mimic"] = Mimic(mimic.text("joint"), mimic.scalar("multiplier", 1), mimic.scalar("offset", 0))
-    ends = (table.text("parent"), table.text("child"))
-    return Joint(table.text("name"), table.text("kind"), *ends, table.placement(), limits=_limits(table), **more)
-
-
-def _frame(table: Table) -> Frame:
-    table.only(("name", "body", *POSE))
-    return Frame(table.text("name"), table.text("body"), table.placement())
-
-
-def _between(table: Table) -> dict[str, Any]:
-    """Name, kind and ends, which constraints and forces share."""
-    found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind", "a")}
-    on_joints = found["kind"] in ON_JOINTS or found["kind"].startswith("joint-")
-    found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
-    for key in ("placement_a", "placement_b"):
-        if inner := table.table(key):
-            inner.only(POSE)
-            found[key] = inner.placement()
-        else:
-            found[key] = Transform.identity()
-    return found
-
-
-def _constraint(table: Table) -> Constraint:
-    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients"))
-    return Constraint(**_between(table), value=table.scalar("value"), coefficients=table.scalars("coefficients"))
-
-
-def _force(table: Table) -> Force:
-    numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
-    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", *numbers))
-    given = {key: table.scalar(key) for key in numbers if key in table.data}
-    return Force(**_between(table), components=table.scalars("components"), **given)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dalembert.errors import FormatError
 from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.dh import symmetric_tensor, tidy
 from dalembert.formats.expression import evaluate, evaluate_exact, names
+from dalembert.formats.problems import Problems, kept
 from dalembert.formats.suggest import check_keys, hint
 from dalembert.formats.xml import TEXT, read_bytes
 
@@ -63,6 +65,7 @@ class Document:
         exact: read expressions exactly, with SymPy.
         notes: what was assumed.
         used: names found in expressions so far.
+        problems: what is wrong, to be raised when the whole file has been read.
     """
 
     file: str | Path
@@ -72,6 +75,7 @@ class Document:
     exact: bool
     notes: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    problems: Problems = field(default_factory=Problems)
 
     def line(self, header: str, index: int) -> int | None:
         """Line of the ``index``-th (from 0) header ``[[header]]`` or ``[header]``; None if it is written otherwise."""
@@ -129,6 +133,8 @@ def plain_number(value: Any, infinite: bool = False) -> int | float:
 class Table:
     """One table of the file; every access is checked and every problem says where it is.
 
+    Reading goes on after a problem, with a stand-in: what was read counts only after ``document.problems.raise_all()``.
+
     Args:
         data: what TOML gave.
         where: how to call this table in messages.
@@ -151,6 +157,7 @@ class Table:
         """A FormatError that points at this table."""
         return FormatError(f"{self.where}: {message}", self.document.file, self.line)
 
+    @kept(None)
     def only(self, known: Iterable[str]) -> None:
         """Refuse unknown keys."""
         try:
@@ -161,20 +168,29 @@ class Table:
     def tables(self, key: str, header: str = "") -> Iterator[Table]:
         """The tables of an array ``[[header]]``, or of an array inside this table."""
         array = self.data.get(key, [])
+        problems = self.document.problems
         if not isinstance(array, list):
-            raise self.error(f"{key!r} is an array of tables{f'; write [[{header}]]' if header else ''}")
+            problems.found.append(
+                self.error(f"{key!r} is an array of tables{f'; write [[{header}]]' if header else ''}")
+            )
+            return
         for k, data in enumerate(array):
             name = data.get("name") if isinstance(data, dict) else None
             what = header or f"{self.where}, {key}"
             where = f"{what} {shown(name)}" if isinstance(name, str) else f"{what} number {k + 1}"
-            yield Table(data, where, self.document, (header, k) if header else self.place)
+            place = (header, k) if header else self.place
+            table = problems.attempt(partial(Table, data, where, self.document, place), None)
+            if table is not None:
+                yield table
 
+    @kept(None)
     def table(self, key: str) -> Table | None:
         """A sub-table, or None."""
         if key not in self.data:
             return None
         return Table(self.data[key], f"{self.where}, {key}", self.document, self.place)
 
+    @kept("?")
     def text(self, key: str, default: str | None = None) -> str:
         """A string; it must be there if there is no default."""
         if key not in self.data and default is not None:
@@ -186,6 +202,7 @@ class Table:
             raise self.error(f"{key!r} must be a text, got {shown(value)}")
         return value
 
+    @kept(False)
     def truth(self, key: str, default: bool) -> bool:
         """true or false."""
         value = self.data.get(key, default)
@@ -199,14 +216,17 @@ class Table:
         except FormatError as error:
             raise self.error(f"{key}: {error.message}") from None
 
+    @kept(0)
     def scalar(self, key: str, default: Any = 0) -> Any:
         """A number or expression."""
         return self._read(key, self.data[key]) if key in self.data else default
 
+    @kept(0.0)
     def real(self, key: str, default: float, infinite: bool = False) -> float:
         """A plain number; expressions must not contain symbols."""
         return float(self._reals(key, [self.data.get(key, default)], infinite)[0])
 
+    @kept(())
     def reals(self, key: str, default: tuple[float, ...]) -> tuple[float, ...]:
         """Several plain numbers."""
         value = self.data.get(key, list(default))
@@ -222,6 +242,7 @@ class Table:
         except FormatError as error:
             raise self.error(f"{key}: {error.message}") from None
 
+    @kept((0, 0, 0))
     def vector(self, key: str, default: Any = (0, 0, 0)) -> list[Any]:
         """Three numbers or expressions."""
         return self._entries(key, self.data.get(key, list(default)), 3)
@@ -231,6 +252,7 @@ class Table:
             raise self.error(f"{key!r} must be an array of {count or 'some'} numbers, got {shown(value)}")
         return [self._read(key, x) for x in value]
 
+    @kept(())
     def scalars(self, key: str) -> tuple[Any, ...]:
         """Any number of numbers or expressions."""
         return tuple(self._entries(key, self.data.get(key, [])))
@@ -240,6 +262,7 @@ class Table:
             raise self.error(f"{key!r} must be a 3 x 3 matrix, got {shown(value)}")
         return [self._entries(key, row, 3) for row in value]
 
+    @kept(np.zeros((3, 3)))
     def tensor(self, key: str) -> Any:
         """A symmetric tensor: 3 x 3, or xx, yy, zz, or xx, yy, zz, xy, xz, yz."""
         value = self.data.get(key)
@@ -253,6 +276,7 @@ class Table:
         except FormatError as error:
             raise self.error(f"{key}: {error.message}") from None
 
+    @kept(Transform.identity())
     def placement(self) -> Transform:
         """A pose from ``xyz`` and either ``rpy`` or ``rotation``."""
         xyz = np.array(self.vector("xyz"), dtype=object)

@@ -15,11 +15,12 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
-from dalembert.formats.expression import evaluate_exact, names
+from dalembert.formats.expression import evaluate_exact, names, written
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
 from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
+from dalembert.model.defaults import default_values, is_default_note
 from dalembert.model.force import Force
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
@@ -33,18 +34,24 @@ def write_toml(
 ) -> str:
     """Write a mechanism as TOML and return the text.
 
-    :func:`~dalembert.formats.read_toml` reads the same mechanism back. Symbols become real symbols, whatever else
-    was assumed of them.
+    :func:`~dalembert.formats.read_toml` reads the same mechanism back, with the same digest. Symbols become real
+    symbols, whatever else was assumed of them.
 
     Args:
-        mechanism: any mechanism; expressions may use ``+ - * / **``, sin, cos, tan, sqrt, exp and pi.
+        mechanism: any mechanism; its expressions may use what :mod:`dalembert.formats.expression` lists.
         path: the file to write; nothing is written if it is None.
-        parameters: default values of all symbols, written as the ``[parameters]`` table.
+        parameters: default values of all symbols, written as the ``[parameters]`` table. None takes those that the
+            file had from which the mechanism was read; if a symbol has none, the others stay a note.
     """
     expect(mechanism, Mechanism, "write_toml")
+    notes = mechanism.notes
+    if parameters is None:
+        parameters = _known_defaults(mechanism)
+    if parameters is not None:
+        notes = tuple(note for note in notes if not is_default_note(note))  # the table makes that note again
     top: Pairs = [("name", _text(mechanism.name)), ("gravity", _vector(mechanism.gravity, "gravity"))]
-    if mechanism.notes:
-        top.append(("notes", "[\n" + "".join(f"    {_text(note)},\n" for note in mechanism.notes) + "]"))
+    if notes:
+        top.append(("notes", "[\n" + "".join(f"    {_text(note)},\n" for note in notes) + "]"))
     if not mechanism.strict:
         top.append(("strict", "false"))
     if not mechanism.bodies:
@@ -75,6 +82,12 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _known_defaults(mechanism: Mechanism) -> dict[str, float] | None:
+    known = default_values(mechanism)
+    names = {symbol.name for symbol in mechanism.symbols}
+    return {name: value for name, value in known.items() if name in names} if names and names <= set(known) else None
+
+
 def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
     names = {symbol.name for symbol in mechanism.symbols}
     expect(parameters, Mapping, "write_toml, parameters")
@@ -103,9 +116,9 @@ def _scalar(x: Any, where: str) -> str:
 
     # Floats keep all their digits as fractions of powers of ten
     exact = x.xreplace({f: sympy.Rational(repr(float(f))) for f in x.atoms(sympy.Float)})
-    text = str(exact)
+    text = written(exact)
     try:
-        same = str(evaluate_exact(text)) == text
+        same = written(evaluate_exact(text)) == text
     except FormatError as error:
         raise UnsupportedError(f"{where}: this expression cannot be written: {error.message}") from error
     if not same:

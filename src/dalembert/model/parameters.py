@@ -23,6 +23,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
+from dalembert.model.defaults import with_current_notes
 from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.joint import SIZES
 from dalembert.model.mechanism import Mechanism
@@ -32,9 +33,6 @@ COLLECTIONS = {"body": "bodies", "joint": "joints", "frame": "frames", "constrai
 AXES = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
 MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
-
-DEFAULT_VALUES = "default values of the symbols: "
-"""How a note begins that lists symbols, ``name = value``, with commas between them."""
 
 Path = tuple[Any, ...]
 """Where a parameter lies in its owner: attribute names, then an index into an array."""
@@ -75,7 +73,7 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
         if any(owner == kind for owner, _ in changes):
             fields[collection] = [_written(item, changes.get((kind, item.name), {})) for item in items]
     gravity = changes.get(("gravity", ""))
-    return _with_current_notes(_written(mechanism, gravity or {}).replace(**fields), mechanism)
+    return with_current_notes(_written(mechanism, gravity or {}).replace(**fields), mechanism)
 
 
 def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
@@ -97,8 +95,19 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     mapping: dict[Any, Any] = {}
     for key, value in values.items():
         matches = by_name.get(key, []) if isinstance(key, str) else [s for s in mechanism.symbols if s == key]
+        if not matches and str(key) in by_name:
+            raise ArgumentError(
+                f"{mechanism.name!r} has another symbol {str(key)!r}: its own assumes "
+                f"{_assumed(by_name[str(key)][0])}, "
+                f"the one given assumes {_assumed(key)}, and SymPy takes them for two; give the value by name, "
+                f"{{{str(key)!r}: ...}}, or use the symbol in mechanism.symbols"
+            )
         if not matches:
             raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{_hint(str(key), by_name)}")
+        if any(symbol in mapping for symbol in matches):
+            raise ArgumentError(
+                f"substitute: {str(key)!r} is given twice, by name and as a symbol; keep one"
+            )
         mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
     final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
 
@@ -123,19 +132,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
             )
         return float(result)
 
-    return _with_current_notes(map_scalars(mechanism, replaced), mechanism)
-
-
-def _with_current_notes(mechanism: Mechanism, before: Mechanism) -> Mechanism:
-    """Without the default values of symbols that have gone."""
-    gone = {symbol.name for symbol in before.symbols} - {symbol.name for symbol in mechanism.symbols}
-    notes = []
-    for note in mechanism.notes:
-        head, mark, listed = note.partition(DEFAULT_VALUES)
-        kept = [item for item in listed.split(", ") if item.partition(" = ")[0] not in gone]
-        if kept:
-            notes.append(head + mark + ", ".join(kept))
-    return mechanism if tuple(notes) == mechanism.notes else mechanism.replace(notes=tuple(notes))
+    return with_current_notes(map_scalars(mechanism, replaced), mechanism)
 
 
 # ----------------------------------------------------------------------------------------------------------- addresses
@@ -199,6 +196,13 @@ def _hint(wrong: str, known: Iterable[str]) -> str:
     if near:
         return f"; did you mean {', '.join(map(repr, near))}?"
     return f"; it has {', '.join(names[:8]) or 'none'}{', ...' if len(names) > 8 else ''}"
+
+
+def _assumed(symbol: Any) -> str:
+    """The assumptions that a symbol was made with: all that tells it from others of its name."""
+    given = getattr(symbol, "assumptions0", {})
+    made = getattr(symbol, "_assumptions_orig", given)
+    return ", ".join(f"{name}={value}" for name, value in sorted(made.items())) or "nothing"
 
 
 def _symbol(mechanism: Mechanism, name: str) -> Any:

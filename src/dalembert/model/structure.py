@@ -146,7 +146,7 @@ def reference_problems(mechanism: Mechanism) -> list[str]:
         elif leader.nv != 1 or joint.replace(mimic=None).nv != 1:
             problems.append(
                 f"joint {joint.name!r} ({joint.kind}) cannot mimic {leader.name!r} ({leader.kind}): both must have one "
-                "degree of freedom. State the relation as a Constraint of kind 'position', a function of q, or build the "
-                "joint from joints of one degree in series and couple those"
+                "degree of freedom. State the relation as a Constraint of kind 'position', a function of q, or build "
+                "the joint from joints of one degree in series and couple those"
             )
     return problems
