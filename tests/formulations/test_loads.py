@@ -14,6 +14,8 @@ from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ArgumentError
 from dalembert.formulations import derive
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
+from dalembert.report.markdown import to_markdown
+from dalembert.report.report import document
 from random_mechanisms import random_mechanism
 
 METHODS = ("lagrange", "kane", "newton-euler")
@@ -126,8 +128,29 @@ def test_dampers_take_power_and_nothing_enters_unasked():
     assert derive(mechanism).passive is None
     passive = derive(mechanism, "kane", include=["forces"]).sympy("passive")
     assert (passive - sympy.Matrix([-k * (x - 1) - d * rate, 0])).expand() == sympy.zeros(2, 1)
+    assert derive(mechanism, include=["wall"]).omitted == ()
     with pytest.raises(ArgumentError, match="choose among armature, damping, friction, forces, wall"):
         derive(mechanism, include=["wal"])
+
+
+@pytest.mark.parametrize("method", (*METHODS, "kronecker"))
+def test_what_is_left_out_is_told(method):
+    """By the equations, in print and in reports; nothing is told of what enters or does not exist."""
+    plain = cart_pole()
+    joints = (plain.joints[0].replace(damping=sympy.Symbol("b"), friction=1), plain.joints[1].replace(armature=0.1))
+    wall = Force("wall", "joint-spring", "x", stiffness=1)
+    mechanism = plain.replace(
+        joints=joints, forces=(wall, Force("wind", "wrench", "theta_body", components=(1, 0, 0, 0, 0, 0)))
+    )
+    equations = derive(mechanism, method, include=["wall", "friction"])
+    expected = ("force element 'wind' (wrench)", "armature of theta", "damping of x")
+    assert equations.omitted == expected
+    assert all(reason in str(equations) for reason in expected)
+    assert equations.substitute({"m": 1}).omitted == expected
+    text = to_markdown(document(equations, mechanism=mechanism, agreement=False))
+    assert all(reason in text for reason in expected)
+    assert derive(mechanism, method, include=["forces", "friction", "damping", "armature"]).omitted == ()
+    assert derive(plain, method).omitted == () and "left out" not in str(derive(plain, method))
 
 
 @pytest.mark.parametrize("method", METHODS)

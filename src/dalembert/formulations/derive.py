@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dalembert.errors import ArgumentError, UnsupportedError
@@ -14,6 +15,7 @@ from dalembert.formulations.kronecker import kronecker
 from dalembert.formulations.lagrange import lagrange
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.newton_euler import newton_euler
+from dalembert.formulations.passive import left_out
 from dalembert.formulations.system import System
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_names
@@ -49,7 +51,8 @@ def derive(
         method: ``"lagrange"``, ``"kane"``, ``"kronecker"`` or ``"newton-euler"``.
         coordinates: names of the position coordinates, for display and for reading expressions.
         include: what enters beyond inertia and gravity, by name: ``armature``, ``damping``, ``friction`` of the joints,
-            names of force elements, or ``forces`` for all of them; nothing by default.
+            names of force elements, or ``forces`` for all of them; nothing by default. What is left out is told by
+            :attr:`Equations.omitted`, in print and in reports.
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
         actuated: names of the driven joints, in the order of the inputs; all by default.
@@ -72,11 +75,13 @@ def derive(
                 "the recursive Newton-Euler algorithms need a mechanism with joints; bodies given by formulas can be "
                 "derived by 'lagrange', 'kane' or 'kronecker'"
             )
-        return newton_euler(mechanism, coordinates=coordinates, include=include, field=field, **loads, **options)  # type: ignore[arg-type]
-    system = _system(mechanism, coordinates, include)
-    if field is not None:
-        system.gravity = field
-    return ROUTES[method](system, **loads, **options)
+        found = newton_euler(mechanism, coordinates=coordinates, include=include, field=field, **loads, **options)  # type: ignore[arg-type]
+    else:
+        system = _system(mechanism, coordinates, include)
+        if field is not None:
+            system.gravity = field
+        found = ROUTES[method](system, **loads, **options)
+    return replace(found, omitted=left_out(mechanism, include) if isinstance(mechanism, Mechanism) else ())
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:

@@ -36,6 +36,8 @@ def equations_text(equations: Equations) -> str:
         if name in parts:
             part = parts[name]
             lines += str(part).splitlines() if n <= LARGEST_SHOWN else [_summary(part)]
+    if equations.omitted:
+        lines += ["", f"left out (name it in include to bring it in): {'; '.join(equations.omitted)}"]
     lines += ["", equations.cite()]
     return "\n".join(lines)
 

@@ -76,6 +76,8 @@ class Equations:
         extras: everything else a method offers, by name.
         derivation: the steps.
         sources: keys of the documents that were used.
+        omitted: what the mechanism has and these equations leave out, because it was not asked for: force elements,
+            and rotor inertia, damping and friction of joints.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Equations:
     extras: Mapping[str, Quantity] = field(default_factory=dict)
     derivation: tuple[Step, ...] = ()
     sources: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------------------------------------------- access
 

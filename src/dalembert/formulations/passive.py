@@ -11,6 +11,10 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.errors import ArgumentError
 from dalembert.formulations.system import System
 from dalembert.formulations.tracing import TracedMechanism
+from dalembert.model import Mechanism
+
+MOST_NAMES = 6
+"""Joints that are named one by one."""
 
 
 def passive_forces(trace: TracedMechanism, system: System, include: Sequence[str]) -> list[tuple[str, Array]]:
@@ -36,6 +40,25 @@ def passive_forces(trace: TracedMechanism, system: System, include: Sequence[str
     if own.damping is not None or own.friction is not None:
         forces.append(("joints", -own.resistance(system.v)))
     return forces
+
+
+def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
+    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words.
+
+    Args:
+        mechanism: the mechanism.
+        include: see :func:`dalembert.formulations.derive.derive`.
+    """
+    found = [
+        f"force element {item.name!r} ({item.kind})"
+        for item in mechanism.forces
+        if "forces" not in include and item.name not in include
+    ]
+    for term in TERMS:
+        joints = [joint.name for joint in mechanism.joints if not scalar.is_zero(getattr(joint, term))]
+        if joints and term not in include:
+            found.append(f"{term} of {', '.join(joints) if len(joints) <= MOST_NAMES else f'{len(joints)} joints'}")
+    return tuple(found)
 
 
 def rotors(trace: TracedMechanism, system: System, include: Sequence[str]) -> list[tuple[Scalar, Array]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.quantity import Quantity
-from dalembert.report.document import Block, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
+from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
 from dalembert.report.forms import Forms, definitions
 from dalembert.report.layout import WIDEST, WIDTH, Rows, split_formula, sum_rows, width
 from dalembert.report.motion_section import partial_velocity_blocks
@@ -63,6 +63,10 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     yield Heading("Equations of motion")
     yield Display((("", law(equations)),))
     yield Paragraph(_legend(equations), "note")
+    if equations.omitted:
+        text = "The mechanism has more than these equations contain; left out, because not asked for by include:"
+        yield Paragraph((text,), "note")
+        yield Bullets(tuple((reason,) for reason in equations.omitted))
     scalar = _scalar_equations(equations, forms)
     if scalar is None:
         yield from _sequence(equations, forms)
