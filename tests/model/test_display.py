@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic
-from dalembert.model.display import WIDTH, as_html, shortened, table, tree_lines
+from dalembert.model.display import as_html, table, tree_lines
+from dalembert.model.layout import WIDTH, shortened
 from random_mechanisms import mechanisms
 
 BALL = Inertia.sphere(2.0, 0.5, (0.1, 0, 0))
@@ -160,3 +161,37 @@ def test_shortened_fits_and_keeps_both_ends(text, width):
         assert short == text
     elif text.strip():
         assert "…" in short and short.strip()[0] == text.strip(" ")[0] and text.endswith(short[-1])
+
+
+@given(st.integers(1, 60), st.integers(1, 6))
+def test_a_long_coupling_is_wrapped_and_nothing_of_it_is_lost(length, degree):
+    """The polynomial stands there in full, whatever the names and expressions do to the width of the page."""
+    x, y = sympy.symbols("quite_a_long_symbol another_one", real=True)
+    coefficients = (-0.5, *(k * sympy.sin(x + k * y) + sympy.exp(-x) for k in range(1, degree + 1)))
+    names = ("first_joint" * (length // 12 + 1), "second_joint" * (length // 12 + 1))
+    bodies = (Body("a", BALL), Body("b", BALL))
+    joints = (Joint(names[0], "revolute", WORLD, "a"), Joint(names[1], "revolute", "a", "b"))
+    coupling = Constraint("gear", "coupling", *names, coefficients=coefficients)
+    shown = table(Mechanism("m", bodies, joints, constraints=(coupling,)))
+    assert all(len(line) <= WIDTH for line in shown.splitlines())
+    (block,) = (block for block in shown.split("\n\n") if block.startswith("constraint"))
+    head, _, *lines = block.splitlines()
+    column = head.index("meaning")
+    meaning = " ".join(line[column:] for line in lines)
+    assert "…" not in meaning
+    assert meaning.startswith("b = -0.5 + (") and meaning.endswith("(positions of the joints)")
+    for k, coefficient in enumerate(coefficients[1:], 1):
+        assert f"({coefficient}) a{'' if k == 1 else f'^{k}'}" in meaning
+
+
+def test_couplings_and_motions_are_shown_as_equations():
+    bodies, joints = (Body("a", BALL), Body("b", BALL)), [Joint("ja", "revolute", WORLD, "a")]
+    joints.append(Joint("jb", "revolute", "a", "b"))
+    constraints = (
+        Constraint("gear", "coupling", "ja", "jb", coefficients=(0, 1, -2)),
+        Constraint("stop", "coupling", "ja", "", coefficients=(0,)),
+        Constraint("drive", "motion", "ja", "", coefficients=(1, 2.5)),
+    )
+    shown = table(Mechanism("m", bodies, joints, constraints=constraints))
+    for equation in ("b = a - 2 a^2 (pos", "a = 0 (pos", "a = 1 + 2.5 t (pos"):
+        assert equation in shown

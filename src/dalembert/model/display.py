@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import textwrap
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,17 +14,13 @@ from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.model.body import WORLD, Frame
-from dalembert.model.constraint import CONSTRAINT_KINDS
+from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.force import FORCE_KINDS
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import KINDS, Joint
+from dalembert.model.layout import columns, columns_with_text, printable, wrapped
+from dalembert.model.layout import shortened as shortened
 from dalembert.model.mechanism import Mechanism
-
-WIDTH = 120
-"""Columns a table may take."""
-
-NARROWEST = 6
-"""Columns that are too wide for the page are not shortened beyond this."""
 
 
 def table(mechanism: Mechanism) -> str:
@@ -74,11 +68,11 @@ def as_html(mechanism: Mechanism) -> str:
 def _headline(mechanism: Mechanism) -> list[str]:
     counts = f"{len(mechanism.bodies)} bodies, nq = {mechanism.nq}, nv = {mechanism.nv}"
     lines = [
-        f"{_printable(mechanism.name)}: {counts}, mass {text(mechanism.mass)} kg, "
+        f"{printable(mechanism.name)}: {counts}, mass {text(mechanism.mass)} kg, "
         f"gravity ({texts(mechanism.gravity)}) m/s^2"
     ]
     if mechanism.symbols:
-        lines += _wrapped("symbols: " + ", ".join(symbol.name for symbol in mechanism.symbols))
+        lines += wrapped("symbols: " + ", ".join(symbol.name for symbol in mechanism.symbols))
     return lines
 
 
@@ -92,7 +86,7 @@ def _tree(mechanism: Mechanism) -> list[str]:
     if mechanism.nq == mechanism.nv:
         for row in rows:
             row[5] = ""  # the same as in q
-    return _columns(["body", "joint", "kind", "axis", "q", "v", "range"], rows)
+    return columns(["body", "joint", "kind", "axis", "q", "v", "range"], rows)
 
 
 def _drives(mechanism: Mechanism) -> list[str]:
@@ -106,29 +100,47 @@ def _drives(mechanism: Mechanism) -> list[str]:
         if any(cells):
             rows.append([joint.name, *cells])
     titles = ["joint", "position", "damping", "friction", "armature", "max speed", "max effort"]
-    return _columns(titles, rows) if rows else []
+    return columns(titles, rows) if rows else []
 
 
 def _inertias(mechanism: Mechanism) -> list[str]:
     heavy = [body for body in mechanism.bodies if not body.inertia.is_zero]
     rows = [[body.name, text(body.inertia.mass), texts(body.inertia.center), _moments(body.inertia)] for body in heavy]
-    lines = _columns(["body", "mass (kg)", "centre of mass (m)", "principal moments (kg m^2)"], rows) if rows else []
+    lines = columns(["body", "mass (kg)", "centre of mass (m)", "principal moments (kg m^2)"], rows) if rows else []
     light = [body.name for body in mechanism.bodies if body.inertia.is_zero]
-    return lines + (_wrapped("without mass: " + ", ".join(light)) if light else [])
+    return lines + (wrapped("without mass: " + ", ".join(light)) if light else [])
 
 
 def _frames(frames: Sequence[Frame]) -> list[str]:
     rows = [[frame.name, frame.body, *_placement(frame.placement)] for frame in frames]
-    return _columns(["frame", "on body", "position (m)", "roll pitch yaw (rad)"], rows) if rows else []
+    return columns(["frame", "on body", "position (m)", "roll pitch yaw (rad)"], rows) if rows else []
 
 
 def _constraints(mechanism: Mechanism) -> list[str]:
     rows = []
     for item in mechanism.constraints:
         extra = [f"{'distance' if item.kind == 'distance' else 'radius'} {text(item.value)}" for _ in item.numbers]
-        extra += [f"coefficients {texts(item.coefficients)}"] if item.coefficients else []
-        rows.append([item.name, item.kind, item.a, item.b, "; ".join([CONSTRAINT_KINDS[item.kind], *extra])])
-    return _columns(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
+        meaning = CONSTRAINT_KINDS[item.kind]
+        if item.on_joints and item.coefficients:
+            meaning = _relation(item)
+        elif item.coefficients:
+            extra.append(f"coefficients {texts(item.coefficients)}")
+        rows.append([item.name, item.kind, item.a, item.b, "; ".join([meaning, *extra])])
+    return columns_with_text(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
+
+
+def _relation(item: Constraint) -> str:
+    """The polynomial of a coupling or a motion, in its ends a and b."""
+    variable = "t" if item.kind == "motion" else "a"
+    terms = []
+    for k, x in enumerate(item.coefficients):
+        power = "" if k == 0 else variable if k == 1 else f"{variable}^{k}"
+        factor = f"({x})" if power and getattr(x, "is_Add", False) else text(x)
+        if not scalar.is_zero(x):
+            terms.append(power if power and factor == "1" else f"{factor} {power}".rstrip())
+    left = "b" if item.kind == "coupling" and item.b else "a"
+    joints = "positions of the joints" if left == "b" else "position of the joint"
+    return f"{left} = {' + '.join(terms) or '0'}".replace("+ -", "- ") + f" ({joints})"
 
 
 def _forces(mechanism: Mechanism) -> list[str]:
@@ -137,7 +149,7 @@ def _forces(mechanism: Mechanism) -> list[str]:
         numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
         numbers += [f"components {texts(item.components)}"] if item.components else []
         rows.append([item.name, item.kind, item.a, item.b, "; ".join([FORCE_KINDS[item.kind], *numbers])])
-    return _columns(["force", "kind", "a", "b", "meaning"], rows) if rows else []
+    return columns_with_text(["force", "kind", "a", "b", "meaning"], rows) if rows else []
 
 
 def _matters(x: Scalar) -> bool:
@@ -173,7 +185,7 @@ def _conventions(mechanism: Mechanism) -> list[str]:
 
 
 def _paragraphs(title: str, sentences: Iterable[str]) -> list[str]:
-    lines = [line for sentence in sentences for line in _wrapped(_printable(sentence), "  - ", "    ")]
+    lines = [line for sentence in sentences for line in wrapped(printable(sentence), "  - ", "    ")]
     return [f"{title}:", *lines] if lines else []
 
 
@@ -254,60 +266,3 @@ def _moments(inertia: Inertia) -> str:
 def _placement(placement: Transform) -> tuple[str, str]:
     turned = placement.rotation
     return texts(placement.translation), "symbolic" if turned.dtype == object else texts(rpy_from_rotation(turned))
-
-
-# -------------------------------------------------------------------------------------------------------------- layout
-
-
-def _columns(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns without the empty ones; the widest are shortened until a line fits the page."""
-    used = [k for k in range(len(titles)) if any(row[k] for row in rows)]
-    cells = [[_printable(row[k]) for k in used] for row in ([*titles], *rows)]
-    widths = [max(_width(row[k]) for row in cells) for k in range(len(used))]
-    while sum(widths) + 2 * (len(widths) - 1) > WIDTH and max(widths) > NARROWEST:
-        widths[widths.index(max(widths))] -= 1
-    lines = ["  ".join(_padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in cells]
-    return [lines[0], "-" * min(WIDTH, sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
-
-
-def _padded(cell: str, width: int) -> str:
-    shown = shortened(cell, width)
-    return shown + " " * (width - _width(shown))
-
-
-def shortened(cell: str, width: int) -> str:
-    """A text that fits into ``width`` columns: its middle gives way to a dot-dot-dot, its leading blanks stay.
-
-    Args:
-        cell: the text.
-        width: columns at hand.
-    """
-    if _width(cell) <= width:
-        return cell
-    word = cell.lstrip(" ")
-    indent = " " * min(len(cell) - len(word), max(0, width - NARROWEST))
-    room = width - len(indent) - 1
-    tail = word[len(word) - room // 2 :] if room > 1 else ""
-    head = word[: room - len(tail)]
-    while head and _width(head) + _width(tail) > room:
-        head, tail = head[:-1], tail[1:]
-    return f"{indent}{head}…{tail}"
-
-
-def _width(cell: str) -> int:
-    """Columns a terminal uses: wide East Asian characters take two, combining marks none."""
-    if cell.isascii():
-        return len(cell)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
-
-
-def _printable(cell: str) -> str:
-    return (
-        cell
-        if cell.isprintable()
-        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cell)
-    )
-
-
-def _wrapped(sentence: str, first: str = "", rest: str = "  ") -> list[str]:
-    return textwrap.wrap(sentence, WIDTH, initial_indent=first, subsequent_indent=rest)

@@ -105,9 +105,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
         if not matches:
             raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{_hint(str(key), by_name)}")
         if any(symbol in mapping for symbol in matches):
-            raise ArgumentError(
-                f"substitute: {str(key)!r} is given twice, by name and as a symbol; keep one"
-            )
+            raise ArgumentError(f"substitute: {str(key)!r} is given twice, by name and as a symbol; keep one")
         mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
     final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
 

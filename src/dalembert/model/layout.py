@@ -1,0 +1,110 @@
+"""Tables and paragraphs of a page of text: what fits, what is shortened, what is wrapped."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+WIDTH = 120
+"""Columns of characters a table may take."""
+
+NARROWEST = 6
+"""Columns that are too wide for the page are not shortened beyond this."""
+
+TEXT = 48
+"""Characters at least for a column of sentences."""
+
+
+def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WIDTH) -> list[str]:
+    """Aligned columns without the empty ones; the widest are shortened until a line fits the page.
+
+    Args:
+        titles: one for every column.
+        rows: the cells.
+        page: columns of characters at hand.
+    """
+    used = [k for k in range(len(titles)) if any(row[k] for row in rows)]
+    cells = [[printable(row[k]) for k in used] for row in ([*titles], *rows)]
+    widths = [max(_width(row[k]) for row in cells) for k in range(len(used))]
+    while sum(widths) + 2 * (len(widths) - 1) > page and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    lines = ["  ".join(_padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in cells]
+    return [lines[0], "-" * min(page, sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
+
+
+def columns_with_text(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Aligned columns, the last of which holds sentences: they are wrapped, never shortened.
+
+    Args:
+        titles: one for every column.
+        rows: the cells.
+    """
+    front = columns(titles[:-1], [row[:-1] for row in rows], WIDTH - TEXT - 2)
+    left = max(map(_width, front)) + 2
+    texts = [[titles[-1]], None, *(wrapped(printable(row[-1]), rest="", page=WIDTH - left) or [""] for row in rows)]
+    right = max(_width(line) for text in texts if text for line in text)
+    lines = []
+    for line, text in zip(front, texts):
+        if text is None:
+            lines.append("-" * (left + right))
+            continue
+        lines.append(line + " " * (left - _width(line)) + text[0])
+        lines += (" " * left + rest for rest in text[1:])
+    return [line.rstrip() for line in lines]
+
+
+def _padded(cell: str, width: int) -> str:
+    shown = shortened(cell, width)
+    return shown + " " * (width - _width(shown))
+
+
+def shortened(cell: str, width: int) -> str:
+    """A text that fits into ``width`` columns: its middle gives way to a dot-dot-dot, its leading blanks stay.
+
+    Args:
+        cell: the text.
+        width: columns at hand.
+    """
+    if _width(cell) <= width:
+        return cell
+    word = cell.lstrip(" ")
+    indent = " " * min(len(cell) - len(word), max(0, width - NARROWEST))
+    room = width - len(indent) - 1
+    tail = word[len(word) - room // 2 :] if room > 1 else ""
+    head = word[: room - len(tail)]
+    while head and _width(head) + _width(tail) > room:
+        head, tail = head[:-1], tail[1:]
+    return f"{indent}{head}…{tail}"
+
+
+def _width(cell: str) -> int:
+    """Columns a terminal uses: wide East Asian characters take two, combining marks none."""
+    if cell.isascii():
+        return len(cell)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
+
+
+def printable(cell: str) -> str:
+    """A text whose characters all show; control characters as escapes.
+
+    Args:
+        cell: the text.
+    """
+    return (
+        cell
+        if cell.isprintable()
+        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cell)
+    )
+
+
+def wrapped(sentence: str, first: str = "", rest: str = "  ", page: int = WIDTH) -> list[str]:
+    """Lines of a sentence.
+
+    Args:
+        sentence: the text.
+        first: indentation of the first line.
+        rest: indentation of the others.
+        page: columns of characters at hand.
+    """
+    return textwrap.wrap(sentence, page, initial_indent=first, subsequent_indent=rest)
