@@ -159,3 +159,28 @@ def test_refusals():
     program = trace(lambda q: q, {"q": ()}, name="f")
     with pytest.raises(ArgumentError, match="'tau' by 'q'"):
         differentiate(program, "tau", "q")
+
+
+GUARDED = {
+    "root": (lambda x: (x[0] > 0).select(x[0].sqrt() * x[1], x[1]), [0, 2], [0, 1]),
+    "quotient": (lambda x: (abs(x[0]) > 0).select(x[1] / x[0], x[1]), [0, 3], [0, 1]),
+    "logarithm": (lambda x: (x[0] > 0).select(x[0] * x[0].log(), x[0] * x[1]), [0, 5], [5, 0]),
+    "angle": (lambda x: ((x @ x) > 0).select(x[0].atan2(x[1]), x[0]), [0, 0], [1, 0]),
+    "sinc": (lambda x: (abs(x[0]) < 1e-8).select(1 - x[0] * x[0] / 6, x[0].sin() / x[0]) * x[1], [0, 2], [0, 1]),
+    "nested": (lambda x: (x[0] > 0).select((x[0] > 1).select(x[0].log(), x[0].sqrt()), x[1]), [0, 1], [0, 1]),
+    "twice": (
+        lambda x: (x[0] > 0).select(x[0].sqrt(), x[1]) + (x[0] > -1).select(x[1], x[0].sqrt() * x[1]), [0, 1], [0, 2]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("name", GUARDED)
+def test_a_branch_not_taken_spoils_no_derivative(name, mode):
+    function, point, expected = GUARDED[name]
+    graph = Graph()
+    x = graph.input("x", (2,))
+    f = function(x)
+    result = evaluate(program_of(graph, {"slope": jacobian(f, x, mode), "second": hessian(f, x)}), [point])
+    np.testing.assert_array_equal(result["slope"], expected)
+    assert np.isfinite(result["second"]).all()  # whose own branches not taken have worse singularities

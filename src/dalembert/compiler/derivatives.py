@@ -9,7 +9,7 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -186,13 +186,12 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]]) -> dict[int, Expr]:
 
 
 def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], weights: Any) -> list[Expr]:
-    adjoint: dict[Any, Expr] = {}
+    adjoint: dict[Any, _Adjoint] = {}
 
-    def accumulate(x: Any, amount: Expr) -> None:
+    def accumulate(x: Any, amount: Expr, where: Predicate | None = None) -> None:
         if not amount.is_zero:
-            adjoint[x] = adjoint[x] + amount if x in adjoint else amount
+            adjoint[x] = adjoint[x].plus(_Adjoint(amount, where)) if x in adjoint else _Adjoint(amount, where)
 
-    zero = graph.constant(0)
     for x, weight in zip(results, weights):
         accumulate(x, graph.lift(weight))
     independent = set(variables)
@@ -201,18 +200,41 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
     for x in reversed(order):
         if x in independent or x not in adjoint:
             continue
-        amount = adjoint[x]
+        amount, where = adjoint[x]
         if x.op in ("select", "min", "max"):
             *condition, first, second = x.args
             test = condition[0] if condition else first <= second if x.op == "min" else first >= second
-            if first in active:
-                accumulate(first, test.select(amount, zero))
-            if second in active:
-                accumulate(second, test.select(zero, amount))
+            for operand, chosen in ((first, test), (second, ~test)):
+                if operand in active:
+                    accumulate(operand, amount, chosen if where is None else where & chosen)
         else:
             for operand, slope in slopes_of(x, active):
-                accumulate(operand, amount * slope)
-    return [adjoint.get(x, zero) for x in variables]
+                accumulate(operand, amount * slope, where)
+    return [adjoint[x].value if x in adjoint else graph.constant(0) for x in variables]
+
+
+class _Adjoint(NamedTuple):
+    """The derivative of a result by a node: ``amount`` where a predicate holds (None: everywhere), zero elsewhere.
+
+    The predicate says where a branch is chosen. It is applied last: were the amount made zero where it does not hold,
+    a slope that is infinite there, such as that of a square root guarded by ``select``, would make NaN of it.
+    """
+
+    amount: Expr
+    where: Predicate | None
+
+    @property
+    def value(self) -> Expr:
+        return self.amount if self.where is None else self.where.select(self.amount, 0)
+
+    def plus(self, other: _Adjoint) -> _Adjoint:
+        if self.where is other.where:
+            return _Adjoint(self.amount + other.amount, self.where)
+        if self.where is None or other.where is None:
+            return _Adjoint(self.value + other.value, None)
+        if other.where is ~self.where:
+            return _Adjoint(self.where.select(self.amount, other.amount), None)
+        return _Adjoint(self.value + other.value, self.where | other.where)
 
 
 def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
