@@ -78,3 +78,13 @@ def test_every_quantity_of_an_arm(quantity):
     given = state(arm, (50,), np.float64)
     extra = {p.name: np.random.default_rng(1).normal(size=(50, *p.shape)) for p in kernel.inputs if p.name not in given}
     check(kernel, {**given, **extra}, 1e-9)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 2e-2)])
+def test_a_vast_program_is_computed_in_pieces(monkeypatch, dtype, tolerance):
+    """Forward derivatives divide by pivots of the inertia matrix; their condition costs a few digits."""
+    monkeypatch.setattr("dalembert.compiler.cuda.source.VAST", 1000)
+    kernel = da.Dynamics(walker(), device="cuda").kernel("forward_dynamics_derivatives")
+    assert "_part1(" in kernel.source(dtype).source
+    for batch in ((1,), (97,), (20_000,)):
+        check(kernel, state(da.Dynamics(walker()).mechanism, batch, dtype), tolerance)

@@ -13,12 +13,9 @@ from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.launch import compiled, resident_blocks, shared_memory
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.program import Port, Program
-from dalembert.errors import ArgumentError, CompilerError
+from dalembert.errors import ArgumentError
 
 _NONE_SHARED = np.uint32(0)
-
-LARGEST = 50_000
-"""Operations of the largest program that is given to a CUDA compiler."""
 
 NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
@@ -75,13 +72,6 @@ class CudaKernel:
         Args:
             dtype: float64 or float32.
         """
-        size = len(self.program.nodes)
-        if size > LARGEST:
-            raise CompilerError(
-                f"{self.name} has {size} operations; beyond {LARGEST} CUDA compilers take minutes to hours. Compute "
-                "what it is made of instead (derivatives of forward dynamics: forward_dynamics, "
-                "inverse_dynamics_derivatives and mass_matrix, then solve), or use device='cpu'"
-            )
         return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)  # type: ignore[arg-type]
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, CudaSource, int]:

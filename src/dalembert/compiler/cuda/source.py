@@ -42,6 +42,11 @@ SHAPES = {
 }
 """Shapes of a crew for narrow and for wide results, the one that was measured to be best first; see ``to_cuda``."""
 
+VAST, PIECE = 50_000, 2_000
+"""Programs with more nodes are printed in pieces of this size, which hand values on through the memory of the thread.
+
+CUDA compilers take longer than anybody waits for one function of that length, and registers help it little."""
+
 SHARED_WORK = 0.6
 """Largest part of all operations that the busiest worker of a crew may have."""
 
@@ -73,7 +78,7 @@ def to_cuda(
     threads: int = 0,
     staged: str = "auto",
     blocks: int = 0,
-    longest: int = 20_000,
+    longest: int = 0,
     parts: Parts | None = None,
     shape: tuple[int, int, int] | None = None,
 ) -> CudaSource:
@@ -87,17 +92,19 @@ def to_cuda(
         staged: which arrays go through shared memory: ``"all"``, ``"outputs"``, ``"none"`` or ``"auto"``.
         blocks: how many blocks of that size a multiprocessor must be able to hold; bounds the registers of a thread.
             0 for what was measured to be best.
-        longest: most nodes in one function.
+        longest: most nodes in one function; 0 for what was measured to be best.
         parts: the parts of the system, if it has some; a crew of warps then works on each tile of states, where that
             is worth while.
         shape: warps of each worker of a crew, tiles of inputs it holds, blocks a multiprocessor must be able to hold;
             None for the first of ``SHAPES`` that fits.
     """
     check_real(real)
-    width, team = WIDTH[real], _team(program, real, parts, shape)
+    vast = len(program.nodes) > VAST
+    width, team = WIDTH[real], None if vast else _team(program, real, parts, shape)
     light = real == "float" and max_live(program.nodes) <= 100
     threads = threads or (256 if light else 128)
-    blocks = blocks or (2 if light else 1)
+    blocks = blocks or (2 if light or vast else 1)
+    longest = longest or (PIECE if vast else 10 * PIECE)
     names = Names(C_RESERVED)
     face = interface(program, names)
     kernel = names.new(f"{face.function}_kernel")
@@ -109,13 +116,14 @@ def to_cuda(
         plan, blocks = team
         text.append(CrewKernel(plan, face, names, flavour, kernel, blocks).source())
         return CudaSource(face.function, kernel, "\n".join(text), plan.threads, plan.bytes, plan.tile)
-    groups = by_output(program, LIVE[real])
+    groups = [tuple(range(len(program.outputs)))] if vast else by_output(program, LIVE[real])
     stages: list[list[str]] = []
     for ports in groups:
-        goes = split(restricted(program, ports), LIVE[real], 2)
+        goes = [program] if vast else split(restricted(program, ports), LIVE[real], 2)
         single = len(groups) == 1 and len(goes) == 1
         stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
         text += [functions(go, face, names, flavour, stage, longest) for go, stage in zip(goes, stages[-1])]
+    staged = "none" if vast and staged == "auto" else staged
     rows, threads = rows_of(program, face, groups, width, threads, staged)
     layout = Layout(rows, groups, len(program.inputs))
     text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
