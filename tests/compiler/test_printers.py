@@ -144,6 +144,15 @@ def test_python_brackets_and_order(seed):
         np.testing.assert_array_equal(np.broadcast_to(result[name], expected[name].shape), expected[name])
 
 
+def test_constants_that_give_no_number_are_left_to_numpy():
+    program = trace(
+        lambda x: [x + 1 / (0 * x), (0 * x) / (0 * x + 0.0), (1e300 + 0 * x) * 1e300 / (0 * x), x / (0 * x)], {"x": ()}
+    )
+    arrays = [np.array([2.0, -3.0])]
+    with np.errstate(all="ignore"):
+        agree(run_python(program, arrays), evaluate(program, arrays), 1e-15)
+
+
 def test_python_is_readable(small, full):
     source = to_python(small)
     assert "    speed = x[..., 0] * x[..., 1] - x[..., 2] / (x[..., 0] * x[..., 0] + 1.0)\n" in source
@@ -259,6 +268,15 @@ def test_latex_numbers_keep_all_digits():
     program = trace(lambda x: [x * (1 / 3), x + 1e-7, x * -2.5e20], {"x": ()}, name="f")
     text = to_latex(program)
     assert "0.3333333333333333" in text and r"1 \cdot 10^{-7}" in text and r"2.5 \cdot 10^{20}" in text
+
+
+def test_latex_never_gives_one_symbol_two_meanings():
+    def function(x, q):
+        return {"x": label(x.cos(), "x") + label(x * q[0], "q_0"), "q_0": x + label(x.sin(), "q[0]") * q[1]}
+
+    text = to_latex(trace(function, {"x": (), "q": (2,)}, name="f"))
+    defined = [line.partition(" &=")[0] for line in text.splitlines() if "&=" in line]
+    assert len(set(defined)) == len(defined) and not {"x", "q_{0}", "q_{1}"} & set(defined)
 
 
 # --- SymPy -------------------------------------------------------------------------------------------------

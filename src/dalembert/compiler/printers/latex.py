@@ -29,14 +29,16 @@ def to_latex(program: Program, longest: int = 120) -> str:
         longest: longest right-hand side in characters of source, before parts of it get names.
     """
 
-    def read(port: int, element: int) -> str:
-        return _element(program.inputs[port].name, program.inputs[port].shape, element)
-
-    body = Body(program, _Latex(longest), _Symbols(), read)
+    symbols = _Symbols()
+    inputs = [symbols.array(port.name, port.shape) for port in program.inputs]
+    outputs = [
+        symbols.array(f"{p.name}_out" if p.name in (given.name for given in program.inputs) else p.name, p.shape)
+        for p in program.outputs
+    ]
+    body = Body(program, _Latex(longest), symbols, lambda port, element: inputs[port][element])
     rows = [f"{s.name} &= {s.source}" for s in body.statements]
-    for port, row in zip(program.outputs, program.results):
-        name = f"{port.name}_out" if any(port.name == given.name for given in program.inputs) else port.name
-        rows += [f"{_element(name, port.shape, place)} &= {body.text(k).source}" for place, k in enumerate(row)]
+    for elements, row in zip(outputs, program.results):
+        rows += [f"{element} &= {body.text(k).source}" for element, k in zip(elements, row)]
     return "\\begin{align*}\n" + " \\\\\n".join(rows) + "\n\\end{align*}\n"
 
 
@@ -56,23 +58,22 @@ def symbol(name: str, *indices: int) -> str:
     return f"{text}_{{{','.join(below)}}}" if below else text
 
 
-def _element(name: str, shape: tuple[int, ...], element: int) -> str:
-    return symbol(name, *(int(k) for k in np.unravel_index(element, shape))) if shape else symbol(name)
-
-
 class _Symbols:
-    """Gives out different symbols; has the one method of ``Names`` that is needed."""
+    """Gives out different symbols, by the method of ``Names`` that is needed and one for whole arrays."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def new(self, wish: str) -> str:
-        name, number = symbol(wish), 1
+    def new(self, wish: str, *indices: int) -> str:
+        name, number = symbol(wish, *indices), 1
         while name in self._taken:
             number += 1
-            name = f"{symbol(wish)}^{{({number})}}"
+            name = f"{symbol(wish, *indices)}^{{({number})}}"
         self._taken.add(name)
         return name
+
+    def array(self, wish: str, shape: tuple[int, ...]) -> list[str]:
+        return [self.new(wish, *indices) for indices in np.ndindex(shape)]
 
 
 class _Latex:

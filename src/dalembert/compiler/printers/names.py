@@ -26,7 +26,7 @@ _STANDARD_LIBRARY = """
     gamma hypot ilogb imaxabs index isalnum isalpha isfinite isinf isnan j0 j1 jn labs ldexp lgamma llabs
     llrint llround log log10 log1p log2 logb lrint lround malloc memchr memcmp memcpy memmove mempcpy memset
     modf nan nearbyint nextafter pow pow10 printf putchar puts realloc remainder remquo rindex rint round
-    scalb scalbln scalbn scanf signbit significand sin sincos sinh size_t snprintf sprintf sqrt sscanf stdin
+    scalb scalbln scalbn scanf signbit signgam significand sin sincos sinh size_t snprintf sprintf sqrt sscanf stdin
     stdout stderr strcat strchr strcmp strcpy strdup strlen strncmp strncpy strstr tan tanh tgamma toascii
     tolower toupper trunc vprintf vsprintf y0 y1 yn
 """

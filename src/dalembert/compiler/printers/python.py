@@ -8,7 +8,7 @@ import numpy as np
 
 from ..program import Port, Program
 from .names import PYTHON_RESERVED, Names
-from .statements import Body, Infix
+from .statements import Body, Infix, Text
 
 _FUNCTIONS = {
     "sqrt": "np.sqrt({0})", "sin": "np.sin({0})", "cos": "np.cos({0})", "tan": "np.tan({0})",
@@ -36,7 +36,7 @@ def to_python(program: Program) -> str:
         place = np.unravel_index(element, program.inputs[port].shape) if program.inputs[port].shape else ()
         return f"{inputs[port]}[{', '.join(['...', *(str(int(k)) for k in place)])}]"
 
-    body = Body(program, Infix(_number, _FUNCTIONS), names, read)
+    body = Body(program, _Python(_number, _FUNCTIONS), names, read)
     lines = [f"    {s.name} = {s.source}" for s in body.statements]
     for name, port, row in zip(outputs, program.outputs, program.results):
         elements = "".join(f"\n        {body.text(k).source}," for k in row)
@@ -71,6 +71,23 @@ def to_python(program: Program) -> str:
             "",
         ]
     )
+
+
+class _Literal(Text):
+    """A number that stands in the source."""
+
+
+class _Python(Infix):
+    """Python's notation. Operations on literals alone, left because they give no finite number, are left to NumPy:
+    Python's own numbers refuse a division by zero."""
+
+    def number(self, value: float) -> Text:
+        return _Literal(*super().number(value))
+
+    def operation(self, op: str, args: list[Text]) -> Text:
+        if op in ("add", "sub", "mul", "div") and all(isinstance(a, _Literal) for a in args):
+            args = [Text(f"np.float64({args[0].source})"), *args[1:]]
+        return super().operation(op, args)
 
 
 def _shape(port: Port) -> str:
