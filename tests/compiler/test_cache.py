@@ -17,6 +17,7 @@ from dalembert.compiler import cache as cache_module
 from dalembert.compiler import native
 from dalembert.compiler.cache import Cache, default_cache, digest, source_digest
 from dalembert.compiler.kernel import Kernel
+from dalembert.errors import ArgumentError
 
 POSIX = pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs POSIX permissions")
 UNPRIVILEGED = pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() == 0, reason="root may write everywhere")
@@ -123,6 +124,11 @@ def test_where_it_lies(monkeypatch, tmp_path):
         assert cache_module._default_folder() == tmp_path / "xdg" / "dalembert"
         monkeypatch.delenv("XDG_CACHE_HOME")
         assert cache_module._default_folder() == tmp_path / ".cache" / "dalembert"
+        monkeypatch.setenv("XDG_CACHE_HOME", "relative/to/what")
+        assert cache_module._default_folder() == tmp_path / ".cache" / "dalembert"
+    monkeypatch.setenv("DALEMBERT_CACHE", "~nobody-of-that-name/cache")
+    with pytest.raises(ArgumentError, match="DALEMBERT_CACHE is '~nobody"):
+        default_cache()
 
 
 @POSIX
@@ -142,6 +148,25 @@ def test_it_is_kept_to_oneself(tmp_path):
     assert shared.get("a") is None
     (cache.folder / "link").symlink_to(cache.folder / "a")
     assert cache.get("link") is None
+
+
+@POSIX
+def test_what_is_no_entry_is_left_alone(tmp_path):
+    cache = Cache(tmp_path)
+    os.chmod(tmp_path, 0o700)
+    os.mkfifo(tmp_path / "pipe")  # nobody writes into it: reading would wait for ever
+    (tmp_path / "folder").mkdir()
+    handles = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert cache.get("pipe") is None and cache.get("folder") is None
+    if handles:
+        assert len(os.listdir("/proc/self/fd")) == handles
+
+
+def test_an_entry_is_valid_under_its_own_name_only(tmp_path):
+    cache = Cache(tmp_path / "cache")
+    cache.put("a", b"code of a")
+    os.rename(cache.folder / "a", cache.folder / "b")
+    assert cache.get("b") is None
 
 
 @POSIX

@@ -25,7 +25,9 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-MAGIC = b"dalembert machine code 1\n"
+from ..errors import ArgumentError
+
+MAGIC = b"dalembert machine code 2\n"
 LIMIT = 512 << 20
 """Bytes of entries above which the oldest are removed."""
 
@@ -34,6 +36,10 @@ FRESH = 3600.0
 
 TIDY = 16
 """One new entry in so many makes the cache look through all of them; in a full one that takes as long as compiling."""
+
+
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""How entries are opened: neither through links nor, should one be a pipe, waiting for somebody to fill it."""
 
 
 def digest(*parts: object) -> str:
@@ -70,10 +76,12 @@ class Cache:
             return None
         path = self.folder / key
         try:
-            with open(
-                os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)), "rb"
-            ) as file:
-                status = os.fstat(file.fileno())
+            handle = os.open(path, _READ)
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                os.close(handle)
+                return None
+            with open(handle, "rb") as file:
                 if not _is_own(status):
                     self._warn(f"{path} belongs to another user or may be written by others; it is not used")
                     return None
@@ -81,7 +89,7 @@ class Cache:
         except OSError:
             return None
         start = len(MAGIC) + 32
-        if content[: len(MAGIC)] != MAGIC or hashlib.sha256(content[start:]).digest() != content[len(MAGIC) : start]:
+        if content[: len(MAGIC)] != MAGIC or _checksum(key, content[start:]) != content[len(MAGIC) : start]:
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
@@ -103,7 +111,7 @@ class Cache:
             handle, name = tempfile.mkstemp(prefix="new-", dir=self.folder)
             try:
                 with open(handle, "wb") as file:
-                    file.write(MAGIC + hashlib.sha256(content).digest() + content)
+                    file.write(MAGIC + _checksum(key, content) + content)
                 os.replace(name, self.folder / key)
             except BaseException:
                 os.unlink(name)
@@ -147,6 +155,11 @@ class Cache:
         return f"Cache({str(self.folder)!r})" if self.folder else "Cache(None)"
 
 
+def _checksum(key: str, content: bytes) -> bytes:
+    """Of an entry under its name: whole entries under another one are as wrong as damaged ones."""
+    return hashlib.sha256(key.encode() + content).digest()
+
+
 def _is_own(status: os.stat_result) -> bool:
     if not hasattr(os, "getuid"):  # Windows: the profile folder is private by its access lists
         return True
@@ -162,7 +175,14 @@ def default_cache() -> Cache:
 def _cache_of(setting: str | None) -> Cache:
     if setting and setting.lower() in ("off", "0", "no", "none", "false"):
         return Cache(None)
-    return Cache(Path(setting).expanduser() if setting else _default_folder())
+    if not setting:
+        return Cache(_default_folder())
+    try:
+        return Cache(Path(setting).expanduser())
+    except RuntimeError:
+        raise ArgumentError(
+            f"the environment variable DALEMBERT_CACHE is {setting!r}, in the home of a user who has none"
+        ) from None
 
 
 def _default_folder() -> Path | None:
@@ -174,4 +194,5 @@ def _default_folder() -> Path | None:
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "dalembert" / "Cache"
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "dalembert"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "dalembert"
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (folder if folder.is_absolute() else home / ".cache") / "dalembert"  # a relative one is invalid, says XDG
