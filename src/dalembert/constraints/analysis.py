@@ -188,7 +188,7 @@ def _ranks_nearby(system: ConstrainedDynamics, q: np.ndarray, t: float, toleranc
     for _ in range(count):
         start = assembly.moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv))
         try:
-            near = assembly.assemble(system, start, t)
+            near = assembly.assemble(system, start, t, restarts=0)
         except SingularityError:
             continue
         ranks.append(_null_space(system.evaluate("positions", near, t)[1], tolerance)[1])

@@ -1,6 +1,7 @@
 """Putting a mechanism together: positions and velocities that satisfy its constraints.
 
-Gauss-Newton steps on the tangent space with a line search; the start decides which of several assemblies is found.
+The start decides which of several assemblies is found. Where no way leads down from it to one, further starts are
+tried, random but always the same, farther and farther around it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
 from dalembert.constraints import numeric
+from dalembert.constraints.descent import check_gradients, descend, moved, normalise
 from dalembert.constraints.loops import LOOP_ROWS
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
@@ -21,31 +22,8 @@ from dalembert.model.checks import expect_names, expect_real, expect_whole, real
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
 
-STEP = 1.0
-"""Longest step of any coordinate, m or rad: farther away the linearization means nothing."""
-
-
-def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Positions displaced along a tangent vector: what the velocity ``step`` would do in unit time.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-        step: displacement, nv.
-    """
-    q = q.copy()
-    done: set[int] = set()
-    for link in mechanism.tree.links:
-        if link.q in done:  # a mimic joint moves with its leader
-            continue
-        done.add(link.q)
-        if link.kind == "spherical":
-            turn = quaternion_exp(step[link.v : link.v + 3])
-            eta = quaternion_star(q[link.q : link.q + 4], turn)
-            q[link.q : link.q + 4] = eta / np.linalg.norm(eta)
-        else:
-            q[link.q] += step[link.v]
-    return q
+RESTARTS = 12
+"""How many other starts are tried where there is no way down from the given one."""
 
 
 def assemble(
@@ -56,8 +34,12 @@ def assemble(
     *,
     tolerance: float = 1e-11,
     iterations: int = 200,
+    restarts: int = RESTARTS,
+    seed: int = 0,
 ) -> np.ndarray:
     """Positions that satisfy the constraints; SingularityError with the residual of every constraint if none are found.
+
+    Other starts differ from the given one by normal deviates of 0.2, 0.4, ... m or rad, up to 2.
 
     Args:
         system: the constrained mechanism.
@@ -65,23 +47,30 @@ def assemble(
         t: time, s.
         keep: joints whose positions must not change.
         tolerance: largest residual, m or rad, relative to the largest coordinate where that exceeds one.
-        iterations: largest number of steps.
+        iterations: largest number of steps from each start.
+        restarts: number of other starts, if the given one leads nowhere; 0 stays near the given one or fails.
+        seed: of the other starts.
     """
     mechanism = system.mechanism
     start, t = _start(mechanism, q), expect_real(t, "t")
     tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
     free = _free(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
-    found, residual = _descend(system, start, t, free, tolerance, iterations)
-    if not np.abs(residual).max(initial=0.0) <= tolerance:
-        raise SingularityError(_cannot(system, residual, expect_names(keep, "keep"), t))
-    wrong = mirrored(system, found, t)
-    if wrong:
-        raise SingularityError(
-            f"{mechanism.name!r}: from this start {', '.join(map(repr, wrong))} closes the wrong way round (frames "
-            "turned by half a turn); start from positions nearer to the assembly that is meant"
-        )
-    return found
+    normalise(mechanism, start)
+    on_positions = system.constraints.holonomic
+    check_gradients(system, system.evaluate("positions", start, t)[1][on_positions], t, on_positions)
+    restarts = expect_whole(restarts, "restarts")
+    rng = np.random.default_rng(expect_whole(seed, "seed", high=2**64))
+    least, best = np.inf, np.full(int(on_positions.sum()), np.nan)
+    for k in range(1 + restarts):
+        step = np.where(free, rng.normal(size=mechanism.nv) * min(0.2 * k, 2.0), 0.0)
+        found, residual = descend(system, moved(mechanism, start, step), t, free, tolerance, iterations)
+        left = float(np.nan_to_num(np.abs(residual), nan=np.inf).max(initial=0.0))
+        if left <= tolerance and not mirrored(system, found, t):
+            return found
+        if tolerance < left < least:
+            least, best = left, residual
+    raise SingularityError(_cannot(system, best, expect_names(keep, "keep"), t, restarts))
 
 
 def _start(mechanism: Mechanism, q: Any) -> np.ndarray:
@@ -100,68 +89,7 @@ def _free(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
     return free
 
 
-def _descend(
-    system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Newton with step halving, then one more step to get the last digits."""
-    on_positions = system.constraints.holonomic
-    _normalise(system.mechanism, q)
-    phi, G = system.evaluate("positions", q, t)
-    phi, G = phi[on_positions], G[on_positions][:, free]
-    check_gradients(system, G, t, on_positions)
-    closing = 0
-    for _ in range(iterations):
-        if not np.isfinite(phi).all():
-            break
-        if np.abs(phi).max(initial=0.0) <= tolerance:
-            closing += 1
-            if closing > 1:
-                break
-        step = np.zeros(len(free))
-        step[free] = np.linalg.lstsq(G, -phi, rcond=1e-9)[0]
-        step *= min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300))
-        for halvings in range(30):
-            trial = moved(system.mechanism, q, step / 2**halvings)
-            new_phi, new_G = system.evaluate("positions", trial, t)
-            new_phi, new_G = new_phi[on_positions], new_G[on_positions][:, free]
-            better = np.linalg.norm(new_phi) < (1 - 1e-4 / 2**halvings) * np.linalg.norm(phi)
-            if better and np.isfinite(new_G).all():
-                q, phi, G = trial, new_phi, new_G
-                break
-        else:
-            break  # no way down: a minimum that is not zero, or the last digit
-    return q, phi
-
-
-def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
-    """An error where a constraint has no direction, as a rolling disc that lies flat: nothing says how to move.
-
-    Args:
-        system: the constrained mechanism.
-        G: gradients, a row each.
-        t: time, s.
-        chosen: which rows of the constraints they are; all by default.
-    """
-    rows = [row for k, row in enumerate(system.rows) if chosen is None or chosen[k]]
-    lost = [row.constraint for row, gradient in zip(rows, G) if not np.isfinite(gradient).all()]
-    if lost:
-        raise SingularityError(
-            f"{system.mechanism.name!r}: at these positions and t = {t:g} s the gradient of constraint "
-            f"{', '.join(map(repr, dict.fromkeys(lost)))} is not defined; start from positions where it is (a disc "
-            "that lies flat has no lowest point)"
-        )
-
-
-def _normalise(mechanism: Mechanism, q: np.ndarray) -> None:
-    for link in mechanism.tree.links:
-        if link.kind == "spherical":
-            length = np.linalg.norm(q[link.q : link.q + 4])
-            if length == 0:
-                raise ArgumentError(f"joint {link.joint!r}: the quaternion is zero; identity is (0, 0, 0, 1)")
-            q[link.q : link.q + 4] /= length
-
-
-def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str], t: float) -> str:
+def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str], t: float, restarts: int) -> str:
     rows = [row for row in system.rows if row.holonomic]
     worst: dict[str, tuple[float, str]] = {}
     for row, x in zip(rows, residual):
@@ -170,15 +98,18 @@ def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str
     lines = [f"  {name}: {size:.3g} ({meaning})" for name, (size, meaning) in worst.items()]
     held = f" with {', '.join(map(repr, keep))} held" if keep else ""
     return (
-        f"{system.mechanism.name!r} cannot be assembled from this start{held} at t = {t:g} s; largest residual of each "
-        "constraint, m or rad:\n" + "\n".join(lines) + "\nGive another start, hold fewer joints, or check the geometry"
+        f"{system.mechanism.name!r} cannot be assembled from this start{held} at t = {t:g} s"
+        + (f", nor from {restarts} others around it" if restarts else "")
+        + "; largest residual of each constraint, m or rad:\n"
+        + "\n".join(lines)
+        + "\nGive another start, hold fewer joints, or check the geometry"
     )
 
 
 def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[str]:
     """Names of closures whose axes point against each other, or whose frames are half a turn apart.
 
-    Such positions satisfy the equations too, because sines vanish twice.
+    Such positions satisfy the equations too, because sines vanish twice; those of assembly are not defined there.
 
     Args:
         system: the constrained mechanism.
@@ -214,7 +145,8 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     for k in range(6 * count):
         step = rng.normal(size=system.mechanism.nv) * spread if k else np.zeros(system.mechanism.nv)
         try:
-            found.append(assemble(system, moved(system.mechanism, np.array(system.reference), step), 0.0))
+            start = moved(system.mechanism, np.array(system.reference), step)
+            found.append(assemble(system, start, 0.0, restarts=0 if k else RESTARTS))
         except SingularityError as error:
             failure = failure or error
         if len(found) == count:
@@ -255,7 +187,7 @@ def assembly_modes(
     for k in range(starts):
         step = np.where(free, rng.normal(size=mechanism.nv) * spread, 0.0) if k else np.zeros(mechanism.nv)
         try:
-            found = assemble(system, moved(mechanism, base, step), t, keep)
+            found = assemble(system, moved(mechanism, base, step), t, keep, restarts=0)
         except SingularityError:
             continue
         mark = _mark(mechanism, found)

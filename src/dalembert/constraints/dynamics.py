@@ -167,13 +167,14 @@ class ConstrainedDynamics(ConstrainedKernels):
         return {name: phi[..., self.constraints.slice(name)] for name in self.constraints.info}
 
     def assemble(self, q: Any = None, t: float = 0.0, keep: Sequence[str] = (), **options: Any) -> np.ndarray:
-        """Positions that satisfy the constraints, nearest in the sense of Gauss and Newton to the given ones.
+        """Positions that satisfy the constraints, downhill from the given ones, or else from others around them.
 
         Args:
             q: where to start; the reference by default. Which of several assemblies is found depends on it.
             t: time, s.
             keep: joints whose positions must not change.
-            options: of :func:`dalembert.constraints.assembly.assemble`.
+            options: of :func:`dalembert.constraints.assembly.assemble`: ``tolerance``, ``iterations``, ``restarts``
+                (0: only downhill from the given ones) and ``seed``.
         """
         return assembly.assemble(self, self.reference if q is None else q, t, keep, **options)
 

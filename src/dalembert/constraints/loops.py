@@ -120,6 +120,37 @@ def _attitude(pair: Pair) -> list[Entry]:
     return entries
 
 
+def without_half_turns(kind: str, pair: Pair, entries: list[Entry]) -> list[Entry]:
+    """The same closure with 2 sin(x/2) in the place of sin(x), for tilts and turns by the angle x.
+
+    Sines vanish after half a turn too; these do not, so what is assembled with them is closed the right way round.
+    With c = cos(x), sin(x) / cos(x/2) = 2 sin(x/2) and 1 / cos(x/2) = sqrt(2 / (1 + c)). Just at half a turn they are
+    not defined. Good for positions only: second derivatives are left out.
+
+    Args:
+        kind: of the closure.
+        pair: frame b as seen from frame a.
+        entries: what :func:`loop_entries` says.
+    """
+    meanings = LOOP_ROWS[kind]
+    if not set(TILT) <= set(meanings) and not set(TURN) <= set(meanings):
+        return entries
+    axes = (2,) if set(TILT) <= set(meanings) else (0, 1, 2)
+    diagonal = [_cosine(pair, i, i) for i in axes]
+    c, slope = diagonal[0].phi, diagonal[0].angular
+    if len(diagonal) > 1:  # trace R = 1 + 2 c
+        c = (diagonal[0].phi + diagonal[1].phi + diagonal[2].phi - 1) / 2
+        slope = (diagonal[0].angular + diagonal[1].angular + diagonal[2].angular) / 2
+    factor = scalar.sqrt(2 / (1 + c))
+    found = []
+    for meaning, entry in zip(meanings, entries):
+        if meaning in (*TILT, *TURN):
+            phi = entry.phi * factor
+            entry = Entry(phi, NOTHING, entry.angular * factor - phi / (2 * (1 + c)) * slope, None)
+        found.append(entry)
+    return found
+
+
 def _distance(pair: Pair, length: Scalar) -> Entry:
     """(d.d - L^2) / 2L: no square root, and the multiplier is still the force along the rod."""
     d = pair.offset

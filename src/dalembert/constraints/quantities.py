@@ -64,6 +64,11 @@ def positions(s: Setting, q: Array, t: Scalar) -> tuple[Array, Array]:
     return rows.phi, rows.G
 
 
+def closing(s: Setting, q: Array, t: Scalar) -> tuple[Array, Array]:
+    """phi and G for assembly, whose residuals do not vanish after half a turn."""
+    return s.constraints.closing(s.state(q, None, t))
+
+
 def constraints(s: Setting, q: Array, v: Array, t: Scalar) -> tuple[Array, Array, Array, Array]:
     """phi, G, rate and gamma."""
     rows = s.constraints.at(s.state(q, v, t))
@@ -176,6 +181,8 @@ class Quantity:
 QUANTITIES: dict[str, Quantity] = {
     "positions": Quantity(("q", "t"), {"phi": ("m",), "G": ("m", "n")}, positions,
         "Residuals of positions (zero for rows on velocities only) and the Jacobian of all rows."),
+    "closing": Quantity(("q", "t"), {"phi": ("m",), "G": ("m", "n")}, closing,
+        "Residuals of positions for assembly, 2 sin(x/2) in the place of sin(x), and their Jacobian."),
     "constraints": Quantity(
         ("q", "v", "t"), {"phi": ("m",), "G": ("m", "n"), "rate": ("m",), "gamma": ("m",)}, constraints,
         "phi = 0, G v = rate, G a = gamma."),

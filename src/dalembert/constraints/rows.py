@@ -16,7 +16,7 @@ from dalembert.algebra.scalar import Array, Scalar
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.joint_rows import coupling_row, motion_row
-from dalembert.constraints.loops import LOOP_ROWS, assemble, loop_entries
+from dalembert.constraints.loops import LOOP_ROWS, assemble, loop_entries, without_half_turns
 from dalembert.constraints.relative import Pair
 from dalembert.constraints.rolling import ROLLING_ROWS, rolling_entries
 from dalembert.constraints.state import State
@@ -154,6 +154,25 @@ class ConstraintSet:
             _joined([part.rate for part in parts]),
             _joined([part.gamma for part in parts]) if state.is_moving else None,
         )
+
+    def closing(self, state: State) -> tuple[Array, Array]:
+        """phi and G for assembly: zero only where closures are the right way round.
+
+        Args:
+            state: of this mechanism, or of one with the same layout and other numbers; velocities do not matter.
+        """
+        residuals, gradients = [], []
+        for item in state.mechanism.constraints:
+            if item.kind in LOOP_ROWS:
+                pair = state.pair(item)
+                entries = without_half_turns(item.kind, pair, loop_entries(item.kind, pair, item.value))
+                phi, _, G, _ = assemble(pair, entries)
+            else:
+                rows = self._evaluate(item, state)
+                phi, G = rows.phi, rows.G
+            residuals.append(phi)
+            gradients.append(G)
+        return _joined(residuals), _joined(gradients, (0, state.mechanism.nv))
 
     def _evaluate(self, item: Constraint, state: State) -> Rows:
         program = self.programs.get(item.name)

@@ -1,0 +1,131 @@
+"""The way down to positions that satisfy the constraints: damped Gauss-Newton steps on the tangent space.
+
+Every step is the least-squares solution of G dq = -phi; where that leads up, dq is damped (Levenberg 1944, Marquardt
+1963) until it leads down.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model import Mechanism
+
+if TYPE_CHECKING:
+    from dalembert.constraints.kernels import ConstrainedKernels
+
+STEP = 1.0
+"""Longest step of any coordinate, m or rad: farther away the linearization means nothing."""
+
+DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
+"""Tried one after the other, relative to the largest squared gradient; the last makes steps of the last digit."""
+
+
+def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """Positions displaced along a tangent vector: what the velocity ``step`` would do in unit time.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        step: displacement, nv.
+    """
+    q = q.copy()
+    done: set[int] = set()
+    for link in mechanism.tree.links:
+        if link.q in done:  # a mimic joint moves with its leader
+            continue
+        done.add(link.q)
+        if link.kind == "spherical":
+            turn = quaternion_exp(step[link.v : link.v + 3])
+            eta = quaternion_star(q[link.q : link.q + 4], turn)
+            q[link.q : link.q + 4] = eta / np.linalg.norm(eta)
+        else:
+            q[link.q] += step[link.v]
+    return q
+
+
+def descend(
+    system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions where there is no way down any more, and what is left of the constraints on positions.
+
+    Args:
+        system: the constrained mechanism.
+        q: where to start.
+        t: time, s.
+        free: which velocities may be moved along.
+        tolerance: below this largest residual one more step is made, for the last digits.
+        iterations: largest number of steps.
+    """
+    on_positions = system.constraints.holonomic
+
+    def at(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        phi, G = system.evaluate("closing", position, t)
+        return phi[on_positions], G[on_positions][:, free]
+
+    phi, G = at(q)
+    closing = 0
+    for _ in range(iterations):
+        if not (np.isfinite(phi).all() and np.isfinite(G).all()):
+            break
+        if np.abs(phi).max(initial=0.0) <= tolerance:
+            closing += 1
+            if closing > 1:
+                break
+        for damping in DAMPINGS:
+            step = np.zeros(len(free))
+            step[free] = _step(G, phi, damping)
+            trial = moved(system.mechanism, q, step * min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300)))
+            new_phi, new_G = at(trial)
+            if np.linalg.norm(new_phi) < (1 - 1e-4) * np.linalg.norm(phi) and np.isfinite(new_G).all():
+                q, phi, G = trial, new_phi, new_G
+                break
+        else:
+            break  # no way down: a minimum that is not zero, or the last digit
+    return q, phi
+
+
+def _step(G: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
+    """Least |G dq + phi|^2 + damping |dq|^2, with the damping relative to G."""
+    if not damping:
+        return np.linalg.lstsq(G, -phi, rcond=1e-9)[0]
+    n = G.shape[1]
+    weight = np.sqrt(damping) * np.abs(G).max(initial=1e-300)
+    return np.linalg.lstsq(np.vstack([G, weight * np.eye(n)]), np.concatenate([-phi, np.zeros(n)]), rcond=None)[0]
+
+
+def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
+    """An error where a constraint has no direction, as a rolling disc that lies flat: nothing says how to move.
+
+    Args:
+        system: the constrained mechanism.
+        G: gradients, a row each.
+        t: time, s.
+        chosen: which rows of the constraints they are; all by default.
+    """
+    rows = [row for k, row in enumerate(system.rows) if chosen is None or chosen[k]]
+    lost = [row.constraint for row, gradient in zip(rows, G) if not np.isfinite(gradient).all()]
+    if lost:
+        raise SingularityError(
+            f"{system.mechanism.name!r}: at these positions and t = {t:g} s the gradient of constraint "
+            f"{', '.join(map(repr, dict.fromkeys(lost)))} is not defined; start from positions where it is (a disc "
+            "that lies flat has no lowest point)"
+        )
+
+
+def normalise(mechanism: Mechanism, q: np.ndarray) -> None:
+    """Make quaternions unit, in place; an error if one is zero.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+    """
+    for link in mechanism.tree.links:
+        if link.kind == "spherical":
+            length = np.linalg.norm(q[link.q : link.q + 4])
+            if length == 0:
+                raise ArgumentError(f"joint {link.joint!r}: the quaternion is zero; identity is (0, 0, 0, 1)")
+            q[link.q : link.q + 4] /= length
