@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import asarray, atan2, exact, product, select, stack
+from dalembert.errors import ArgumentError
 
 FUNCTIONS = ["sin", "cos", "tan", "sqrt", "exp", "log"]
 x = sympy.Symbol("x")
@@ -89,7 +90,7 @@ def test_arrays_have_the_simplest_fitting_dtype():
     mixed = stack([np.array([1, 2]), [x, 0]])
     assert mixed.dtype == object
     assert mixed.tolist() == [[1, 2], [x, 0]]
-    with pytest.raises(TypeError):
+    with pytest.raises(ArgumentError, match="<U1"):
         asarray(np.array(["a"]))
 
 

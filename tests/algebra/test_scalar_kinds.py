@@ -46,7 +46,18 @@ def attitude_methods():
         for name in ("dcm", "rotation", "S", "Gamma", "Xi", "constraints"):
             method = getattr(attitude, name)
             if method(q) is not None and np.size(method(q)):
-                yield f"{attitude!r}".split(" object")[0].split(".")[-1] + "." + name, (method, q)
+                yield f"{attitude!r}.{name}", (method, q)
+        yield f"{attitude!r}.from_rotation", (turned(attitude.from_rotation), v)
+
+
+def turned(function):
+    """A function of a rotation as one of three scalars: what is no rotation matrix, it refuses."""
+    return lambda n, *more: function(algebra.rotation_from_cayley(n), *more)
+
+
+def axis_and_angle(rotation):
+    axis, angle = algebra.axis_angle_from_rotation(rotation)
+    return np.array([*axis, angle])
 
 
 def homogeneous(function):
@@ -58,16 +69,19 @@ GENERIC = {
     "angular_momentum": [(algebra.angular_momentum, sym, v)],
     "angular_velocity_from_quaternion_rate": [(algebra.angular_velocity_from_quaternion_rate, eta, other)],
     "axial_projection": [(algebra.axial_projection, unit)],
+    "axis_angle_from_rotation": [(turned(axis_and_angle), v)],
     "block_skew": [(algebra.block_skew, t)],
     "cartesian_decomposition": [(lambda a: np.stack(algebra.cartesian_decomposition(a)), t)],
-    "cayley_from_rotation": [(algebra.cayley_from_rotation, rot)],
+    "cayley_from_rotation": [(turned(algebra.cayley_from_rotation), v)],
     "cross": [(algebra.cross, u, v)],
     "cross_matrix": [(algebra.cross_matrix, eta)],
     "dot": [(algebra.dot, u, v)],
     "double_dot": [(algebra.double_dot, t, s)],
     "dual": [(algebra.dual, u)],
     "dyad": [(algebra.dyad, u, v)],
-    "euler_from_rotation": on_sequences(algebra.euler_from_rotation, rot),
+    "euler_from_rotation": [
+        (turned(lambda r, name=name: algebra.euler_from_rotation(name, r)), v) for name in ("ZYX", "XZY", "ZXZ", "YXY")
+    ],
     "euler_rate_inverse": on_sequences(algebra.euler_rate_inverse, u),
     "euler_rate_matrix": on_sequences(algebra.euler_rate_matrix, u),
     "euler_torque": [(algebra.euler_torque, sym, u, v)],
@@ -85,11 +99,12 @@ GENERIC = {
     "quaternion_conjugate": [(algebra.quaternion_conjugate, eta)],
     "quaternion_cross": [(algebra.quaternion_cross, eta, other)],
     "quaternion_exp": [(algebra.quaternion_exp, u), (algebra.quaternion_exp, 1e-3 * u)],
+    "quaternion_from_rotation": [(turned(algebra.quaternion_from_rotation), v)],
     "quaternion_log": [(algebra.quaternion_log, eta), (algebra.quaternion_log, -other)],
     "quaternion_normalise": [(algebra.quaternion_normalise, 3 * eta)],
     "quaternion_rate": [(algebra.quaternion_rate, eta, u)],
     "quaternion_star": [(algebra.quaternion_star, eta, other)],
-    "rotation_angle": [(algebra.rotation_angle, rot, u)],
+    "rotation_angle": [(turned(algebra.rotation_angle), v, u)],
     "rotation_from_axis_angle": [
         (lambda a: algebra.rotation_from_axis_angle([0.0, -1.0, 0.0], a[0]), u),
         (lambda a: algebra.rotation_from_axis_angle(algebra.unit(a), a[0]), u),
@@ -101,7 +116,7 @@ GENERIC = {
     "rotation_x": [(lambda a: algebra.rotation_x(a[0]), u)],
     "rotation_y": [(lambda a: algebra.rotation_y(a[0]), u)],
     "rotation_z": [(lambda a: algebra.rotation_z(a[0]), u)],
-    "rpy_from_rotation": [(algebra.rpy_from_rotation, rot)],
+    "rpy_from_rotation": [(turned(algebra.rpy_from_rotation), v)],
     "scalar_invariants": [(lambda a: np.array(algebra.scalar_invariants(a)), t)],
     "sine_cosine": [(lambda a: np.array(algebra.sine_cosine(a[0])), u)],
     "skew_part": [(algebra.skew_part, t)],
@@ -133,10 +148,8 @@ GENERIC = {
 }
 
 NUMERIC = {
-    "axis_angle_from_rotation": "branches on values",
     "is_rotation": "answers yes or no",
-    "quaternion_from_rotation": "branches on values",
-    "spectral_decomposition": "an eigenvalue problem",
+    "spectral_decomposition": "no symbols: an eigenvalue problem",
     "khang_derivative": "of SymPy expressions",
     "khang_derivative_complex_step": "steps in numbers",
     "quaternion_d_matrix": "a constant",

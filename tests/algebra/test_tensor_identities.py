@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra.inertia import pseudo_inertia
+from dalembert.algebra.spectral import spectral_decomposition
 from dalembert.algebra.tensors import (
     axial_projection,
     cartesian_decomposition,
     planar_projection,
     scalar_invariants,
-    spectral_decomposition,
     tensor_angle,
     tensor_cosine,
 )

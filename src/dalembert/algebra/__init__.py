@@ -70,15 +70,14 @@ from dalembert.algebra.rotations import (
     rpy_from_rotation,
     sine_cosine,
 )
+from dalembert.algebra.spectral import SpectralDecomposition, spectral_decomposition
 from dalembert.algebra.tensors import (
-    SpectralDecomposition,
     angular_acceleration_tensor,
     axial_projection,
     cartesian_decomposition,
     planar_projection,
     scalar_invariants,
     skew_part,
-    spectral_decomposition,
     symmetric_part,
     tensor_angle,
     tensor_cosine,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from dalembert.algebra.arguments import Matrix, Vector, components, rotation_matrix
 from dalembert.algebra.euler import (
     euler_from_rotation,
     euler_rate_inverse,
@@ -16,8 +17,8 @@ from dalembert.algebra.euler import (
     rotation_from_euler,
 )
 from dalembert.algebra.quaternions import quaternion_from_rotation, rotation_from_quaternion
-from dalembert.algebra.scalar import Array, asarray, constant
-from dalembert.algebra.vectors import Vector, components, cross, dot
+from dalembert.algebra.scalar import Array, Scalar, asarray, constant
+from dalembert.algebra.vectors import cross, dot
 from dalembert.errors import SingularityError
 
 
@@ -76,8 +77,8 @@ class Attitude(ABC):
         return asarray([])
 
     @abstractmethod
-    def from_rotation(self, rotation: Array) -> Array:
-        """Parameters of a numeric rotation matrix.
+    def from_rotation(self, rotation: Matrix) -> Array:
+        """Parameters of a rotation matrix; numbers and exact constants are checked to be one.
 
         Args:
             rotation: body to inertial components, ``C_ba^T``.
@@ -131,8 +132,8 @@ class DirectionCosines(Attitude):
         normal = cross(c1, c2).tolist()
         return asarray([dot(c1, c1) - 1, dot(c2, c2) - 1, dot(c1, c2), *(n - c for n, c in zip(normal, c3))])
 
-    def from_rotation(self, rotation: Array) -> Array:
-        return asarray(rotation.T.ravel())
+    def from_rotation(self, rotation: Matrix) -> Array:
+        return rotation_matrix(rotation).T.ravel()
 
 
 class Quaternion(Attitude):
@@ -144,21 +145,21 @@ class Quaternion(Attitude):
         return rotation_from_quaternion(q).T
 
     def S(self, q: Vector) -> Array:
-        x, y, z, w = (2 * e for e in components(q, 4))
+        x, y, z, w = (2 * e for e in components(q, "q", 4))
         return asarray([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])
 
     def Gamma(self, q: Vector) -> Array:
-        x, y, z, w = (e / 2 for e in components(q, 4))
+        x, y, z, w = (e / 2 for e in components(q, "q", 4))
         return asarray([[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]])
 
     def Xi(self, q: Vector) -> Array:
-        return asarray([[2 * e for e in components(q, 4)]])
+        return asarray([[2 * e for e in components(q, "q", 4)]])
 
     def constraints(self, q: Vector) -> Array:
-        x, y, z, w = components(q, 4)
+        x, y, z, w = components(q, "q", 4)
         return asarray([x * x + y * y + z * z + w * w - 1])
 
-    def from_rotation(self, rotation: Array) -> Array:
+    def from_rotation(self, rotation: Matrix) -> Array:
         return quaternion_from_rotation(rotation)
 
 
@@ -187,7 +188,7 @@ class EulerAngles(Attitude):
     def Gamma(self, q: Vector) -> Array:
         return euler_rate_inverse(self.sequence, q)
 
-    def from_rotation(self, rotation: Array) -> Array:
+    def from_rotation(self, rotation: Matrix) -> Array:
         return euler_from_rotation(self.sequence, rotation)
 
     def __repr__(self) -> str:
@@ -205,10 +206,10 @@ class ModifiedRodrigues(Attitude):
 
     def dcm(self, q: Vector) -> Array:
         # C = 1 + (8 p~ p~ - 4 (1 - p.p) p~) / (1 + p.p)^2
-        x, y, z = components(q)
+        x, y, z = components(q, "q")
         xx, yy, zz = x * x, y * y, z * z
         squared = xx + yy + zz
-        root = 1 / (1 + squared)
+        root = 1 / _denominator([x, y, z])
         scale = 8 * root * root
         turn = scale * (1 - squared) / 2
         a, b, c = turn * x, turn * y, turn * z
@@ -223,13 +224,13 @@ class ModifiedRodrigues(Attitude):
 
     def S(self, q: Vector) -> Array:
         # Gamma Gamma^T = ((1 + p.p)/4)^2 1, so S is a multiple of the transpose.
-        scale = 4 / (1 + dot(q, q))
+        scale = 4 / _denominator(components(q, "q"))
         return (scale * scale) * self.Gamma(q).T
 
     def Gamma(self, q: Vector) -> Array:
         # Gamma = ((1 - p.p) 1 + 2 p~ + 2 p p^T) / 4
-        x, y, z = components(q)
-        diagonal = (1 - dot(q, q)) / 4
+        x, y, z = components(q, "q")
+        diagonal = (1 - dot([x, y, z], [x, y, z])) / 4
         xy, xz, yz = x * y, x * z, y * z
         return asarray(
             [
@@ -239,8 +240,8 @@ class ModifiedRodrigues(Attitude):
             ]
         )
 
-    def from_rotation(self, rotation: Array) -> Array:
-        """The set with ``p.p <= 1``.
+    def from_rotation(self, rotation: Matrix) -> Array:
+        """The set with ``p.p <= 1``; of symbols as :func:`quaternion_from_rotation`, all rotations but half turns.
 
         Args:
             rotation: body to inertial components, ``C_ba^T``.
@@ -255,12 +256,22 @@ class ModifiedRodrigues(Attitude):
         Args:
             p: the parameters; the identity, p = 0, has no shadow and raises ``SingularityError``.
         """
-        squared = dot(p, p)
+        entries = components(p, "p")
+        squared = dot(entries, entries)
         if constant(squared) == 0:
             raise SingularityError("the shadow of p = 0 (no rotation) is the full turn, which is at infinity")
-        return asarray([-x / squared for x in components(p)])
+        return asarray([-x / squared for x in entries])
+
+
+def _denominator(p: list[Scalar]) -> Scalar:
+    """``1 + p.p``, which no real parameters bring to zero."""
+    x, y, z = p
+    sum_of_squares = 1 + (x * x + y * y + z * z)
+    if constant(sum_of_squares) == 0:
+        raise SingularityError(f"the complex parameters {p} with p.p = -1 belong to no rotation")
+    return sum_of_squares
 
 
 def _rows(q: Vector) -> tuple[list, list, list]:
-    entries = components(q, 9)
+    entries = components(q, "q", 9)
     return entries[0:3], entries[3:6], entries[6:9]

@@ -12,17 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.algebra.rotations import rotation_x, rotation_y, rotation_z, sine_cosine
+from dalembert.algebra.arguments import Matrix, Vector, components, described, rotation_matrix
+from dalembert.algebra.rotations import LOCK, angle_but_at_lock, rotation_x, rotation_y, rotation_z, sine_cosine
 from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant, cos, product, sin
-from dalembert.algebra.vectors import Vector, components, matrix
 from dalembert.errors import ArgumentError, SingularityError
 
 TAIT_BRYAN_SEQUENCES = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 PROPER_SEQUENCES = ("XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ")
 EULER_SEQUENCES = TAIT_BRYAN_SEQUENCES + PROPER_SEQUENCES
-
-LOCK = 1e-10
-"""Sine of the angular distance from gimbal lock below which numbers raise ``SingularityError``."""
 
 
 class _Sequence(NamedTuple):
@@ -38,6 +35,11 @@ class _Sequence(NamedTuple):
 
 
 def _parse(sequence: str) -> _Sequence:
+    if not isinstance(sequence, str):
+        raise ArgumentError(
+            f"sequence must be a text such as 'ZYX', got {described(sequence)}; it is the first argument, before the "
+            "angles or the rotation"
+        )
     name = sequence.translate(str.maketrans("123", "XYZ"))
     if name not in EULER_SEQUENCES:
         raise ArgumentError(
@@ -58,18 +60,19 @@ def rotation_from_euler(sequence: str, angles: Vector) -> Array:
     """
     elementary = (rotation_x, rotation_y, rotation_z)
     seq = _parse(sequence)
-    first, second, third = components(angles)
+    first, second, third = components(angles, "angles")
     inner = product(elementary[seq.j](second), elementary[seq.k](third))
     return product(elementary[seq.i](first), inner)
 
 
-def euler_from_rotation(sequence: str, rotation: Array) -> Array:
+def euler_from_rotation(sequence: str, rotation: Matrix) -> Array:
     """Angles of a rotation, in the order of the sequence; ``rotation_from_euler`` of them returns the rotation.
 
     The middle angle is in [-pi/2, pi/2] for Tait-Bryan and in [0, pi] for proper sequences. The first turn
     is found and undone, the others are read from what is left; so the three always fit together, and at
     gimbal lock, where only a sum or difference of the outer angles is determined, the first is zero up to
-    rounding in ``rotation``.
+    rounding in ``rotation``. A complex step of the matrix there raises ``SingularityError``: the angles have
+    no derivative.
 
     Args:
         sequence: one of the twelve, for example ``"ZYX"`` or ``"321"``.
@@ -80,16 +83,16 @@ def euler_from_rotation(sequence: str, rotation: Array) -> Array:
     third = 3 - seq.i - seq.j
     sign = 1 if (seq.j - seq.i) % 3 == 1 else -1
     order = (seq.i, seq.j, third)
-    (r11, _, r13), (r21, r22, r23), (r31, r32, r33) = matrix(rotation)[np.ix_(order, order)].tolist()
+    (r11, _, r13), (r21, r22, r23), (r31, r32, r33) = rotation_matrix(rotation)[np.ix_(order, order)].tolist()
     # At the lock both arguments of the first atan2 vanish; adding 0 removes a negative zero, of which it would make a
     # half turn.
     if seq.proper:
-        first = atan2(sign * r21, 0 - sign * r31)
+        first = angle_but_at_lock(sign * r21, 0 - sign * r31, f"the Euler angles {seq.name}")
         s, c = sin(first), cos(first)
         middle = atan2(s * r21 - c * r31, r11)
         last = atan2(-c * r23 - s * r33, c * r22 + s * r32)
     else:
-        first = atan2(-r23, r33 + 0)
+        first = angle_but_at_lock(-r23, r33 + 0, f"the Euler angles {seq.name}")
         s, c = sin(first), cos(first)
         middle = atan2(r13, c * r33 - s * r23)
         last = atan2(c * r21 + s * r31, c * r22 + s * r32)
@@ -126,7 +129,7 @@ def euler_rate_inverse(sequence: str, angles: Vector) -> Array:
     across, along, s, c = _turning_axes(seq, angles)
     lever = constant(across)
     if lever is not None and abs(lever) < LOCK:
-        middle = constant(components(angles)[1])
+        middle = constant(components(angles, "angles")[1])
         raise SingularityError(
             f"gimbal lock: the rates of the Euler angles {seq.name} do not exist at the middle angle "
             f"{middle:.9g} rad (about {seq.name[1]}), where the first and last axes are parallel; use a "
@@ -146,7 +149,7 @@ def _turning_axes(seq: _Sequence, angles: Vector) -> tuple[Scalar, Scalar, Scala
     With m the axis beside j and k, the body sees the middle axis at ``N = s e_m + c e_j``, the vector
     ``Rk^T e_m`` at ``M = c e_m - s e_j``, and the first axis at ``across M + along e_k``.
     """
-    _, middle, last = components(angles)
+    _, middle, last = components(angles, "angles")
     (s_b, c_b), (s, c) = sine_cosine(middle), sine_cosine(last)
     if seq.parity < 0:
         s_b, s = -s_b, -s

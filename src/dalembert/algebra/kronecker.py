@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, asarray
-from dalembert.algebra.vectors import Vector
+from dalembert.algebra.arguments import Vector, array, described, numeric
+from dalembert.algebra.scalar import Array, asarray, is_number, is_sympy
 from dalembert.errors import ArgumentError
 
 
@@ -27,14 +27,14 @@ def kron(a: Any, b: Any) -> Array:
         a: matrix, or vector taken as a column.
         b: matrix, or vector taken as a column.
     """
-    left, right = asarray(a), asarray(b)
-    product = np.kron(_as_matrix(left), _as_matrix(right))
+    left, right = asarray(array(a, "a")), asarray(array(b, "b"))
+    product = np.kron(_as_matrix(left, "a"), _as_matrix(right, "b"))
     return product[:, 0] if left.ndim == right.ndim == 1 else product
 
 
 def vec(a: Any) -> Array:
     """The columns of a matrix, stacked into one vector."""
-    return _as_matrix(asarray(a)).ravel(order="F")
+    return _as_matrix(array(a, "a"), "a").ravel(order="F")
 
 
 def unvec(v: Any, rows: int) -> Array:
@@ -44,7 +44,9 @@ def unvec(v: Any, rows: int) -> Array:
         v: vector.
         rows: number of rows of the matrix; it must divide the length of ``v``.
     """
-    vector = asarray(v)
+    vector = array(v, "v")
+    if not isinstance(rows, (int, np.integer)) or isinstance(rows, bool):
+        raise ArgumentError(f"rows must be a whole number, got {described(rows)}")
     if vector.ndim != 1 or rows < 1 or vector.size % rows:
         raise ArgumentError(f"unvec cannot make a matrix of {rows} rows out of shape {vector.shape}")
     return vector.reshape((rows, -1), order="F")
@@ -62,9 +64,12 @@ def khang_derivative(a: Any, x: Any) -> Array:
     """
     import sympy
 
-    matrix = _as_matrix(np.array(a, dtype=object))
+    matrix = _as_matrix(array(a, "a").astype(object), "a")
+    for entry in matrix.flat:
+        if not is_number(entry) and not is_sympy(entry):
+            raise ArgumentError(f"khang_derivative: a contains {described(entry)}, which SymPy cannot differentiate")
     rows, columns = matrix.shape
-    symbols = list(x)
+    symbols = _symbols(x)
     for symbol in symbols:
         if not getattr(symbol, "_diff_wrt", False):
             raise ArgumentError(
@@ -87,12 +92,19 @@ def khang_derivative_complex_step(function: Callable[[Array], Any], x: Vector, s
         x: the point, n real numbers.
         step: length of the imaginary step. There is no subtraction, so it may be as small as it likes.
     """
-    point = np.asarray(x, dtype=float)
+    point = asarray(array(x, "x"))
+    if point.ndim != 1 or point.size == 0 or point.dtype != np.float64:
+        raise ArgumentError(f"x must be a vector of real numbers, shape (n,); got {described(x)}")
+    if not callable(function):
+        raise ArgumentError(f"function must map n scalars to a matrix, got {described(function)}")
+    if not isinstance(step, (int, float, np.integer, np.floating)) or not 0 < abs(step) < np.inf:
+        raise ArgumentError(f"step must be a real number other than zero, got {described(step)}")
     slices = []
     for k in range(point.size):
         shifted = point.astype(complex)
         shifted[k] += 1j * step
-        slices.append(_as_matrix(np.asarray(function(shifted), dtype=complex)).imag / step)
+        value = array(function(shifted), "the value of the function")
+        slices.append(_as_matrix(_complex(value), "the value of the function").imag / step)
     # (r, s, n) flattened over the last two axes: the index of x runs fastest.
     derivative = np.stack(slices, axis=-1)
     return derivative.reshape(derivative.shape[0], -1)
@@ -104,7 +116,7 @@ def block_skew(a: Any) -> Array:
     Args:
         a: matrix with rows a1, a2, a3; a vector of three gives the ordinary tilde.
     """
-    matrix = _as_matrix(asarray(a))
+    matrix = _as_matrix(array(a, "a"), "a")
     if matrix.shape[0] != 3:
         raise ArgumentError(f"block_skew needs a matrix with three rows, got shape {matrix.shape}")
     a1, a2, a3 = (row.tolist() for row in matrix)
@@ -113,7 +125,21 @@ def block_skew(a: Any) -> Array:
     return asarray([o + n3 + a2, a3 + o + n1, n2 + a1 + o])
 
 
-def _as_matrix(a: Array) -> Array:
+def _as_matrix(a: Array, name: str) -> Array:
     if a.ndim not in (1, 2):
-        raise ArgumentError(f"expected a matrix or a vector, got shape {a.shape}")
+        raise ArgumentError(f"{name} must be a matrix or a vector, got {described(a)}")
     return a.reshape(-1, 1) if a.ndim == 1 else a
+
+
+def _symbols(x: Any) -> list[Any]:
+    try:
+        return list(x)
+    except TypeError:
+        raise ArgumentError(f"x must be a list of symbols, got {described(x)}") from None
+
+
+def _complex(a: Array) -> Array:
+    values = numeric(a)
+    if values is None:
+        raise ArgumentError("the function must give numbers at a point of numbers, but there are symbols in its value")
+    return values.astype(complex)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arguments import Matrix, Vector, components, numeric, rotation_matrix, scalar_argument
 from dalembert.algebra.scalar import (
     Array,
     Scalar,
@@ -21,14 +22,16 @@ from dalembert.algebra.scalar import (
     constant,
     cos,
     is_number,
+    is_symbolic,
     is_sympy,
     is_zero,
     select,
     sin,
     sqrt,
+    vanishes,
 )
-from dalembert.algebra.vectors import Vector, components, dot
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.algebra.vectors import dot, normalised
+from dalembert.errors import SingularityError
 
 IDENTITY_QUATERNION = (0, 0, 0, 1)
 """The quaternion of no rotation."""
@@ -36,8 +39,8 @@ IDENTITY_QUATERNION = (0, 0, 0, 1)
 
 def quaternion_star(a: Vector, b: Vector) -> Array:
     """Hamilton product ``a (*) b``; rotations compose in the same order, ``Q(a (*) b) = Q(a) Q(b)``."""
-    a1, a2, a3, a0 = components(a, 4)
-    b1, b2, b3, b0 = components(b, 4)
+    a1, a2, a3, a0 = components(a, "a", 4)
+    b1, b2, b3, b0 = components(b, "b", 4)
     return asarray(
         [
             a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
@@ -55,7 +58,7 @@ def quaternion_cross(a: Vector, b: Vector) -> Array:
 
 def quaternion_conjugate(eta: Vector) -> Array:
     """Conjugate ``[-eta_v; eta_0] = -D eta``; for unit quaternions the inverse rotation."""
-    x, y, z, w = components(eta, 4)
+    x, y, z, w = components(eta, "eta", 4)
     return asarray([-x, -y, -z, w])
 
 
@@ -66,13 +69,13 @@ def quaternion_d_matrix() -> Array:
 
 def star_matrix(eta: Vector) -> Array:
     """Matrix ``[eta (*)]`` of the left Hamilton product: ``star_matrix(a) @ b = a (*) b``."""
-    x, y, z, w = components(eta, 4)
+    x, y, z, w = components(eta, "eta", 4)
     return asarray([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])
 
 
 def cross_matrix(eta: Vector) -> Array:
     """Matrix ``[eta (x)]``: ``cross_matrix(a) @ b = a (x) b``."""
-    x, y, z, w = components(eta, 4)
+    x, y, z, w = components(eta, "eta", 4)
     return asarray([[w, z, -y, x], [-z, w, x, y], [y, -x, w, z], [-x, -y, -z, w]])
 
 
@@ -82,13 +85,7 @@ def quaternion_normalise(eta: Vector) -> Array:
     Args:
         eta: four scalars; if they are numbers they must not all be zero.
     """
-    entries = components(eta, 4)
-    length_squared = _square_length(entries)
-    value = constant(length_squared)
-    if value is not None and not abs(value) > 0:
-        raise SingularityError(f"the quaternion {entries} has no direction and so stands for no rotation")
-    length = sqrt(length_squared)
-    return asarray([x / length for x in entries])
+    return normalised(components(eta, "eta", 4), "the quaternion")
 
 
 def rotation_from_quaternion(eta: Vector) -> Array:
@@ -98,7 +95,7 @@ def rotation_from_quaternion(eta: Vector) -> Array:
     ``Q11 = 1 - 2 (y^2 + z^2)``, which is cheaper; it is an identity on unit quaternions only, so normalise
     first what may have drifted.
     """
-    x, y, z, w = components(eta, 4)
+    x, y, z, w = components(eta, "eta", 4)
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2
@@ -112,18 +109,19 @@ def rotation_from_quaternion(eta: Vector) -> Array:
     )
 
 
-def quaternion_from_rotation(rotation: Array) -> Array:
-    """Unit quaternion, with non-negative scalar part, of a numeric rotation matrix (body to inertial).
+def quaternion_from_rotation(rotation: Matrix) -> Array:
+    """Unit quaternion, with non-negative scalar part, of a rotation matrix (body to inertial).
 
     The matrix determines every product of two components; dividing by the largest component keeps all four
-    accurate for every rotation, half turns included.
+    accurate for every rotation, half turns included. Exact constants give exact components, and complex numbers the
+    analytic continuation. Of symbols the branch that divides by the scalar part is taken, ``eta_0 = sqrt(1 + tr R)/2``:
+    real symbols, and all rotations but half turns. Where every value of the symbols gives a half turn, the first of
+    x, y, z that does not vanish is the positive one instead.
 
     Args:
-        rotation: a 3x3 array of floats, orthogonal up to rounding.
+        rotation: a 3x3 rotation matrix.
     """
-    r = np.asarray(rotation)
-    if r.shape != (3, 3) or r.dtype.kind not in "iuf":
-        raise ArgumentError(f"quaternion_from_rotation needs a 3x3 array of real numbers, got {r.shape} {r.dtype}")
+    r = rotation_matrix(rotation)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = r.tolist()
     # Four times the products of components: row k holds component k times all of (x, y, z, w).
     products = (
@@ -132,9 +130,33 @@ def quaternion_from_rotation(rotation: Array) -> Array:
         (xz + zx, yz + zy, 1 - xx - yy + zz, yx - xy),
         (zy - yz, xz - zx, yx - xy, 1 + xx + yy + zz),
     )
-    row = products[max(range(4), key=lambda k: products[k][k])]
-    length = math.copysign(math.sqrt(sum(p * p for p in row)), row[3])
+    values = numeric(r)
+    if values is None and not is_symbolic(r):
+        return _traced_quaternion(products, xx, yy, zz)
+    if values is None:
+        k = next((k for k in (3, 0, 1, 2) if not vanishes(products[k][k])), 3)
+    else:
+        k = max(range(4), key=lambda k: _real(products[k][k]))
+    row = products[k]
+    if r.dtype == object:
+        length = 2 * sqrt(row[k])
+    else:  # a little more than twice the root, if the matrix is a little off: this makes a unit quaternion of it
+        length = sqrt(sum(p * p for p in row))
+    if values is not None and math.copysign(1, _real(row[3])) < 0:
+        length = -length
     return asarray([p / length for p in row])
+
+
+def _traced_quaternion(products: tuple[tuple[Scalar, ...], ...], xx: Scalar, yy: Scalar, zz: Scalar) -> Array:
+    """Chosen while it runs: each of these conditions leaves a diagonal product of at least one."""
+
+    def chosen(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Scalar:
+        return select(zz < 0, select(xx > yy, x, y), select(xx + yy < 0, z, w))
+
+    *vector, scalar = (chosen(*column) for column in zip(*products))
+    length = 2 * sqrt(chosen(*(products[k][k] for k in range(4))))
+    length = select(scalar < 0, -length, length)
+    return asarray([p / length for p in (*vector, scalar)])
 
 
 def quaternion_rate(eta: Vector, w: Vector) -> Array:
@@ -144,8 +166,8 @@ def quaternion_rate(eta: Vector, w: Vector) -> Array:
         eta: unit quaternion, body to inertial.
         w: angular velocity in body axes.
     """
-    x, y, z, s = components(eta, 4)
-    w1, w2, w3 = components(w)
+    x, y, z, s = components(eta, "eta", 4)
+    w1, w2, w3 = components(w, "w")
     return asarray(
         [
             (s * w1 + y * w3 - z * w2) / 2,
@@ -163,8 +185,8 @@ def angular_velocity_from_quaternion_rate(eta: Vector, etadot: Vector) -> Array:
         eta: unit quaternion, body to inertial.
         etadot: its time derivative.
     """
-    x, y, z, s = components(eta, 4)
-    dx, dy, dz, ds = components(etadot, 4)
+    x, y, z, s = components(eta, "eta", 4)
+    dx, dy, dz, ds = components(etadot, "etadot", 4)
     return asarray(
         [
             2 * (s * dx - x * ds + z * dy - y * dz),
@@ -176,7 +198,7 @@ def angular_velocity_from_quaternion_rate(eta: Vector, etadot: Vector) -> Array:
 
 def quaternion_exp(phi: Vector) -> Array:
     """Unit quaternion ``[sin(a/2) phi/a; cos(a/2)]`` of the rotation vector ``phi`` of length ``a``."""
-    vector = components(phi)
+    vector = components(phi, "phi")
     squared = dot(vector, vector)
 
     def away() -> tuple[Scalar, ...]:
@@ -195,7 +217,7 @@ def quaternion_exp(phi: Vector) -> Array:
 
 def quaternion_log(eta: Vector) -> Array:
     """Rotation vector, of length at most pi, of a unit quaternion; ``eta`` and ``-eta`` have the same one."""
-    entries = components(eta, 4)
+    entries = components(eta, "eta", 4)
     if all(constant(x) == 0 for x in entries):
         raise SingularityError(f"the quaternion {entries} has no direction and so stands for no rotation")
     sign = select(_is_negative(entries[3]), -1, 1)
@@ -207,6 +229,8 @@ def quaternion_log(eta: Vector) -> Array:
         return (2 * atan2(half_sine, scalar) / half_sine,)
 
     def near() -> tuple[Scalar, ...]:  # arctan(x)/x in powers of ratio = x^2, truncation below 2e-17 where it is used
+        if constant(scalar) == 0:
+            raise SingularityError(f"the quaternion {entries} is no unit quaternion: divide it by its length first")
         ratio = squared / (scalar * scalar)
         return (2 * (1 - ratio * (1 / 3 - ratio * (1 / 5 - ratio / 7))) / scalar,)
 
@@ -222,7 +246,8 @@ def slerp(a: Vector, b: Vector, fraction: Scalar) -> Array:
         b: unit quaternion at fraction 1; reached up to sign.
         fraction: usually in [0, 1]; values outside extrapolate the same turn.
     """
-    turn = quaternion_log(quaternion_star(quaternion_conjugate(a), b))
+    fraction = scalar_argument(fraction, "fraction")
+    turn = quaternion_log(quaternion_star(quaternion_conjugate(components(a, "a", 4)), b))
     return quaternion_star(a, quaternion_exp([fraction * x for x in turn.tolist()]))
 
 
@@ -242,9 +267,10 @@ def _near_zero(
 
 
 def _is_negative(x: Scalar) -> Any:
-    return x.real < 0 if isinstance(x, (complex, np.complexfloating)) else x < 0
+    return x < 0 if constant(x) is None else _real(x) < 0
 
 
-def _square_length(entries: list[Any]) -> Scalar:
-    x, y, z, w = entries
-    return x * x + y * y + z * z + w * w
+def _real(x: Scalar) -> float:
+    """Real part of the value of a number or exact constant."""
+    value: Any = constant(x)
+    return value.real

@@ -12,12 +12,40 @@ import sys
 
 import numpy as np
 
+from dalembert.algebra.arguments import (
+    Matrix,
+    Vector,
+    array,
+    components,
+    described,
+    numeric,
+    orthogonality,
+    rotation_matrix,
+    scalar_argument,
+)
 from dalembert.algebra.quaternions import quaternion_from_rotation
-from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant, cos, exact, sin, sqrt
-from dalembert.algebra.vectors import Vector, components, dot, double_dot, dual, matrix, norm, trace, vect
+from dalembert.algebra.scalar import (
+    Array,
+    Scalar,
+    asarray,
+    atan2,
+    constant,
+    cos,
+    exact,
+    is_number,
+    is_symbolic,
+    is_sympy,
+    select,
+    sin,
+    sqrt,
+)
+from dalembert.algebra.vectors import dot, double_dot, dual, trace, unit, vect
 from dalembert.errors import ArgumentError, SingularityError
 
 HALF_PI = math.pi / 2
+
+LOCK = 1e-10
+"""Sine of the angular distance from gimbal lock below which what does not exist there is refused for numbers."""
 
 
 def sine_cosine(angle: Scalar) -> tuple[Scalar, Scalar]:
@@ -27,7 +55,7 @@ def sine_cosine(angle: Scalar) -> tuple[Scalar, Scalar]:
     angle; inside its rounding error it is one. So a real multiple of ``math.pi/2`` gives the integers -1,
     0, 1, and the zeros of a mechanism's geometry stay zeros.
     """
-    if isinstance(angle, (int, float, np.integer, np.floating)) and math.isfinite(angle):
+    if isinstance(scalar_argument(angle, "angle"), (int, float, np.integer, np.floating)) and math.isfinite(angle):
         value = float(angle)
         quarter = round(value / HALF_PI)
         if abs(value - quarter * HALF_PI) <= sys.float_info.epsilon * abs(value):
@@ -65,7 +93,7 @@ def rotation_from_axis_angle(axis: Vector, angle: Scalar) -> Array:
             :func:`dalembert.algebra.vectors.unit`), symbols are trusted.
         angle: angle in radians.
     """
-    u = exact(components(axis)).tolist()
+    u = exact(components(axis, "axis")).tolist()
     squared = constant(dot(u, u))
     if squared is not None and not abs(squared - 1) <= 1e-9:
         raise ArgumentError(f"the rotation axis {u} has length {sqrt(squared):.9g}, not 1; divide it by its length")
@@ -81,25 +109,48 @@ def rotation_from_axis_angle(axis: Vector, angle: Scalar) -> Array:
     )
 
 
-def axis_angle_from_rotation(rotation: Array) -> tuple[Array, float]:
-    """Unit axis and angle in [0, pi] of a numeric rotation matrix.
+def axis_angle_from_rotation(rotation: Matrix) -> tuple[Array, Scalar]:
+    """Unit axis and angle in [0, pi] of a rotation matrix.
 
-    Accurate for every angle, half turns and tiny turns included. The identity has no axis; x is returned
-    for it.
+    Accurate for every angle, half turns and tiny turns included, and exact for exact constants. The identity has no
+    axis; x is returned for it, and a complex step from it raises ``SingularityError``. Of symbols the answer is
+    ``vect(R)`` over its length s and ``atan2(s, (tr R - 1)/2)``: real symbols, and all turns but by 0 and pi, where s
+    vanishes.
 
     Args:
-        rotation: a 3x3 array of floats.
+        rotation: a 3x3 rotation matrix.
     """
-    *vector, scalar = quaternion_from_rotation(rotation).tolist()
-    largest = max(map(abs, vector))
+    turned = rotation_matrix(rotation)
+    if is_symbolic(turned) and numeric(turned) is None:
+        axial = vect(turned).tolist()  # the axis times the sine of the angle
+        sine = sqrt(dot(axial, axial))
+        return asarray([x / sine for x in axial]), atan2(sine, (trace(turned) - 1) / 2)
+    *vector, scalar = quaternion_from_rotation(turned).tolist()
+    if not all(is_number(x) for x in vector):
+        return _axis_angle(vector, scalar)
+    largest = max(abs(x.real) for x in vector)
+    if largest < LOCK and any(x.imag for x in vector):
+        raise SingularityError(
+            "the axis of a rotation has no derivative at the identity, where every axis is near; step in a quaternion "
+            "or in modified Rodrigues parameters, which are smooth there"
+        )
     if largest == 0:
         return asarray([1, 0, 0]), 0.0
     direction = [x / largest for x in vector]  # denormal numbers have few digits, and their squares none
-    length = math.hypot(*direction)
-    return asarray([x / length for x in direction]), 2 * math.atan2(length * largest, scalar)
+    length = sqrt(dot(direction, direction))
+    return asarray([x / length for x in direction]), 2 * atan2(length * largest, scalar)
 
 
-def rotation_angle(rotation: Array, axis: Vector) -> Scalar:
+def _axis_angle(vector: list[Scalar], scalar: Scalar) -> tuple[Array, Scalar]:
+    """Axis and angle of a quaternion of exact constants, or of traced scalars: x for the identity."""
+    squared = dot(vector, vector)
+    turns = constant(squared) != 0 if is_sympy(squared) or is_number(squared) else squared > 0
+    length = sqrt(select(turns, squared, 1))
+    axis = [select(turns, x / length, k) for x, k in zip(vector, (1, 0, 0))]
+    return asarray(axis), select(turns, 2 * atan2(length, scalar), 0)
+
+
+def rotation_angle(rotation: Matrix, axis: Vector) -> Scalar:
     """Signed angle of a rotation about a known axis, in (-pi, pi]. (THESIS section 8.2)
 
     Args:
@@ -107,8 +158,9 @@ def rotation_angle(rotation: Array, axis: Vector) -> Scalar:
             number.
         axis: any vector along the axis, of any length but zero.
     """
-    cosine = (trace(rotation) - 1) / 2
-    sine = double_dot(rotation, dual(axis).T) / (2 * norm(axis))
+    turned = rotation_matrix(rotation)
+    cosine = (trace(turned) - 1) / 2
+    sine = double_dot(turned, dual(unit(components(axis, "axis"))).T) / 2
     return atan2(sine, cosine)
 
 
@@ -118,9 +170,12 @@ def rotation_from_cayley(n: Vector) -> Array:
     The inverse is written out, ``R = 1 + 2 (n~ + n~ n~) / (1 + n.n)``: a rational function, without sine or
     root.
     """
-    x, y, z = components(n)
+    x, y, z = components(n, "n")
     xx, yy, zz = x * x, y * y, z * z
-    scale = 2 / (1 + xx + yy + zz)
+    squared = 1 + xx + yy + zz
+    if constant(squared) == 0:
+        raise SingularityError(f"the complex Cayley vector {[x, y, z]} with n.n = -1 belongs to no rotation")
+    scale = 2 / squared
     a, b, c = scale * x, scale * y, scale * z
     xy, xz, yz = a * y, a * z, b * z
     return asarray(
@@ -132,14 +187,14 @@ def rotation_from_cayley(n: Vector) -> Array:
     )
 
 
-def cayley_from_rotation(rotation: Array) -> Array:
+def cayley_from_rotation(rotation: Matrix) -> Array:
     """Cayley (Gibbs) vector ``u tan(angle/2)`` of a rotation, ``n~ = (R - 1)(R + 1)^-1``. (section 8.2)
 
     Args:
         rotation: a 3x3 rotation matrix; within 1e-6 rad of a half turn numbers and exact constants raise
             ``SingularityError``.
     """
-    rotation = matrix(rotation)
+    rotation = rotation_matrix(rotation)
     denominator = 1 + trace(rotation)  # 4 cos^2(angle/2)
     value = constant(denominator)
     if value is not None and abs(value) < 1e-12:
@@ -147,7 +202,7 @@ def cayley_from_rotation(rotation: Array) -> Array:
             "the Cayley form does not exist for a half turn (180 degrees): tan(angle/2) is infinite; "
             "use a quaternion or axis and angle for this rotation"
         )
-    if rotation.dtype.kind in "iuf":  # near a half turn the trace has lost the digits that a quaternion keeps
+    if rotation.dtype != object:  # near a half turn the trace has lost the digits that a quaternion keeps
         x, y, z, w = quaternion_from_rotation(rotation).tolist()
         return asarray([x / w, y / w, z / w])
     return asarray([2 * x / denominator for x in vect(rotation).tolist()])
@@ -172,29 +227,55 @@ def rotation_from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Array:
     )
 
 
-def rpy_from_rotation(rotation: Array) -> Array:
+def rpy_from_rotation(rotation: Matrix) -> Array:
     """Roll, pitch in [-pi/2, pi/2] and yaw of a rotation, such that ``rotation_from_rpy`` returns it.
 
     At gimbal lock (pitch = +-pi/2) yaw is free; the one chosen is zero up to rounding in ``rotation``. The
     other angles are read from ``Rz(yaw)^T R = Ry(pitch) Rx(roll)``, so they always complete whatever yaw
-    was found and the round trip stays accurate at and near the lock.
+    was found and the round trip stays accurate at and near the lock. A complex step of the matrix at the lock
+    raises ``SingularityError``: the angles have no derivative there.
+
+    Args:
+        rotation: a 3x3 rotation matrix.
     """
-    r = matrix(rotation)
-    yaw = atan2(r[1, 0], r[0, 0] + 0)  # adding 0 removes a negative zero, of which atan2 would make a half turn
+    r = rotation_matrix(rotation)
+    # Adding 0 removes a negative zero, of which atan2 would make a half turn.
+    yaw = angle_but_at_lock(r[1, 0], r[0, 0] + 0, "roll, pitch and yaw")
     s, c = sin(yaw), cos(yaw)
     pitch = atan2(-r[2, 0], c * r[0, 0] + s * r[1, 0])
     roll = atan2(s * r[0, 2] - c * r[1, 2], c * r[1, 1] - s * r[0, 1])
     return asarray([roll, pitch, yaw])
 
 
-def is_rotation(rotation: Array, tolerance: float = 1e-9) -> bool:
-    """True if a numeric 3x3 array is orthogonal with determinant +1.
+def is_rotation(rotation: Matrix, tolerance: float = 1e-9) -> bool:
+    """True if a 3x3 matrix of numbers or exact constants is orthogonal with determinant +1.
 
     Args:
-        rotation: an array of numbers.
+        rotation: the matrix; of another shape, it is no rotation.
         tolerance: largest accepted entry of ``R^T R - 1``; it also absorbs rounding in files.
     """
-    r = np.asarray(rotation, dtype=float)
+    r = numeric(array(rotation, "rotation"))
+    if r is None:
+        raise ArgumentError("is_rotation answers for numbers and exact constants only; rotation contains symbols")
+    if not isinstance(tolerance, (int, float, np.integer, np.floating)):
+        raise ArgumentError(f"tolerance must be a real number, got {described(tolerance)}")
     if r.shape != (3, 3) or not np.all(np.isfinite(r)):
         return False
-    return bool(np.max(np.abs(r.T @ r - np.eye(3))) <= tolerance and dot(r[0], np.cross(r[1], r[2])) > 0)
+    defect, determinant = orthogonality(r)
+    return defect <= tolerance and determinant > 0
+
+
+def angle_but_at_lock(y: Scalar, x: Scalar, angles: str) -> Scalar:
+    """``atan2(y, x)`` of two entries that vanish at gimbal lock; a complex step there is refused.
+
+    Args:
+        y: sine of the angle times a lever.
+        x: cosine of the angle times the same lever, which is zero at the lock.
+        angles: what locks.
+    """
+    if isinstance(y, complex) and (y.imag or x.imag) and math.hypot(y.real, x.real) < LOCK:
+        raise SingularityError(
+            f"gimbal lock: {angles} have no derivative where the first and last axes are parallel; step in a "
+            "quaternion, or in angles that lock elsewhere"
+        )
+    return atan2(y, x)

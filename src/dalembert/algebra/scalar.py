@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import ArgumentError, SingularityError
+
 Scalar = Any
 """float | int | complex | sympy.Expr | traced scalar."""
 
@@ -72,8 +74,31 @@ def constant(x: Scalar) -> Scalar | None:
     return complex(real, imaginary) if imaginary else real
 
 
+def vanishes(x: Scalar) -> bool:
+    """True if an expression is zero for all values of its symbols, as two trials tell; ``1 - sin(x)**2 - cos(x)**2``.
+
+    A trial costs one evaluation, where a simplification of a long expression may take for ever.
+
+    Args:
+        x: a number or SymPy expression.
+    """
+    value = constant(x)
+    if value is not None:
+        return value == 0
+    from sympy import Derivative, Rational, Symbol
+    from sympy.core.function import AppliedUndef
+
+    unknown = sorted(x.atoms(Symbol, AppliedUndef, Derivative), key=str)
+    for trial in (1, 3):
+        value = constant(x.xreplace({u: Rational(trial + 7 * k, 11) for k, u in enumerate(unknown, 1)}))
+        if value is None or not abs(value) < 1e-12:
+            return False
+    return True
+
+
 def _elementary(name: str):
     real, complex_ = getattr(math, name), getattr(cmath, name)
+    too_large = math.nan if name in ("sin", "cos", "tan") else math.inf
 
     def function(x: Scalar) -> Scalar:
         if isinstance(x, (float, int, np.floating, np.integer)):
@@ -82,12 +107,24 @@ def _elementary(name: str):
             except ValueError:  # outside the real domain, or infinite: NaN, as NumPy answers
                 return math.nan
             except OverflowError:
-                return math.inf
+                return too_large
         if isinstance(x, (complex, np.complexfloating)):
-            return complex_(x)
+            try:
+                return complex_(x)
+            except (ValueError, OverflowError):
+                return complex(math.nan, math.nan)
         if is_sympy(x):
             return getattr(sys.modules["sympy"], name)(x)
-        return getattr(x, name)()
+        if isinstance(x, np.ndarray) and x.ndim == 0:
+            return function(x.item())
+        try:
+            method = getattr(x, name)
+        except AttributeError:
+            raise ArgumentError(
+                f"{name} takes one scalar (a number, a SymPy expression or a traced scalar), not {type(x).__name__}"
+                + (f" of shape {x.shape}: call it for each entry" if isinstance(x, np.ndarray) else "")
+            ) from None
+        return method()
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{name}`` of any scalar; NaN outside the real domain of a float."
@@ -105,12 +142,17 @@ log = _elementary("log")
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle of the point (x, y), in (-pi, pi]; zero at the origin, for numbers and exact constants.
 
-    For complex arguments the analytic continuation around the real axis is used, so the complex step works.
+    For complex arguments the analytic continuation around the real axis is used, so the complex step works; at the
+    origin, where the angle has no derivative, a step raises ``SingularityError``.
     """
     if is_number(y) and is_number(x):
         if isinstance(y, (complex, np.complexfloating)) or isinstance(x, (complex, np.complexfloating)):
             y, x = complex(y), complex(x)
             re = math.atan2(y.real, x.real)
+            if x.real == 0 and y.real == 0:
+                if x.imag or y.imag:
+                    raise SingularityError("the angle of a point has no derivative at the origin: every angle is near")
+                return complex(re)
             slope = (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2)
             return complex(re, slope)
         return math.atan2(y, x)
@@ -142,14 +184,22 @@ def asarray(x: Any) -> Array:
 
     Integers stay exact inside object arrays and become floats otherwise.
     """
-    a = x if isinstance(x, np.ndarray) else np.array(x, dtype=object) if _has_objects(x) else np.asarray(x)
+    if type(x) is np.ndarray:
+        a = x
+    else:
+        try:  # np.matrix becomes an array: its product is not the one of arrays
+            a = np.asarray(x) if isinstance(x, np.ndarray) or not _has_objects(x) else np.array(x, dtype=object)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"cannot make scalars out of this {type(x).__name__}: {error}") from error
+        if np.ma.is_masked(x):
+            raise ArgumentError("cannot make scalars out of masked entries; fill them first, as with .filled(0.0)")
     if a.dtype == object or a.dtype == np.complex128 or a.dtype == np.float64:
         return a
     if a.dtype.kind in "iuf":
         return a.astype(np.float64)
     if a.dtype.kind == "c":
         return a.astype(np.complex128)
-    raise TypeError(f"cannot make scalars out of {a.dtype}")
+    raise ArgumentError(f"cannot make scalars out of entries of type {a.dtype}")
 
 
 def _has_objects(x: Any) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arguments import Matrix, Vector, array, components, described, scalar_argument, tensor
 from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
 from dalembert.algebra.scalar import Array, Scalar, asarray, exact, product
-from dalembert.algebra.vectors import Vector, components
 from dalembert.errors import ArgumentError
 
 
@@ -35,9 +35,8 @@ class Transform:
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("translation", (3,))):
-            value = np.array(_array(getattr(self, name), f"the {name} of a Transform"))  # a copy, the caller keeps his
-            if value.shape != shape:
-                raise ArgumentError(f"the {name} of a Transform has shape {shape}, got {value.shape}")
+            given = array(getattr(self, name), f"the {name} of a Transform", shape)
+            value = np.array(asarray(given))  # a copy, the caller keeps his
             value.setflags(write=False)
             object.__setattr__(self, name, value)
 
@@ -53,16 +52,16 @@ class Transform:
         Args:
             translation: origin of b in axes of a.
         """
-        return cls(np.eye(3), _array(translation, "the translation"))
+        return cls(np.eye(3), array(translation, "translation", (3,)))
 
     @classmethod
-    def from_rotation(cls, rotation: Array) -> Transform:
+    def from_rotation(cls, rotation: Matrix) -> Transform:
         """A pure rotation.
 
         Args:
             rotation: 3x3 matrix, components in b to components in a.
         """
-        return cls(rotation, np.zeros(3))
+        return cls(tensor(rotation, "rotation"), np.zeros(3))
 
     @classmethod
     def from_rpy_xyz(cls, rpy: Vector, xyz: Vector) -> Transform:
@@ -72,17 +71,17 @@ class Transform:
             rpy: roll, pitch, yaw about the fixed x, y, z axes, in radians.
             xyz: translation in metres.
         """
-        return cls(rotation_from_rpy(*components(rpy)), asarray(xyz))
+        return cls(rotation_from_rpy(*components(rpy, "rpy")), array(xyz, "xyz", (3,)))
 
     @classmethod
-    def from_homogeneous(cls, matrix: Array) -> Transform:
+    def from_homogeneous(cls, matrix: Matrix) -> Transform:
         """The displacement of a 4x4 homogeneous matrix.
 
         Args:
             matrix: ``[[R, p], [0, 1]]``.
         """
-        m = _array(matrix, "a homogeneous matrix")
-        if m.shape != (4, 4) or m[3].tolist() != [0, 0, 0, 1]:
+        m = array(matrix, "a homogeneous matrix", (4, 4))
+        if m[3].tolist() != [0, 0, 0, 1]:
             raise ArgumentError(f"a homogeneous matrix is 4x4 with last row 0 0 0 1, got shape {m.shape}:\n{m}")
         return cls(m[:3, :3], m[:3, 3])
 
@@ -96,6 +95,7 @@ class Transform:
             theta: angle about this joint's axis.
             d: offset along this joint's axis.
         """
+        a, d = scalar_argument(a, "a"), scalar_argument(d, "d")
         (s_al, c_al), (s_th, c_th) = sine_cosine(alpha), sine_cosine(theta)
         rotation = [
             [c_th, -s_th, 0],
@@ -114,6 +114,7 @@ class Transform:
             a: length along the common normal, x of the new frame.
             alpha: twist about that normal.
         """
+        a, d = scalar_argument(a, "a"), scalar_argument(d, "d")
         (s_al, c_al), (s_th, c_th) = sine_cosine(alpha), sine_cosine(theta)
         rotation = [
             [c_th, -s_th * c_al, s_th * s_al],
@@ -147,10 +148,13 @@ class Transform:
         Args:
             vector: components in b.
         """
-        components = _array(vector, "the vector")
-        if components.shape[:1] != (3,):
-            raise ArgumentError(f"a vector has three components, got shape {components.shape}")
-        return product(self.rotation, components)
+        entries = asarray(array(vector, "vector"))
+        if entries.ndim not in (1, 2) or len(entries) != 3:
+            raise ArgumentError(
+                "vector must have three components, shape (3,), or be a 3 x n matrix of such columns; got "
+                + described(vector)
+            )
+        return product(self.rotation, entries)
 
     def homogeneous(self) -> Array:
         """The 4x4 matrix ``[[R, p], [0, 1]]``."""
@@ -190,10 +194,3 @@ def _same(x: Any, y: Any) -> bool:
 
 def _text(x: Any) -> str:
     return f"{x + 0.0:.6g}" if isinstance(x, float) else str(x)  # adding zero turns -0 into 0
-
-
-def _array(x: Any, what: str) -> Array:
-    try:
-        return asarray(x)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{what} must be an array of scalars: {error}") from error
