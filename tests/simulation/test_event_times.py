@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from motion_cases import pendulum
+from motion_cases import GRAVITY, by, pendulum
+from scipy.special import ellipk
 
 from dalembert.errors import ArgumentError
 from dalembert.simulation import Event, SimulationError, simulate
@@ -64,3 +65,75 @@ def test_a_condition_is_no_event():
 def test_a_step_that_time_cannot_feel_is_refused():
     with pytest.raises(ArgumentError, match="time would not advance"):
         simulate(pendulum(), [1.0], None, 1.0, method="rk4", step=1e-20)
+
+
+# ----------------------------------------------------------------------------------------------- zeros that are touched
+
+
+def touching(moment, above=0.0, sign=1.0, **options):
+    given = {"touch": 1e-6, "name": f"touches at {moment}"} | options
+    return Event(lambda t, q, v: sign * ((t - moment) ** 2 + above), **given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_swing_touches_its_amplitude_once_per_period(method):
+    """Released at 1 rad, the pendulum is there again after each period, and never beyond."""
+    period = 4 * np.sqrt(0.7 / GRAVITY) * ellipk(np.sin(0.5) ** 2)
+    peak = Event(lambda t, q, v: q[0] - 1.0, touch=1e-4, name="peak")
+    options = by(method, 5e-3, rtol=1e-10, atol=1e-10)
+    motion = simulate(pendulum(), [1.0], None, 3.4 * period, events=peak, **options)
+    assert len(motion.events) == 3
+    allowed = 1e-3 if method == "variational" else 1e-5  # of second order; at an extreme the root of errors counts
+    assert np.abs([happened.t for happened in motion.events] - period * np.arange(1, 4)).max() < allowed
+    unseen = simulate(pendulum(), [1.0], None, 3.4 * period, events=lambda t, q, v: q[0] - 1.001, **options)
+    assert not unseen.events
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("given", [{}, {"control": lambda t, q, v: [0.0], "hold": 0.25}], ids=["", "hold"])
+def test_touches_are_seen_wherever_steps_end(method, given):
+    """Also between legs, exactly at chosen times, from below, and several at once."""
+    events = [touching(0.25), touching(0.25, 1e-7, name="near"), touching(0.4, sign=-1.0)]
+    events += [touching(0.3, 1e-3, name="far"), touching(0.3, touch=0.0, name="unasked")]
+    events += [touching(0.3, direction=1, name="from above"), touching(0.45, sign=-2.0, direction=1, name="from below")]
+    for t in (0.5, np.linspace(0, 0.5, 11)):
+        motion = simulate(pendulum(), [1.0], None, t, method=method, events=events, **given)
+        assert names(motion) == ["touches at 0.25", "near", "touches at 0.4", "from below"]
+        assert np.abs([happened.t for happened in motion.events] - np.array([0.25, 0.25, 0.4, 0.45])).max() < 1e-6
+
+
+def test_a_touch_may_stop_or_change_the_motion():
+    stopped = simulate(pendulum(), [1.0], None, 1.0, events=touching(0.3, stop=True))
+    assert stopped.status == "stopped by event 'touches at 0.3'"
+    assert stopped.t[-1] == pytest.approx(0.3, abs=1e-6)
+    kicked = simulate(pendulum(), [1.0], None, 1.0, events=touching(0.3, reset=lambda t, q, v: (q, v + 5.0)))
+    assert len(kicked.events) == 1
+    assert kicked(kicked.events[0].t).v - kicked.events[0].v == pytest.approx(5.0, abs=1e-6)
+
+
+def test_passing_for_a_moment_is_two_crossings():
+    """So short that no point at which events are looked for lies between them."""
+    brief = touching(0.3, -1e-8, touch=1e-9)
+    motion = simulate(pendulum(), [1.0], None, 1.0, events=brief)
+    assert [happened.t for happened in motion.events] == pytest.approx([0.2999, 0.3001], abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_that_carry_a_touch_beyond_zero_do_not_make_two(method):
+    for beyond in (1e-7, 1e-10, 1e-13, 1e-16):
+        for moment in (0.25, 0.3, 0.331):
+            motion = simulate(pendulum(), [1.0], None, 1.0, method=method, events=touching(moment, -beyond))
+            assert len(motion.events) == 1
+            assert motion.events[0].t == pytest.approx(moment, abs=1e-3)
+
+
+def test_staying_near_zero_is_one_touch():
+    """A function that comes to rest within the tolerance does not happen again and again."""
+    rest = Event(lambda t, q, v: 1e-3 * np.exp(-50 * t) + 1e-9 * np.cos(300 * t) + 2e-9, touch=1e-6)
+    assert len(simulate(pendulum(), [1.0], None, 2.0, events=rest, max_step=5e-3).events) == 1
+
+
+@pytest.mark.parametrize("touch", [-1.0, np.nan, "near", None])
+def test_a_tolerance_is_a_number(touch):
+    with pytest.raises(ArgumentError, match="Event, touch"):
+        Event(lambda t, q, v: 1.0, touch=touch)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.simulation.equations import KernelEquations
-from dalembert.simulation.events import Event, Watch, as_events
+from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import Fixed, integrator
@@ -22,6 +22,7 @@ from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.state import as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.watch import Watch
 
 CROWD, CROWD_TIME = 4, 1e-6
 """So many events one after the other, each within so many seconds of the last, and time has come to a stand."""

@@ -1,0 +1,181 @@
+"""Looks for events along a motion: where functions of the state pass zero, or only touch it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.simulation.events import Event
+
+POINTS = 8
+"""At how many points of a step events are looked for, so that a quick double crossing is seen."""
+
+NEAR = 1e-3
+"""Over what part of the way between these points it is seen whether a function comes nearer to zero."""
+
+TOGETHER = 1e-6
+"""Functions that touch zero within so small a part of a step do it at once: extremes are known no better."""
+
+
+class _Found(NamedTuple):
+    """An event in a step: when, which, on what side of zero it is then, and whether it only touches."""
+
+    when: float
+    which: int
+    side: float
+    touches: bool
+
+
+State = Callable[[float], tuple[np.ndarray, np.ndarray]]
+"""Gives (q, v) at times of a step."""
+
+
+class Watch:
+    """Looks for events along a motion; remembers on which side of zero each of them is.
+
+    Args:
+        events: what to look for.
+    """
+
+    def __init__(self, events: Sequence[Event]):
+        self.events = tuple(events)
+        self._side = np.zeros(len(self.events))
+        self._known = np.zeros(len(self.events))  # the time at which an event was last seen on that side
+        self._nearing: list[bool | None] = [None] * len(self.events)  # whether it came nearer when last seen
+        self._quiet = np.zeros(len(self.events), dtype=bool)  # whether it happened and was not far from zero since
+        self._touched: set[int] = set()
+        self._began = False
+
+    def start(
+        self, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple], fired: Sequence[Event] = ()
+    ) -> None:
+        """Begin, or go on, at a state. At the very start and after a reset an event that is zero is on the side to
+        which it moves; else it stays on its side, so that its crossing is still to come.
+
+        Args:
+            t: time.
+            q: positions.
+            v: velocities.
+            later: gives time, positions and velocities a moment later.
+            fired: the events that led here; they count as zero.
+        """
+        afresh = not self._began or any(event.reset is not None for event in fired)
+        self._began = True
+        if afresh or fired:
+            self._nearing = [None] * len(self.events)
+        for k, event in enumerate(self.events):
+            value, self._known[k] = event.value(t, q, v), t
+            self._quiet[k] = event.touch > 0 and (event in fired or (self._quiet[k] and not afresh))
+            turned_back = k in self._touched and not afresh
+            if (event in fired and not turned_back) or (afresh and value == 0):
+                moment = later()
+                value, self._known[k] = event.value(*moment) - value, moment[0]
+            elif not afresh:
+                continue
+            self._side[k] = np.sign(value)
+        self._touched = set()
+
+    def first(self, t0: float, t1: float, state: State) -> tuple[tuple[Event, ...], float] | None:
+        """The first events in a step, several if they come at once, with their time; None if nothing happens.
+
+        Args:
+            t0: begin of the step.
+            t1: its end.
+            state: gives (q, v) at times between.
+        """
+        if not self.events:
+            return None
+        for a, b in pairwise(np.linspace(t0, t1, POINTS + 1).tolist()):
+            q, v = state(b)
+            found: list[_Found] = []
+            for k, event in enumerate(self.events):
+                value = event.value(b, q, v)
+                side = np.sign(value)
+                passes = side and self._side[k] and side != self._side[k] and event.direction in (0, side)
+                if passes and (root := self._heard(k, a, b, state)) is not None:
+                    found.append(_Found(root, k, side, False))
+                elif event.touch and (turn := self._turn(k, a, b, value, state)) is not None:
+                    found.append(turn)
+                elif side:
+                    self._side[k], self._known[k] = side, b
+                self._quiet[k] &= abs(value) <= event.touch
+            if found:
+                when = min(item.when for item in found)
+                now = [item for item in found if self._at_once(item, when, t1 - t0, state)]
+                for item in now:
+                    self._side[item.which], self._known[item.which] = item.side, b
+                self._touched = {item.which for item in now if item.touches}
+                return tuple(self.events[item.which] for item in now), when
+        return None
+
+    def last(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
+        """Events that become zero exactly at the end, where they cannot be seen to pass it.
+
+        Args:
+            t: the end.
+            q: positions.
+            v: velocities.
+        """
+        return tuple(
+            event
+            for k, event in enumerate(self.events)
+            if self._side[k] and event.direction in (0, -self._side[k]) and event.value(t, q, v) == 0
+        )
+
+    def _at_once(self, item: _Found, when: float, step: float, state: State) -> bool:
+        """Whether an event happens with the first one, or is not on its side any more: going on from there it would
+        not be seen.
+        """
+        if item.touches and item.when - when <= TOGETHER * step:
+            return True
+        side = np.sign(self.events[item.which].value(when, *state(when)))
+        return bool(item.when == when or side != self._side[item.which])
+
+    def _root(self, k: int, b: float, state: State) -> float:
+        """When an event passes zero, given that it is beyond at b."""
+        from scipy.optimize import brentq
+
+        event, a = self.events[k], self._known[k]
+        if np.sign(event.value(a, *state(a))) != self._side[k]:  # so little beyond that interpolation cannot tell
+            return float(a)
+        tiny = 4 * np.finfo(float).eps * max(1.0, abs(b))
+        return float(brentq(lambda t: event.value(t, *state(t)), a, b, xtol=tiny, rtol=1e-14))
+
+    def _heard(self, k: int, a: float, b: float, state: State) -> float | None:
+        """When an event passes zero that is beyond at b; None if it happened before and was never far since."""
+        root = self._root(k, b, state)
+        if self._quiet[k] and (root <= a or -self._extreme(k, a, root, -1, state)[1] <= self.events[k].touch):
+            return None
+        return root
+
+    def _turn(self, k: int, a: float, b: float, value: float, state: State) -> _Found | None:
+        """Where an event turns round between a and b, if it touches zero there, or passes it for a moment."""
+        event, side, little = self.events[k], self._side[k], NEAR * (b - a)
+
+        def distance(t: float) -> float:
+            return float(side * event.value(t, *state(t)))
+
+        came = distance(a + little) < distance(a) if self._nearing[k] is None else self._nearing[k]
+        self._nearing[k] = goes = side * value < distance(b - little)
+        if side == 0 or side * value < 0 or not came or goes or event.direction not in (0, -side):
+            return None
+        when, least = self._extreme(k, a, b, 1, state)
+        if least < -event.touch:
+            return _Found(self._root(k, when, state), k, -side, False)
+        return _Found(when, k, side, True) if least <= event.touch and not self._quiet[k] else None
+
+    def _extreme(self, k: int, a: float, b: float, sign: int, state: State) -> tuple[float, float]:
+        """Where between a and b an event is nearest to zero (1) or farthest (-1), and sign times the distance there,
+        negative distances being beyond.
+        """
+        from scipy.optimize import minimize_scalar
+
+        event, factor = self.events[k], sign * self._side[k]
+        found = minimize_scalar(
+            lambda t: factor * event.value(t, *state(t)), bounds=(a, b), method="bounded",
+            options={"xatol": 1e-9 * (b - a)},
+        )  # fmt: skip
+        return float(found.x), float(found.fun)
