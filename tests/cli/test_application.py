@@ -339,7 +339,7 @@ def test_bugs_and_interrupts_are_json_where_asked_for(capsys, monkeypatch):
         assert run(capsys, "show", "demo_arm", "--json").json["exit_code"] == code
 
 
-PYTHON = re.compile(r"\b(da|dalembert)\.\w+\(|\b[a-z_]+=[\['{(]|\b\w+ = \[")
+PYTHON = re.compile(r"\b(da|dalembert)\.\w+\(|\b[a-z_]+=[\['{(]|\binclude = \[|\.partial\b")
 """What belongs into a message for Python, not for the command line."""
 
 
@@ -353,6 +353,11 @@ PYTHON = re.compile(r"\b(da|dalembert)\.\w+\(|\b[a-z_]+=[\['{(]|\b\w+ = \[")
         (["simulate", "double_pendulum", "--q=1,2,3"], "--q has shape"),
         (["simulate", "double_pendulum", "--v=1,2,3"], "--v has shape"),
         (["compare", "demo_arm", "nothing.urdf"], "nothing.urdf"),
+        (["compare", "four_bar", "--with", "mujoco"], "only models in TOML"),
+        (["export", "demo_arm", "analytic_jacobian", "--coordinates", "foo"], "--coordinates foo: choose"),
+        (["export", "demo_arm", "jacobian", "--coordinates", "ZYX"], "--coordinates does not matter for jacobian"),
+        (["export", "demo_arm", "bias", "--frame", "flange"], "--frame does not matter for bias"),
+        (["simulate", "demo_arm", "--time", "1e9", "--method", "rk4", "--step", "1000"], "not finite"),
     ],
 )
 def test_messages_name_options_and_not_arguments_of_python(capsys, words, said):
@@ -380,6 +385,11 @@ def test_every_phrase_is_translated():
         "q is where a mechanism stands that does not move",
         "say where the model lies by folder=",
         "kept although doubtful (strict=True refuses it):",
+        "ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
+        "('pin'); write TOML, or leave them out with replace(constraints=())",
+        "\n  kept: 2 samples up to t = 1000 in .partial",
+        "rtol belongs to the methods",
+        "coordinates = 'foo'; choose one of",
         "mechanism with numbers, for example by load(..., parameters='default')",
     ]
     assert len(said) == len(PHRASES)

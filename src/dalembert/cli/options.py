@@ -86,6 +86,9 @@ def chosen_quantities(
     frame = options.frame or (mechanism.bodies[-1].name if mechanism.bodies else "world")
     mechanism.frame(frame)
     given = {"frame": frame} | ({"coordinates": options.coordinates} if options.coordinates else {})
+    for key in ("frame", "coordinates"):
+        if getattr(options, key) and not any(key in ALL_QUANTITIES[name].options for name in names):
+            raise ArgumentError(f"--{key} does not matter for {', '.join(names)}; leave it out")
     return {name: {key: value for key, value in given.items() if key in ALL_QUANTITIES[name].options} for name in names}
 
 

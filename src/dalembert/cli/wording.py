@@ -22,6 +22,14 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"^q is where a mechanism stands", "--at is where a mechanism stands"),
     (r"say where the model lies by folder=", "put the description into a file beside its meshes"),
     (r" \(strict=True refuses it\)", ""),
+    (
+        r"ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
+        "simulate and linearize close them",
+    ),
+    (r"write TOML, or leave them out with replace\(constraints=\(\)\)", "only models in TOML can be compared with it"),
+    (r"\n  kept: .* in \.partial", ""),
+    (r"^(rtol|step) belongs", r"--\1 belongs"),
+    (r"coordinates = '([^']*)';", r"--coordinates \1:"),
     (r"for example by load\(\.\.\., parameters='default'\)", "for example by --set NAME=VALUE"),
 )
 """Regular expression of a phrase of the library -> what the command line says."""
