@@ -218,22 +218,54 @@ def test_wrong_outputs_are_named():
         run(q, v, t, out=(read_only, None))
     with pytest.raises(ArgumentError, match="q is given twice"):
         run(q, v, t, q=q)
-    with pytest.raises(TypeError, match="speed"):
+    with pytest.raises(ArgumentError, match=r"arm\(q, v, t\) has no input speed"):
         run(q, v, t, speed=2)
+    with pytest.raises(ArgumentError, match=r"missing t, and has no input time"):
+        run(q, v, time=t)
+    with pytest.raises(ArgumentError, match=r"arm: .*core dimension"):
+        run(q, v, t, axes=[(0,), (0,), (), (0,), ()])
+    with pytest.raises(ArgumentError, match="has no input where"):  # NumPy's ufuncs with a signature have no such mask
+        run(q, v, t, where=np.ones(5, bool))
+    with pytest.raises(ArgumentError, match="dtype = 'double double'"):
+        run(q, v, t, dtype="double double")
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long doubles are doubles here")
+def test_longer_numbers_are_shortened_only_if_that_is_said():
+    run, (q, v, t) = arm(), states(5)
+    with pytest.raises(ArgumentError, match=r"q has dtype .*, longer than float64; convert it with astype\(float\)"):
+        run(q.astype(np.longdouble), v, t)
+    agree(run(q.astype(np.longdouble), v, t, dtype=float), run(q, v, t), 0)
 
 
 def test_kernels_that_make_no_sense_are_refused():
     program = copy_program((2,))
     with pytest.raises(ArgumentError, match="at least one"):
         Kernel("none", (), program.outputs, program)
-    with pytest.raises(ArgumentError, match="float64 or float32"):
-        make(program, dtype=int)
     with pytest.raises(ArgumentError, match="same name"):
         Kernel("twins", (Port("x", ()), Port("x", ())), program.outputs, program)
     with pytest.raises(ArgumentError, match="differ in inputs"):
         Kernel("other", (Port("x", (3,)),), program.outputs, program)
     with pytest.raises(ArgumentError, match="differ in inputs"):
         Kernel("late", (Port("x", (3,)),), program.outputs, lambda: program)(np.zeros(3))
+
+    for dtype in ("foo", int, np.float16):
+        with pytest.raises(ArgumentError, match=r"choose numpy\.float64, numpy\.float32 or None"):
+            Kernel("copy", program.inputs, program.outputs, program, dtype=dtype)
+    with pytest.raises(CompilerError, match="given a NoneType instead of a program"):
+        Kernel("copy", program.inputs, program.outputs, None)
+    with pytest.raises(CompilerError, match="gives a int, not a program"):
+        Kernel("copy", program.inputs, program.outputs, lambda: 3)(np.zeros(2))
+    many = Builder()
+    x = many.inputs(*((),) * 70)
+    with pytest.raises(ArgumentError, match="71 inputs and outputs, NumPy allows 64; gather some"):
+        make(many.program(((), x[0])))(*range(70))
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "zero\0", 'a"b', "é"])
+def test_any_name_compiles(name):
+    program = copy_program((2,), name=name)
+    np.testing.assert_array_equal(make(program)([1.0, 2.0]), [1.0, 2.0])
 
 
 def test_zero_sized_ports():
@@ -276,6 +308,22 @@ def test_bound_calls_see_changes_in_place():
     bound()
     assert bound.outputs[0].dtype == np.float32
     assert "arm(q[3], v[3], t)" in repr(bound)
+
+
+def test_copies_of_bound_calls_are_bound_to_the_copies_of_the_arrays():
+    run, (q, v, _) = arm(), states(5)
+    t = np.array(0.5)
+    bound = run.bind(q, v, t)
+    for again in (copy.deepcopy(bound), pickle.loads(pickle.dumps(bound))):
+        again.inputs[0][:] += 1
+        again()
+        agree(again.outputs, run(q + 1, v, t), 0)
+    bound()
+    agree(bound.outputs, run(q, v, t), 0)
+    same = copy.copy(bound)
+    q += 1
+    same()
+    agree(bound.outputs, run(q, v, t), 0)
 
 
 def test_bound_outputs_may_be_given_and_be_the_input():
@@ -451,6 +499,9 @@ def test_pickle_and_copy():
     twin = pickle.loads(pickle.dumps(run))
     assert (twin.name, twin.inputs, twin.dtype, twin.doc) == (run.name, run.inputs, run.dtype, run.doc)
     agree(twin(q, v, t), wanted, 0)
+    run.arguments.hints["t"] = "pass the time"
+    with pytest.raises(ArgumentError, match="missing t; pass the time"):
+        pickle.loads(pickle.dumps(run))(q, v)
     lazy = Kernel("arm", run.inputs, run.outputs, lambda: run.program)
     agree(pickle.loads(pickle.dumps(lazy))(q, v, t), wanted, 0)
     assert copy.deepcopy(run) is run

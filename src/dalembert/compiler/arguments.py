@@ -10,6 +10,26 @@ import numpy as np
 from ..errors import ArgumentError
 from .program import Port
 
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def precision(what: str, dtype: Any) -> np.dtype | None:
+    """float32 or float64, however it is written, or None.
+
+    Args:
+        what: is to be computed, for the message.
+        dtype: as given by the user.
+    """
+    if dtype is None:
+        return None
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError):
+        found = np.dtype(object)  # None would be float64
+    if found not in (SINGLE, DOUBLE):
+        raise ArgumentError(f"{what}: dtype = {dtype!r}; choose numpy.float64, numpy.float32 or None")
+    return found
+
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays share memory without being one and the same, so that writing one may spoil reading the other.
@@ -41,12 +61,15 @@ class Arguments:
         self.hints: dict[str, str] = {}  # by input, what to say to whom leaves it out
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
-    def positional(self, given: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def positional(
+        self, given: tuple[Any, ...], options: dict[str, Any], allowed: frozenset[str] = frozenset()
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """All inputs in order, those given by name taken out of the options.
 
         Args:
             given: inputs given by position.
             options: everything given by name.
+            allowed: names of options that may remain.
         """
         if len(given) > len(self.inputs):
             raise ArgumentError(f"{self._call} takes {len(self.inputs)} inputs, got {len(given)}")
@@ -61,9 +84,14 @@ class Arguments:
             else:
                 values[k] = value
         missing = [port.name for k, port in enumerate(self.inputs) if k not in values]
+        unknown = sorted(rest.keys() - allowed)
+        strange = f"has no input {', '.join(unknown)}" if unknown else ""
         if missing:
             hints = "".join(f"; {self.hints[name]}" for name in missing if name in self.hints)
-            raise ArgumentError(f"{self._call} is missing {', '.join(missing)}{hints}")
+            also = f", and {strange}" if unknown else ""
+            raise ArgumentError(f"{self._call} is missing {', '.join(missing)}{also}{hints}")
+        if unknown:
+            raise ArgumentError(f"{self._call} {strange}")
         return tuple(values[k] for k in range(len(self.inputs))), rest
 
     def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
@@ -79,6 +107,19 @@ class Arguments:
             except (TypeError, ValueError) as error:
                 raise ArgumentError(f"{self._call}: {port.name} is no array of numbers: {error}") from error
         return found
+
+    def refuse_longer_numbers(self, arrays: Sequence[np.ndarray]) -> None:
+        """Raise if numbers would lose digits without anybody having said so.
+
+        Args:
+            arrays: the inputs.
+        """
+        for port, array in zip(self.inputs, arrays):
+            if array.dtype.kind == "f" and not np.can_cast(array.dtype, DOUBLE):
+                raise ArgumentError(
+                    f"{self._call}: {port.name} has dtype {array.dtype}, longer than float64; convert it with "
+                    "astype(float), or pass dtype=float"
+                )
 
     def refuse_masked(self, given: Sequence[Any]) -> None:
         """Raise if entries are masked: results depend on all entries, so that no mask of theirs would be right.

@@ -39,6 +39,10 @@ class BoundKernel:
         self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
         self.__call__ = call
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, here or in another process, is bound to the copies of the arrays that come with it."""
+        return bind, (self.kernel, self.inputs, self.outputs)
+
     def __repr__(self) -> str:
         return f"<bound {self.kernel!r}>"
 

@@ -68,7 +68,7 @@ def export(
     """
     if not isinstance(language, str) or language not in SUFFIXES:
         raise ArgumentError(f"there is no language {language!r}; choose one of {', '.join(LANGUAGES)}")
-    if name is not None and not name.isidentifier():
+    if name is not None and not (isinstance(name, str) and name.isidentifier()):
         raise ArgumentError(f"name is {name!r}; it must be an identifier, such as my_robot_{kernel.name}")
     program = replace(kernel.program, name=name) if name else kernel.program
     target = None if path is None else _file(path, identifier(program.name) + SUFFIXES[language])

@@ -6,16 +6,17 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from ..errors import ArgumentError
-from .arguments import Arguments, overlap
+from .arguments import DOUBLE, SINGLE, Arguments, overlap, precision
 from .bound import BoundKernel, bind
 from .compiled import Compiled
+from .deferred import Deferred
 from .lazy import is_dask, on_blocks
 from .llvm.engine import assembly
 from .llvm.module import module_text
@@ -31,7 +32,8 @@ STREAM = 16 << 20
 WIDE = 128
 """Bytes of one state's output from which on writing takes most of the time."""
 
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+UFUNC_OPTIONS = frozenset({"axes", "axis", "casting", "dtype", "keepdims", "order", "signature", "subok"})
+"""What NumPy's ufuncs with a core signature take besides ``out``."""
 
 _PLAIN = frozenset((int, float, np.float64))
 """Types of numbers that are made arrays of in no time."""
@@ -70,14 +72,14 @@ class Kernel:
         target: Target | None = None,
     ):
         self.name, self.inputs, self.outputs, self.key = name, tuple(inputs), tuple(outputs), key
-        self.dtype = None if dtype is None else np.dtype(dtype)
+        self.dtype = precision(f"kernel {name}", dtype)
         self.doc = doc
         if doc:
             self.__doc__ = doc
         self.__name__ = name  # as ufuncs and functions have; Dask asks for it
         self.arguments = Arguments(name, self.inputs, self.outputs)
-        self._target, self._made = target, program
         self._check()
+        self._target, self._program = target, Deferred(f"kernel {name}", program, self._check_program)
         self._compiled: Compiled | None = None
         self._quick: Callable[..., Any] = self._first
 
@@ -87,19 +89,15 @@ class Kernel:
         names = [port.name for port in self.inputs]
         if len(set(names)) < len(names):
             raise ArgumentError(f"kernel {self.name} has two inputs of the same name among {', '.join(names)}")
-        if self.dtype not in (None, DOUBLE, SINGLE):
-            raise ArgumentError(f"kernel {self.name}: dtype is {self.dtype}; it must be float64 or float32")
-        if isinstance(self._made, Program) and (self._made.inputs, self._made.outputs) != (self.inputs, self.outputs):
-            raise ArgumentError(f"kernel {self.name} and its program {self._made.name} differ in inputs or outputs")
+
+    def _check_program(self, program: Program) -> None:
+        if (program.inputs, program.outputs) != (self.inputs, self.outputs):
+            raise ArgumentError(f"kernel {self.name} and its program {program.name} differ in inputs or outputs")
 
     @property
     def program(self) -> Program:
         """What the kernel computes."""
-        with compiling():
-            if not isinstance(self._made, Program):
-                self._made = self._made()
-                self._check()
-            return self._made
+        return self._program.get()
 
     @property
     def signature(self) -> str:
@@ -138,7 +136,7 @@ class Kernel:
                         self.doc or repr(self),
                         self.inputs,
                         self.outputs,
-                        lambda: self.program,
+                        self._program.get,
                         self.key,
                         dtypes,
                         self.target,
@@ -181,8 +179,8 @@ class Kernel:
             if result is not NotImplemented:
                 return result
         if options or len(inputs) != len(self.inputs):
-            inputs, options = self.arguments.positional(inputs, options)
-        if threads is not None and (type(threads) is not int or threads < 1):
+            inputs, options = self.arguments.positional(inputs, options, UFUNC_OPTIONS)
+        if threads is not None and (not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1):
             raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")
         if isinstance(out, tuple) and len(out) > 1:
             self.arguments.refuse_shared_outputs(out)
@@ -202,10 +200,16 @@ class Kernel:
         if any(map(is_dask, inputs)):
             given = {**options, "out": out, "threads": threads}
             return on_blocks(self, inputs, self._result_type(inputs), {k: v for k, v in given.items() if v is not None})
-        if any(_is_foreign(x) for x in inputs) or not options.keys() <= {"casting", "dtype"}:
+        foreign = any(_is_foreign(x) for x in inputs)
+        if foreign or not options.keys() <= {"casting", "dtype"}:
             if out is not None:
                 options["out"] = out
-            return compiled.ufunc(None)(*inputs, **options)
+            try:
+                return compiled.ufunc(None)(*inputs, **options)
+            except (TypeError, ValueError) as error:
+                if foreign:  # its own error
+                    raise
+                raise ArgumentError(f"{self.name}: {error}") from error
         return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
 
     def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundKernel:
@@ -216,9 +220,7 @@ class Kernel:
             out: the array to write, or a tuple with an array or None for each output; made if None.
             named: inputs by name.
         """
-        inputs, unknown = self.arguments.positional(inputs, named)
-        if unknown:
-            raise ArgumentError(f"{self.name}.bind has no input {', '.join(unknown)}")
+        inputs, _ = self.arguments.positional(inputs, named)
         return bind(self, inputs, self.arguments.outputs_given(out))
 
     def _checked(
@@ -229,7 +231,11 @@ class Kernel:
         batch = self.arguments.batch(arrays, out)
         if self.dtype is not None:
             options = {"dtype": self.dtype, "casting": "same_kind", **options}
-        dtype = np.dtype(options["dtype"]) if "dtype" in options else _precision(inputs, arrays)
+        if "dtype" in options:
+            dtype = precision(self.name, options["dtype"]) or DOUBLE
+        else:
+            dtype = _precision(inputs, arrays)
+            self.arguments.refuse_longer_numbers(arrays)
         arrays = [x.astype(dtype) if type(given) in (int, float) else x for given, x in zip(inputs, arrays)]
         results = tuple(
             np.empty((*batch, *port.shape), dtype) if given is None else given for port, given in zip(self.outputs, out)
@@ -280,8 +286,11 @@ class Kernel:
         run_all([job(start, stop) for start, stop in pairwise(cuts)], workers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
-        return Kernel, state
+        made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
+        return Kernel, made, self.arguments.hints
+
+    def __setstate__(self, hints: dict[str, str]) -> None:
+        self.arguments.hints.update(hints)
 
     def __copy__(self) -> Kernel:
         return self

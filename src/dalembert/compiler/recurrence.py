@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
+from .deferred import Deferred
 from .llvm import arithmetic, runtime
 from .llvm.engine import Loaded
 from .llvm.plan import CHUNK, Chunk, make_plan
 from .llvm.stepper import stepper_functions
 from .llvm.target import Target
+from .llvm.text import comment
+from .lock import compiling
 from .native import identity, load_text
 from .program import Port, Program
 from .ufunc import LOOP
@@ -51,8 +53,7 @@ class Recurrence:
         self.name, self.key, self.dtype = name, key, np.dtype(dtype)
         self.state, self.held, self.driven = tuple(state), tuple(held), tuple(driven)
         self._target = target
-        self._made = program
-        self._guard = threading.Lock()
+        self._program = Deferred(f"recurrence {name}", program, self._check)
         self._code: Loaded | None = None
 
     @property
@@ -63,14 +64,13 @@ class Recurrence:
     @property
     def program(self) -> Program:
         """What a step computes."""
-        if not isinstance(self._made, Program):
-            self._made = self._made()
-        made = self._made
+        return self._program.get()
+
+    def _check(self, made: Program) -> None:
         given = [port.shape for port in made.inputs]
         wanted = [port.shape for port in (*self.state, *self.held, *self.driven)]
         if given != wanted or [p.shape for p in made.outputs] != [p.shape for p in self.state]:
             raise ArgumentError(f"recurrence {self.name}: the program {made!r} does not map its state to a state")
-        return made
 
     @property
     def ir(self) -> str:
@@ -78,7 +78,11 @@ class Recurrence:
         lanes = self.target.lanes(self.dtype)
         program = self.program
         plan = make_plan(program, CHUNK)
-        parts = [f"; {program!r}, repeated\n", arithmetic.intrinsics(lanes), runtime.declarations(lanes, self.target)]
+        parts = [
+            comment(f"{program!r}, repeated"),
+            arithmetic.intrinsics(lanes),
+            runtime.declarations(lanes, self.target),
+        ]
         for k, step in enumerate(plan.steps):
             if isinstance(step, Chunk):
                 parts.append(arithmetic.chunk_function(f"chunk{k}", plan, step, lanes))
@@ -88,10 +92,10 @@ class Recurrence:
     @property
     def code(self) -> Loaded:
         """The machine code; made on first use."""
-        with self._guard:
+        with compiling():
             if self._code is None:
                 shape = len(self.state), len(self.held), len(self.driven)
-                parts = "recurrence", *identity(lambda: self.program, self.key), shape
+                parts = "recurrence", *identity(self._program.get, self.key), shape
                 self._code = load_text(parts, self.target.lanes(self.dtype), self.target, lambda: self.ir)
             return self._code
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CompilerError
+from ..errors import ArgumentError, CompilerError
 from .program import Port
 
 _FROM_FUNC_AND_DATA_AND_SIGNATURE = 31  # position in NumPy's table, fixed by its binary interface
 _NO_IDENTITY = -1
+_OPERANDS = 64  # NumPy's NPY_MAXARGS
 
 LOOP = ctypes.CFUNCTYPE(
     None,
@@ -117,6 +118,10 @@ def make_ufunc(
         ctypes.py_object, word, word, word, integer, integer, integer, integer, word, word, integer, word
     )(table[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
     addresses = [ctypes.addressof(text) for text in texts]
+    if count > _OPERANDS:
+        raise ArgumentError(
+            f"kernel {name} has {count} inputs and outputs, NumPy allows {_OPERANDS}; gather some of them in one array"
+        )
     ufunc = create(
         ctypes.addressof(functions),
         ctypes.addressof(pointers),

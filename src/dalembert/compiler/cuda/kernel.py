@@ -12,6 +12,7 @@ from dalembert.compiler.cuda import arrays, tensors
 from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.launch import compiled, resident_blocks, shared_memory
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
+from dalembert.compiler.deferred import Deferred
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError
 
@@ -51,7 +52,7 @@ class CudaKernel:
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype not in NAMES:
             raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
-        self._made = program
+        self._program = Deferred(f"kernel {name}", program)
         self._parts = parts
         self._compiled: dict[tuple[int, np.dtype], tuple[Any, CudaSource, int]] = {}
         self._lock = threading.RLock()
@@ -61,10 +62,7 @@ class CudaKernel:
     @property
     def program(self) -> Program:
         """What the kernel computes."""
-        with self._lock:
-            if not isinstance(self._made, Program):
-                self._made = self._made()
-            return self._made
+        return self._program.get()
 
     def source(self, dtype: Any = np.float64) -> CudaSource:
         """The CUDA source for one precision.

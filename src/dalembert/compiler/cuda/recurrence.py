@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.compiler.cuda import arrays
 from dalembert.compiler.cuda.launch import compiled, resident_blocks
 from dalembert.compiler.cuda.stepper import StepperSource, stepper_source
+from dalembert.compiler.deferred import Deferred
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError
 
@@ -41,17 +42,14 @@ class CudaRecurrence:
     ):
         self.name = name
         self.state, self.held, self.driven = tuple(state), tuple(held), tuple(driven)
-        self._made = program
+        self._program = Deferred(f"recurrence {name}", program)
         self._compiled: dict[tuple[int, np.dtype], tuple[Any, StepperSource, int]] = {}
         self._lock = threading.RLock()
 
     @property
     def program(self) -> Program:
         """What a step computes."""
-        with self._lock:
-            if not isinstance(self._made, Program):
-                self._made = self._made()
-            return self._made
+        return self._program.get()
 
     def source(self, dtype: Any = np.float64) -> StepperSource:
         """The CUDA source for one precision.

@@ -9,6 +9,7 @@ from . import arithmetic, runtime
 from .loop import loop_functions
 from .plan import CHUNK, Chunk, make_plan
 from .target import Target
+from .text import comment
 
 
 def module_text(
@@ -25,7 +26,7 @@ def module_text(
     target = target or Target.host()
     lanes = target.lanes(dtype)
     plan = make_plan(program, chunk)
-    parts = [f"; {program!r}, {lanes.vector}\n", arithmetic.intrinsics(lanes), runtime.declarations(lanes, target)]
+    parts = [comment(f"{program!r}, {lanes.vector}"), arithmetic.intrinsics(lanes), runtime.declarations(lanes, target)]
     for k, step in enumerate(plan.steps):
         if isinstance(step, Chunk):
             parts.append(arithmetic.chunk_function(f"chunk{k}", plan, step, lanes))

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 
+def comment(text: str) -> str:
+    """A line that LLVM skips, whatever characters names have in it."""
+    return "; " + text.encode("ascii", "backslashreplace").decode().translate(_CONTROL) + "\n"
+
+
+_CONTROL = dict.fromkeys((*range(32), 127), "?")
+
+
 class Block:
     """Instructions in the making: calling it with the right-hand side of an assignment gives the new register.
 
