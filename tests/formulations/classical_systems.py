@@ -91,6 +91,18 @@ def pendulum_on_cart(n: int) -> MovingBodies:
     return MovingBodies(f"cart with {n} links", q, bodies, gravity=[0, -g, 0])
 
 
+def hanging_pendulum(n: int) -> MovingBodies:
+    """n point masses on massless rods under a fixed point, angles from the downward vertical."""
+    phi = sympy.symbols(f"phi1:{n + 1}")
+    m, l, g = sympy.symbols(f"m1:{n + 1}"), sympy.symbols(f"l1:{n + 1}"), sympy.Symbol("g")
+    x = y = sympy.Integer(0)
+    bodies = []
+    for k in range(n):
+        x, y = x + l[k] * sympy.sin(phi[k]), y - l[k] * sympy.cos(phi[k])
+        bodies.append(MovingBodyFormula(f"bob{k + 1}", m[k], [x, y, 0]))
+    return MovingBodies(f"{n} hanging links", phi, bodies, gravity=[0, -g, 0])
+
+
 def cart_pole() -> Mechanism:
     """A cart and a uniform pole of half length l, angle from the upward vertical."""
     mc, m, l, g = sympy.symbols("m_c m l g")

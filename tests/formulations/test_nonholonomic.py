@@ -154,6 +154,40 @@ class TestFourBar:
         expected = [1, self.a / self.b * sin(t4 - t2) / sin(t3 - t4), self.a / self.c * sin(t2 - t3) / sin(t4 - t3)]
         assert_equal(self.derived().sympy("speed_map"), expected)
 
+    def test_mass_matrix_and_forces_by_the_chain_rule(self):
+        """J = sum m v^2 + I w^2 per unit of w2, J'/2 along the loop, and the weight's power: exactly, by hand.
+
+        With h3 = w3/w2 and h4 = w4/w2 of Norton: the coupler's centre moves with a and b/2 h3 across each other.
+        """
+        a, b, c, (t2, t3, t4) = self.a, self.b, self.c, self.angles
+        m2, m3, m4, I2, I3, I4, g, u = symbols("m2 m3 m4 I2 I3 I4 g u1")
+        h3, h4 = a / b * sin(t4 - t2) / sin(t3 - t4), a / c * sin(t2 - t3) / sin(t4 - t3)
+        J = m2 * a**2 / 4 + I2 + m3 * (a**2 + b**2 * h3**2 / 4 + a * b * h3 * cos(t2 - t3)) + I3 * h3**2
+        J += (m4 * c**2 / 4 + I4) * h4**2
+        slope = J.diff(t2) + h3 * J.diff(t3) + h4 * J.diff(t4)
+        weight = m2 * a / 2 * cos(t2) + m3 * (a * cos(t2) + b / 2 * h3 * cos(t3)) + m4 * c / 2 * h4 * cos(t4)
+        parts = self.derived().sympy()
+        assert self.vanishes(parts["mass_matrix"][0] - J)
+        assert self.vanishes(parts["coriolis"][0] - slope * u**2 / 2)
+        assert self.vanishes(parts["gravity"][0] - g * weight)
+
+    def vanishes(self, expression) -> bool:
+        """Exactly zero at random rational points, with rational sines and cosines: such a fraction is zero everywhere,
+        but for one chance in many thousands each."""
+        rng = np.random.default_rng(8)
+        waves = expression.atoms(sin, cos)
+        plain = expression.xreplace({f: sympy.expand_trig(f.func(sympy.expand(f.args[0]))) for f in waves})
+        for _ in range(3):
+            values = {}
+            for angle in self.angles:
+                x = sympy.Rational(int(rng.integers(1, 10**6)), int(rng.integers(1, 10**6)))
+                values |= {sin(angle): 2 * x / (1 + x**2), cos(angle): (1 - x**2) / (1 + x**2)}
+            for symbol in sorted(plain.free_symbols - set(self.angles), key=str):
+                values[symbol] = sympy.Rational(int(rng.integers(1, 10**6)), 1000)
+            if plain.xreplace(values) != 0:
+                return False
+        return True
+
     def test_equation_of_eksergian(self):
         """One degree of freedom: J(t2) w2dot + 1/2 J'(t2) w2^2 + dU/dt2 = torque, along the closed loop."""
         equations = self.derived()

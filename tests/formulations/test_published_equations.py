@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import sympy
-from classical_systems import cart_pole, heavy_top, pendulum_on_cart, planar_elbow, spherical_pendulum
+from classical_systems import cart_pole, hanging_pendulum, heavy_top, pendulum_on_cart, planar_elbow, spherical_pendulum
 from sympy import Matrix, cos, sin, symbols
 
-from dalembert.formulations import derive, from_lagrangian
+from dalembert.formulations import derive
 
 TREE = ("lagrange", "kane", "kronecker", "newton-euler")
 FORMULAS = ("lagrange", "kane", "kronecker")
@@ -108,19 +108,57 @@ def test_spherical_pendulum_of_landau_lifshitz_section_14(method):
 
 @pytest.mark.parametrize("method", TREE)
 def test_heavy_top_of_goldstein_chapter_5(method):
-    """L = I1/2 (thetadot^2 + phidot^2 sin^2) + I3/2 (psidot + phidot cos)^2 - M g l cos."""
+    """L = I1/2 (thetadot^2 + phidot^2 sin^2) + I3/2 (psidot + phidot cos)^2 - M g l cos; momenta p_phi, p_psi as there.
+
+    p_psi = I3 (psidot + phidot cos), p_phi = I1 phidot sin^2 + p_psi cos are conserved, and
+    I1 thetadotdot = I1 phidot^2 sin cos - p_psi phidot sin + M g l sin.
+    """
     M, l, I1, I3, g = symbols("M l I1 I3 g")
-    phi, theta, psi, vphi, vtheta, vpsi = symbols("phi theta psi phidot thetadot psidot")
-    L = (
-        I1 * (vtheta**2 + vphi**2 * sin(theta) ** 2) / 2
-        + I3 * (vpsi + vphi * cos(theta)) ** 2 / 2
-        - M * g * l * cos(theta)
-    )
-    printed = from_lagrangian(L, [phi, theta, psi])
-    equations = derive(heavy_top(), method)
-    for part in ("mass_matrix", "coriolis", "gravity"):
-        assert equations.sympy(part) == printed.sympy(part)
-    assert equations.sympy("mass_matrix")[0, 0] == I1 * sin(theta) ** 2 + I3 * cos(theta) ** 2
+    theta, vphi, vtheta, vpsi = symbols("theta phidot thetadot psidot")
+    aphi, atheta, apsi = symbols("aphi atheta apsi")
+
+    def rate(x):
+        moving = {theta: vtheta, vphi: aphi, vtheta: atheta, vpsi: apsi}
+        return sum(sympy.diff(x, y) * w for y, w in moving.items())
+
+    spin = I3 * (vpsi + vphi * cos(theta))
+    turn = I1 * vphi * sin(theta) ** 2 + spin * cos(theta)
+    nutation = I1 * atheta - I1 * vphi**2 * sin(theta) * cos(theta) + spin * vphi * sin(theta)
+    parts = derive(heavy_top(), method).sympy()
+    found = parts["mass_matrix"] * Matrix([aphi, atheta, apsi]) + parts["coriolis"] + parts["gravity"]
+    assert_equal(found, [rate(turn), nutation - M * g * l * sin(theta), rate(spin)])
+    assert parts["mass_matrix"][0, 0] == I1 * sin(theta) ** 2 + I3 * cos(theta) ** 2
+
+
+@pytest.mark.parametrize("method", FORMULAS)
+def test_double_pendulum_of_landau_lifshitz_section_5(method):
+    """Problem 1 there: T = (m1 + m2)/2 l1^2 phi1'^2 + m2/2 l2^2 phi2'^2 + m2 l1 l2 phi1' phi2' cos(phi1 - phi2)."""
+    m1, m2, l1, l2, g = symbols("m1 m2 l1 l2 g")
+    phi1, phi2, v1, v2 = symbols("phi1 phi2 phidot1 phidot2")
+    parts = derive(hanging_pendulum(2), method).sympy()
+    coupling = m2 * l1 * l2 * cos(phi1 - phi2)
+    assert_equal(parts["mass_matrix"], [[(m1 + m2) * l1**2, coupling], [coupling, m2 * l2**2]])
+    push = m2 * l1 * l2 * sin(phi1 - phi2)
+    assert_equal(parts["coriolis"], [push * v2**2, -push * v1**2])
+    assert_equal(parts["gravity"], [(m1 + m2) * g * l1 * sin(phi1), m2 * g * l2 * sin(phi2)])
+
+
+@pytest.mark.parametrize("method", FORMULAS)
+def test_triple_pendulum_written_out(method):
+    """Lagrange's equations of three point masses on rods, every term by hand, as in any collection of problems."""
+    m1, m2, m3, l1, l2, l3, g = symbols("m1 m2 m3 l1 l2 l3 g")
+    p1, p2, p3, v1, v2, v3 = symbols("phi1 phi2 phi3 phidot1 phidot2 phidot3")
+    parts = derive(hanging_pendulum(3), method).sympy()
+    M12 = (m2 + m3) * l1 * l2 * cos(p1 - p2)
+    M13, M23 = m3 * l1 * l3 * cos(p1 - p3), m3 * l2 * l3 * cos(p2 - p3)
+    M = [[(m1 + m2 + m3) * l1**2, M12, M13], [M12, (m2 + m3) * l2**2, M23], [M13, M23, m3 * l3**2]]
+    assert_equal(parts["mass_matrix"], M)
+    s12 = (m2 + m3) * l1 * l2 * sin(p1 - p2)
+    s13, s23 = m3 * l1 * l3 * sin(p1 - p3), m3 * l2 * l3 * sin(p2 - p3)
+    c = [s12 * v2**2 + s13 * v3**2, -s12 * v1**2 + s23 * v3**2, -s13 * v1**2 - s23 * v2**2]
+    assert_equal(parts["coriolis"], c)
+    weights = [(m1 + m2 + m3) * l1 * sin(p1), (m2 + m3) * l2 * sin(p2), m3 * l3 * sin(p3)]
+    assert_equal(parts["gravity"], [g * w for w in weights])
 
 
 def test_gyroscope_in_quasi_velocities_gives_eulers_equations():

@@ -78,6 +78,70 @@ class TestForbes:
         np.testing.assert_allclose(rate, -dual(v[3:]) @ R.T, atol=1e-12)
 
 
+class TestSymbols:
+    """The free body in direction cosines, quaternions and Euler angles, symbol for symbol.
+
+    FORBES, mixed form, with c the first moment and J the inertia about the origin in body axes, C inertial to body:
+    [m, -C^T c~; c~ C, J] (vdot, wdot) + (-C^T w~ c~ w, w~ J w) = (f, n).
+    """
+
+    m, g = sympy.symbols("m g")
+    center = sympy.symbols("x_c y_c z_c")
+    moments = sympy.symbols("I_x I_y I_z")
+    w = sympy.Matrix(sympy.symbols("omega_x omega_y omega_z"))
+
+    def body(self) -> Inertia:
+        return Inertia(self.m, list(self.center), diagonal(*self.moments))
+
+    def skew(self, v) -> sympy.Matrix:
+        x, y, z = v
+        return sympy.Matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+    def cosines(self, attitude, p) -> sympy.Matrix:
+        """C from textbooks: as it stands; of a quaternion (vector, scalar); of three rotations 3-2-1."""
+        if attitude.nq == 9:
+            return sympy.Matrix(3, 3, p)
+        if attitude.nq == 4:
+            e, eta = sympy.Matrix(p[:3]), p[3]
+            return (eta**2 - (e.T * e)[0]) * sympy.eye(3) + 2 * e * e.T - 2 * eta * self.skew(e)
+        turns = [sympy.rot_axis3(p[0]), sympy.rot_axis2(p[1]), sympy.rot_axis1(p[2])]  # SymPy turns the axes
+        return turns[2] * turns[1] * turns[0]
+
+    def equal(self, found, expected, attitude, p) -> None:
+        """Equality, for quaternions of unit length."""
+        difference = (sympy.Matrix(found) - sympy.Matrix(expected)).applyfunc(sympy.expand)
+        if attitude.nq == 4:
+            unit = sum(x**2 for x in p) - 1
+            difference = difference.applyfunc(lambda x: sympy.rem(x, unit, p[3]))
+        assert difference.applyfunc(sympy.simplify).is_zero_matrix
+
+    @pytest.mark.parametrize("attitude", [DirectionCosines(), Quaternion(), EulerAngles("321")], ids=["C", "q", "321"])
+    def test_mixed_form(self, attitude):
+        equations = rigid_body(self.body(), attitude, gravity=(0, 0, -self.g))
+        p = [equations.symbol(name) for name in equations.coordinates[3:]]
+        C, m, w = self.cosines(attitude, p), self.m, self.w
+        c = m * sympy.Matrix(self.center)
+        J = sympy.diag(*self.moments) - m * self.skew(self.center) ** 2
+        M = sympy.Matrix(sympy.BlockMatrix([[m * sympy.eye(3), -C.T * self.skew(c)], [self.skew(c) * C, J]]))
+        inertia = [*(C.T * self.skew(w) * self.skew(w) * c), *(self.skew(w) * J * w)]
+        weight = m * sympy.Matrix([0, 0, -self.g])
+        self.equal(equations.sympy("mass_matrix"), M, attitude, p)
+        self.equal(equations.sympy("coriolis"), inertia, attitude, p)
+        self.equal(equations.sympy("gravity"), [*(-weight), *(-self.skew(c) * C * weight / m)], attitude, p)
+
+    @pytest.mark.parametrize("attitude", [DirectionCosines(), Quaternion()], ids=["C", "q"])
+    def test_rates_of_the_parameters(self, attitude):
+        """Cdot = -w~ C; the rates of a quaternion are half of (eta w + e x w, -e.w)."""
+        equations = rigid_body(self.body(), attitude)
+        p, w = [equations.symbol(name) for name in equations.coordinates[3:]], self.w
+        if attitude.nq == 9:
+            expected = list(-self.skew(w) * sympy.Matrix(3, 3, p))
+        else:
+            e = sympy.Matrix(p[:3])
+            expected = [x / 2 for x in [*(p[3] * w + e.cross(w)), -e.dot(w)]]
+        assert (equations.sympy("kinematics")[3:, :] - sympy.Matrix(expected)).expand().is_zero_matrix
+
+
 def test_free_joint_of_a_mechanism_gives_the_same_equations():
     free = Mechanism("brick", (Body("brick", BODY),), (Joint("free", "free", WORLD, "brick"),))
     _, q, v = state(Quaternion())

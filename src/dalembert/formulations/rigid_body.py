@@ -141,10 +141,11 @@ class _Body:
             away = product(self.C, self.position - self.scope.read(self.field.attractor)) + self.center
             force, moment = self.field.load(mu, self.mass, self.central, away)
             moment = moment + cross(self.center, force)
-        else:
-            field = product(self.C, self.scope.read(self.field))
-            force, moment = self.mass * field, cross(self.first, field)
-        return -np.concatenate([product(self.C.T, force) if self.form == "mixed" else force, moment])
+            return -np.concatenate([product(self.C.T, force) if self.form == "mixed" else force, moment])
+        inertial = self.scope.read(self.field)
+        field = product(self.C, inertial)
+        force = self.mass * (inertial if self.form == "mixed" else field)
+        return -np.concatenate([force, cross(self.first, field)])
 
     def Gamma(self) -> np.ndarray:
         """Rates of position and attitude parameters per velocity."""
