@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import quad_vec
+from scipy.integrate import quad_vec, solve_ivp
 from scipy.linalg import expm
 from scipy.signal import StateSpace, lsim
+from scipy.special import ellipj, ellipk
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
@@ -14,7 +15,7 @@ from dalembert.errors import ArgumentError, MissingExtraError, SingularityError,
 from dalembert.formats import load
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
-from dalembert.simulation import manifold, simulate
+from dalembert.simulation import joint_stop, manifold, simulate
 from random_mechanisms import random_mechanism
 
 
@@ -216,8 +217,74 @@ def test_tracking_regulator_at_rest_is_the_stationary_one():
     still = simulate(cart(), [0, np.pi], None, np.linspace(0, 30, 61))
     weights = [1.0, 10.0, 1.0, 1.0], [0.1, 0.2]
     follower = tracking_lqr(still, *weights)
-    model = linearize(cart(), [0, np.pi])
-    assert np.abs(follower.gain(0.0) - lqr(model, *weights).K).max() < 1e-3
+    held = lqr(linearize(cart(), [0, np.pi]), *weights)
+    assert np.abs(follower.gain(0.0) - held.K).max() < 1e-8 * np.abs(held.K).max()
+    assert np.abs(follower.S[0] - held.S).max() < 1e-8 * np.abs(held.S).max()
+
+
+def along(model, Q, R, end):
+    """S at time 0 from [X; Y]' = [[A, -B R^-1 B^T], [-Q, -A^T]] [X; Y], S = Y X^-1, for a model (A, B)(t)."""
+    n = len(Q)
+
+    def flow(t, z):
+        A, B = model(t)
+        H = np.block([[A, -B @ np.linalg.solve(R, B.T)], [-Q, -A.T]])
+        return (H @ z.reshape(2 * n, n)).ravel()
+
+    z = np.vstack([np.eye(n), Q]).ravel()
+    X, Y = np.split(solve_ivp(flow, (end, 0), z, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1].reshape(2 * n, n), 2)
+    return Y @ np.linalg.inv(X)
+
+
+@pytest.mark.parametrize(
+    "samples", [1.5, np.linspace(0, 1.5, 12), np.linspace(0, 1.5, 501)], ids=["own", "few", "many"]
+)
+def test_cost_to_go_along_a_swing_in_closed_form(samples):
+    """A = [[0, 1], [-g/l cos(theta), 0]] with theta by elliptic functions; whatever samples are kept."""
+    length, mass = 0.7, 1.3
+    k, w = np.sin(1.25), np.sqrt(9.81 / length)
+    bob = Body("bob", Inertia.point(mass, [0, 0, -length]))
+    rod = Mechanism("rod", (bob,), (Joint("hinge", "continuous", "world", "bob", axis=[0, 1, 0]),))
+
+    def model(t):
+        half = k * ellipj(w * t + ellipk(k * k), k * k)[0]  # sin(theta/2)
+        return np.array([[0, 1], [-w * w * (1 - 2 * half**2), 0]]), np.array([[0], [1 / (mass * length**2)]])
+
+    Q, R = np.diag([10.0, 1.0]), np.array([[0.5]])
+    exact = along(model, Q, R, 1.5)
+    follower = tracking_lqr(simulate(rod, [2.5], None, samples), Q, R, points=11)
+    assert np.abs(follower.S[0] - exact).max() < 1e-8 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("samples", [1.5, np.linspace(0, 1.5, 12)], ids=["own", "few"])
+def test_cost_to_go_knows_the_control_between_samples(samples):
+    """Of two links on a given motion, whose linear model depends on the torques."""
+    dynamics = Dynamics(load("double_pendulum", parameters="default"))
+
+    def wanted(t):
+        s, c = np.sin([2 * t, 3 * t + 1]), np.cos([2 * t, 3 * t + 1])
+        return s, np.array([2, 3]) * c, -np.array([4, 9]) * s
+
+    def torque(t):
+        return dynamics.inverse_dynamics(*wanted(t))
+
+    Q, R = np.diag([10.0, 10, 1, 1]), np.diag([20.0, 10.0])  # gentle: X grows with the decay of the closed loop
+    exact = along(lambda t: dynamics.linearize(*wanted(t)[:2], torque(t)), Q, R, 1.5)
+    plan = simulate(dynamics, *wanted(0)[:2], samples, control=lambda t, q, v: torque(t))
+    follower = tracking_lqr(plan, Q, R, points=11)
+    assert np.abs(follower.S[0] - exact).max() < 1e-7 * np.abs(exact).max()
+    for t in (0.0, 0.01, 0.777, 1.5):
+        q, v, _ = wanted(t)
+        assert np.abs(follower(t, q, v) - torque(t)).max() < 1e-4  # first-order at the ends: 1e-5 s times the jerk
+
+
+def test_a_motion_with_impacts_has_no_linear_model():
+    pole = load("double_pendulum", parameters="default")
+    stops = joint_stop(pole, "elbow", lower=-0.3, upper=0.3)
+    bouncing = simulate(pole, [1.0, 0.0], None, 0.5, events=stops)
+    assert bouncing.events
+    with pytest.raises(UnsupportedError, match="an event changed the state at t = "):
+        tracking_lqr(bouncing, np.ones(4), np.ones(2))
 
 
 def test_tracking_with_one_motor_catches_a_cart_pole():
@@ -277,16 +344,20 @@ def test_what_belongs_to_given_dynamics_is_said_there():
         state_feedback(cart(), np.zeros((2, 4)), [0, 0], tau=[1.0])
 
 
-def test_regulator_is_that_of_python_control():
+def test_regulators_are_those_of_python_control():
     pytest.importorskip("control.statefbk")  # this folder, too, can be imported as "control"
     import control
 
     model = linearize(cart(), actuators=["rail"])
     Q, R = np.diag([10.0, 10, 1, 1]), np.array([[0.1]])
-    K, S, _ = control.lqr(model.to_control(), Q, R)
-    mine = lqr(model, Q, R)
-    assert np.abs(mine.K - K).max() < 1e-8 * np.abs(K).max()
-    assert np.abs(mine.S - S).max() < 1e-8 * np.abs(S).max()
+    A, B = model.discrete(0.02)
+    for (K, S, poles), mine in (
+        (control.lqr(model.to_control(), Q, R), lqr(model, Q, R)),
+        (control.dlqr(A, B, Q, R), lqr(model, Q, R, period=0.02)),
+    ):
+        assert np.abs(mine.K - K).max() < 1e-8 * np.abs(K).max()
+        assert np.abs(mine.S - S).max() < 1e-8 * np.abs(S).max()
+        assert np.abs(np.sort_complex(mine.poles) - np.sort_complex(poles)).max() < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators: around a state, and along a motion."""
+"""Linear-quadratic regulators around a state."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import numpy as np
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.control.linear import LinearModel, forces_of, indices_of
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_whole, real_array
+from dalembert.model.checks import real_array
 from dalembert.simulation import manifold
 from dalembert.simulation.names import velocity_names
 from dalembert.simulation.state import as_position, as_velocity
-from dalembert.simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     n, m = model.B.shape
     if not (n and m):
         raise ArgumentError(f"the model has {n} states and {m} inputs; a regulator needs some of both")
-    Q, R = _weight(Q, n, "Q"), _weight(R, m, "R")
+    Q, R = weight_matrix(Q, n, "Q"), weight_matrix(R, m, "R")
     A, B = (model.A, model.B) if period is None else model.discrete(period)
     stuck = [complex(s) for s in model.uncontrollable() if s.real >= 0]
     if stuck:
@@ -69,7 +68,14 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     return Regulator(K, S, np.linalg.eigvals(A - B @ K))
 
 
-def _weight(given: Any, n: int, name: str) -> np.ndarray:
+def weight_matrix(given: Any, n: int, name: str) -> np.ndarray:
+    """A weight, checked: symmetric, and positive definite if it is R, else semidefinite.
+
+    Args:
+        given: a matrix, its diagonal, or one number for all of that.
+        n: number of rows.
+        name: of the argument, for errors.
+    """
     weight = real_array(given, name)
     weight = np.diag(weight) if weight.ndim == 1 else weight * np.eye(n) if weight.ndim == 0 else weight
     if weight.shape != (n, n) or not np.isfinite(weight).all() or not np.allclose(weight, weight.T):
@@ -128,106 +134,3 @@ def state_feedback(
         return total
 
     return control
-
-
-@dataclass(frozen=True, eq=False)
-class TrackingRegulator:
-    """Time-varying feedback along a motion: tau = tau(t) - K(t) x, x the deviation along tangent vectors.
-
-    Args:
-        trajectory: the motion.
-        t: times of the gains.
-        K: gains, (T, m, 2 nv); between times they are interpolated linearly.
-        S: cost to go, (T, 2 nv, 2 nv).
-        places: which velocities the m inputs act on.
-    """
-
-    trajectory: Trajectory
-    t: np.ndarray
-    K: np.ndarray
-    S: np.ndarray
-    places: tuple[int, ...]
-
-    def gain(self, t: float) -> np.ndarray:
-        """K at a time; the last one after the end."""
-        k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2))
-        s = float(np.clip((t - self.t[k]) / (self.t[k + 1] - self.t[k]), 0, 1))
-        return (1 - s) * self.K[k] + s * self.K[k + 1]
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The controller, for ``simulate``."""
-        plan = self.trajectory
-        state = plan(float(np.clip(t, plan.t[0], plan.t[-1])))
-        x = np.concatenate([manifold.difference(plan.mechanism.tree, state.q, q), v - state.v])
-        tau = np.array([np.interp(t, plan.t, column) for column in plan.tau.T])
-        tau[list(self.places)] -= self.gain(t) @ x
-        return tau
-
-
-def tracking_lqr(
-    trajectory: Trajectory,
-    Q: Any,
-    R: Any,
-    final: Any = None,
-    *,
-    actuators: Sequence[str] | None = None,
-    points: int = 201,
-) -> TrackingRegulator:
-    """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
-
-    -dS/dt = A^T S + S A - S B R^-1 B^T S + Q,   K = R^-1 B^T S,  with A(t), B(t) of the linear model along the motion.
-
-    Args:
-        trajectory: the motion, with its control.
-        Q: weight of the state (2 nv), matrix or diagonal.
-        R: weight of the forces (m), matrix or diagonal.
-        final: weight of the state at the end; Q by default.
-        actuators: names of the velocities that the m inputs act on, in order; all by default.
-        points: number of times at which gains are kept.
-    """
-    from scipy.integrate import solve_ivp
-
-    expect(trajectory, Trajectory, "tracking_lqr, trajectory")
-    points = expect_whole(points, "tracking_lqr, points", 2)
-    n, model = trajectory.mechanism.nv, trajectory.mechanism
-    if trajectory.system.constrained is not None:
-        raise UnsupportedError(
-            f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only. Around a single state "
-            "use linearize of its ConstrainedDynamics, lqr, and state_feedback with states="
-        )
-    if len(trajectory) < 2:
-        raise ArgumentError(f"the trajectory has {len(trajectory)} samples; at least two are needed")
-    names = velocity_names(model)
-    places = indices_of(names, actuators, "actuator")
-    if not places:
-        raise ArgumentError("actuators = (); a regulator needs at least one")
-    Q, R = _weight(Q, 2 * n, "Q"), _weight(R, len(places), "R")
-    end = Q if final is None else _weight(final, 2 * n, "final")
-    t = np.linspace(trajectory.t[0], trajectory.t[-1], points)
-    state = trajectory(t)
-    tau = np.stack([np.interp(t, trajectory.t, column) for column in trajectory.tau.T], axis=1)
-    last = () if trajectory.parameters is None else (trajectory.parameters,)
-    if trajectory.dynamics.wrenches:
-        raise UnsupportedError("external wrenches act along this motion; tracking_lqr does not know them")
-    A, B = trajectory.dynamics.linearize(state.q, state.v, tau, *last)
-    B = B[:, :, places]
-    pull = np.einsum("tij,jk,tlk->til", B, np.linalg.inv(R), B)
-
-    def between(values: np.ndarray, s: float) -> np.ndarray:
-        position = (s - t[0]) / (t[-1] - t[0]) * (points - 1)
-        k = int(np.clip(position, 0, points - 2))
-        return values[k] + (position - k) * (values[k + 1] - values[k])
-
-    def riccati(s: float, flat: np.ndarray) -> np.ndarray:
-        S = flat.reshape(2 * n, 2 * n)
-        As = between(A, s).T @ S
-        return -(As + As.T - S @ between(pull, s) @ S + Q).ravel()
-
-    found = solve_ivp(
-        riccati, (t[-1], t[0]), end.ravel(), "RK45", t[::-1], rtol=1e-7, atol=1e-9 * max(1.0, np.abs(end).max())
-    )
-    if not found.success:
-        raise SingularityError(f"Riccati's equation cannot be integrated along the motion: {found.message}")
-    S = found.y.T[::-1].reshape(points, 2 * n, 2 * n)
-    S = (S + np.swapaxes(S, 1, 2)) / 2
-    return TrackingRegulator(trajectory, t, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ S), S, tuple(places))

@@ -1,0 +1,165 @@
+"""Linear-quadratic regulators along a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.control.linear import indices_of
+from dalembert.control.regulator import weight_matrix
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.model.checks import expect, expect_whole
+from dalembert.simulation import manifold
+from dalembert.simulation.names import velocity_names
+from dalembert.simulation.trajectory import Trajectory
+
+ACCURACY = 1e-9
+"""Relative tolerance of Riccati's differential equation, and of the linear model along a motion."""
+
+FEWEST, MOST = 129, 4000
+"""Times at which the linear model along a motion is computed, at first and at last."""
+
+MOMENT = 1e-5
+"""Seconds over which accelerations along a motion are differences of velocities."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingRegulator:
+    """Time-varying feedback along a motion: tau = tau(t) - K(t) x, x the deviation along tangent vectors.
+
+    Args:
+        trajectory: the motion.
+        t: times of the gains.
+        K: gains, (T, m, 2 nv); between times they are interpolated linearly.
+        S: cost to go, (T, 2 nv, 2 nv).
+        places: which velocities the m inputs act on.
+        forces: gives the m forces that the motion needs at a time between the first and the last.
+    """
+
+    trajectory: Trajectory
+    t: np.ndarray
+    K: np.ndarray
+    S: np.ndarray
+    places: tuple[int, ...]
+    forces: Callable[[float], np.ndarray]
+
+    def gain(self, t: float) -> np.ndarray:
+        """K at a time; the last one after the end."""
+        k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2))
+        s = float(np.clip((t - self.t[k]) / (self.t[k + 1] - self.t[k]), 0, 1))
+        return (1 - s) * self.K[k] + s * self.K[k + 1]
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The controller, for ``simulate``."""
+        plan = self.trajectory
+        now = float(np.clip(t, plan.t[0], plan.t[-1]))
+        state = plan(now)
+        x = np.concatenate([manifold.difference(plan.mechanism.tree, state.q, q), v - state.v])
+        tau = np.array([np.interp(t, plan.t, column) for column in plan.tau.T])
+        tau[list(self.places)] = self.forces(now) - self.gain(t) @ x
+        return tau
+
+
+def tracking_lqr(
+    trajectory: Trajectory,
+    Q: Any,
+    R: Any,
+    final: Any = None,
+    *,
+    actuators: Sequence[str] | None = None,
+    points: int = 201,
+) -> TrackingRegulator:
+    """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
+
+    -dS/dt = A^T S + S A - S B R^-1 B^T S + Q,   K = R^-1 B^T S,  with A(t), B(t) of the linear model along the motion,
+    computed at as many times as nine digits need.
+
+    Args:
+        trajectory: the motion, with its control.
+        Q: weight of the state (2 nv), matrix or diagonal.
+        R: weight of the forces (m), matrix or diagonal.
+        final: weight of the state at the end; Q by default.
+        actuators: names of the velocities that the m inputs act on, in order; all by default.
+        points: number of times at which gains are kept.
+    """
+    from scipy.integrate import solve_ivp
+
+    expect(trajectory, Trajectory, "tracking_lqr, trajectory")
+    points = expect_whole(points, "tracking_lqr, points", 2)
+    n, model = trajectory.mechanism.nv, trajectory.mechanism
+    if trajectory.system.constrained is not None:
+        raise UnsupportedError(
+            f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only. Around a single state "
+            "use linearize of its ConstrainedDynamics, lqr, and state_feedback with states="
+        )
+    if len(trajectory) < 2:
+        raise ArgumentError(f"the trajectory has {len(trajectory)} samples; at least two are needed")
+    jump = np.flatnonzero(np.diff(trajectory.t) == 0)
+    if len(jump):
+        raise UnsupportedError(
+            f"an event changed the state at t = {trajectory.t[jump[0]]:.9g} s; the linear model along a motion does "
+            "not know jumps. Give a part of the trajectory without"
+        )
+    names = velocity_names(model)
+    places = indices_of(names, actuators, "actuator")
+    if not places:
+        raise ArgumentError("actuators = (); a regulator needs at least one")
+    Q, R = weight_matrix(Q, 2 * n, "Q"), weight_matrix(R, len(places), "R")
+    end = Q if final is None else weight_matrix(final, 2 * n, "final")
+    if trajectory.dynamics.wrenches:
+        raise UnsupportedError("external wrenches act along this motion; tracking_lqr does not know them")
+    t = np.linspace(trajectory.t[0], trajectory.t[-1], points)
+    models, forces = _along(trajectory, places)
+    inverse = np.linalg.inv(R)
+
+    def riccati(s: float, flat: np.ndarray) -> np.ndarray:
+        S, both = flat.reshape(2 * n, 2 * n), models(s)
+        AS, BS = both[:, : 2 * n].T @ S, both[:, 2 * n :].T @ S
+        return -(AS + AS.T - BS.T @ inverse @ BS + Q).ravel()
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = solve_ivp(
+            riccati, (t[-1], t[0]), end.ravel(), "DOP853", t[::-1],
+            rtol=ACCURACY, atol=ACCURACY * max(1e-3, float(np.abs(end).max())),
+        )  # fmt: skip
+    if not found.success:
+        raise SingularityError(f"Riccati's equation cannot be integrated along the motion: {found.message}")
+    S = found.y.T[::-1].reshape(points, 2 * n, 2 * n)
+    S = (S + np.swapaxes(S, 1, 2)) / 2
+    B = models(t)[:, :, 2 * n :]
+    return TrackingRegulator(trajectory, t, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ S), S, tuple(places), forces)
+
+
+def _along(trajectory: Trajectory, places: list[int]) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
+    """[A, B] of the linear model, and the forces, by time: splines through so many points that those between agree."""
+    from scipy.interpolate import CubicSpline
+
+    t = np.linspace(trajectory.t[0], trajectory.t[-1], FEWEST)
+    known, tau = _models(trajectory, places, t)
+    while True:
+        spline, between = CubicSpline(t, known), (t[1:] + t[:-1]) / 2
+        more, more_tau = _models(trajectory, places, between)
+        wrong = float(np.abs(spline(between) - more).max())
+        if wrong <= ACCURACY * float(np.abs(known).max()) or len(t) > MOST:  # a held control makes them jump for ever
+            return spline, CubicSpline(t, tau)
+        after = np.arange(1, len(t))
+        t, known, tau = (
+            np.insert(old, after, new, axis=0) for old, new in ((t, between), (known, more), (tau, more_tau))
+        )
+
+
+def _models(trajectory: Trajectory, places: list[int], t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[A, B] at times of a motion, (T, 2 nv, 2 nv + m), and the forces that it needs there, (T, m).
+
+    Samples of the control say little about what it was between them; the motion itself tells, by inverse dynamics.
+    """
+    before, after = np.maximum(t - MOMENT, trajectory.t[0]), np.minimum(t + MOMENT, trajectory.t[-1])
+    q, v = trajectory(t)[1:]
+    a = (trajectory(after).v - trajectory(before).v) / (after - before)[:, None]
+    last = () if trajectory.parameters is None else (trajectory.parameters,)
+    tau = trajectory.dynamics.inverse_dynamics(q, v, a, *last)
+    A, B = trajectory.dynamics.linearize(q, v, tau, *last)
+    return np.concatenate([A, B[:, :, places]], axis=2), tau[:, places]
