@@ -28,7 +28,9 @@ from dalembert.model import Mechanism
 from dalembert.model.branches import branches, coordinate_branches, element_branches
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
 from dalembert.model.parameters import map_scalars, parameters, symbolise
+from dalembert.model.tree import Tree
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
+from dalembert.quantities.contest import contest, plans
 from dalembert.quantities.options import chosen_options
 
 if TYPE_CHECKING:  # imported when a device is asked for
@@ -95,6 +97,7 @@ class Dynamics:
         self._addresses = tuple(parameters)
         _check_addresses(mechanism, self._addresses)
         self._kernels: dict[tuple[Any, ...], Kernel | CudaKernel] = {}
+        self._chosen: dict[str, str] = {}  # quantity -> algorithm and reason, where its programs were compared
 
     # ------------------------------------------------------------------------------------------------------ parameters
 
@@ -220,8 +223,15 @@ class Dynamics:
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity uses for this mechanism, and why."""
-        chosen = select_algorithm(self.mechanism).values()
-        return {choice.quantity: f"{choice.algorithm}: {choice.reason}" for choice in chosen}
+        found = {}
+        for choice in select_algorithm(self.mechanism).values():
+            found[choice.quantity] = f"{choice.algorithm}: {choice.reason}"
+            spec = ALL_QUANTITIES[choice.quantity]
+            if plans(spec.rivals, self.mechanism.nv):  # decided by the programs themselves
+                if choice.quantity not in self._chosen:
+                    self.program(choice.quantity)
+                found[choice.quantity] = self._chosen[choice.quantity]
+        return found
 
     # -------------------------------------------------------------------------------------------------------- internal
 
@@ -241,20 +251,33 @@ class Dynamics:
         self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...], ports: tuple[Port, ...]
     ) -> Callable[[], Program]:
         def build() -> Program:
+            from dalembert.compiler.cost import cost
             from dalembert.compiler.derivatives import forward
             from dalembert.compiler.passes import optimise
             from dalembert.compiler.trace import trace
 
-            def compute(*arrays: Any) -> dict[str, Any]:
-                given = dict(zip((p.name for p in inputs), arrays))
-                wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
-                setting = Setting(self._traced(given.get("parameters")), self.include, options, wrenches, forward)
-                result = spec.compute(setting, *(given[k] for k in spec.inputs))
-                results = zip(ports, result if isinstance(result, tuple) else (result,))
-                return {port.name: np.asarray(value, dtype=object).reshape(port.shape) for port, value in results}
+            def write(options: dict[str, Any], form: Callable[[Tree], Tree] | None = None) -> Program:
+                def compute(*arrays: Any) -> dict[str, Any]:
+                    given = dict(zip((p.name for p in inputs), arrays))
+                    wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
+                    mechanism = self._traced(given.get("parameters"))
+                    setting = Setting(mechanism, self.include, options, wrenches, forward, form)
+                    result = spec.compute(setting, *(given[k] for k in spec.inputs))
+                    results = zip(ports, result if isinstance(result, tuple) else (result,))
+                    return {port.name: np.asarray(value, dtype=object).reshape(port.shape) for port, value in results}
 
-            program = trace(compute, {p.name: p.shape for p in inputs}, name)
-            return optimise(program, self.optimise)
+                return trace(compute, {p.name: p.shape for p in inputs}, name)
+
+            def improve(program: Program) -> Program:
+                return optimise(program, self.optimise)
+
+            candidates = [] if "algorithm" in options else plans(spec.rivals, self.mechanism.nv)
+            if not candidates:
+                return improve(write(options))
+            by_plan = lambda plan, form: write({"algorithm": plan.algorithm}, form)  # noqa: E731 - short
+            outcome = contest(candidates, by_plan, improve, lambda program: cost(program).operations)
+            self._chosen[name] = f"{outcome.plan.algorithm}: {outcome.reason}"
+            return outcome.program
 
         return build
 

@@ -70,7 +70,6 @@ KERNELS = {
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_no_algorithm_by_name_is_cheaper_than_the_kernel(name):
-    """Within a hundredth: terms that are shared by chance are not foreseen."""
     dyn = da.Dynamics(KERNELS[name]())
     for quantity, algorithms in (
         ("inverse_dynamics", ("newton-euler", "tensor", "augmented-links")),
@@ -78,7 +77,7 @@ def test_no_algorithm_by_name_is_cheaper_than_the_kernel(name):
         ("forward_dynamics", FORWARD_DYNAMICS),
     ):
         named = [dyn.cost(quantity, algorithm=algorithm).operations for algorithm in algorithms]
-        assert dyn.cost(quantity).operations <= 1.01 * min(named), quantity
+        assert dyn.cost(quantity).operations <= min(named), quantity
 
 
 def test_sliding_joints_prefer_the_tensor_form():

@@ -37,6 +37,10 @@ class Choice(NamedTuple):
 def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     """The algorithm behind each quantity of a mechanism, by the number of operations, with the reason.
 
+    Told from the mechanism alone, before anything is compiled. Of up to 16 velocities
+    :class:`~dalembert.dynamics.Dynamics` writes all candidates down and takes the shortest program, which may be
+    another one; its method ``algorithms`` says what it took.
+
     Args:
         mechanism: the mechanism.
     """

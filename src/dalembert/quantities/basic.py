@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.algorithms import energy, kinematics
-from dalembert.algorithms.economy.cheapest import cheapest
+from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
-from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
+from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve, with_armature
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
@@ -17,21 +19,26 @@ from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.model import Mechanism, Tree
+from dalembert.quantities.contest import MOST
 from dalembert.quantities.quantity import Quantity, Setting
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    algorithm = INVERSE_DYNAMICS[s.options["algorithm"]] if "algorithm" in s.options else cheapest
-    return algorithm(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+    return _forces(s)(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+
+
+def _forces(s: Setting) -> Callable[..., Array]:
+    """The algorithm of inverse dynamics that was asked for, or the one that promises to be the shortest."""
+    return INVERSE_DYNAMICS[s.options["algorithm"]] if "algorithm" in s.options else cheapest
 
 
 def bias(s: Setting, q: Array, v: Array) -> Array:
-    return cheapest(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
+    return _forces(s)(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
 
 
 def gravity(s: Setting, q: Array) -> Array:
     still = scalar.zeros(s.nv)
-    return cheapest(s.tree, q, still, still)
+    return _forces(s)(s.tree, q, still, still)
 
 
 def mass_matrix(s: Setting, q: Array) -> Array:
@@ -65,7 +72,7 @@ def coriolis(s: Setting, q: Array, v: Array) -> Array:
 
 
 def forward_dynamics(s: Setting, q: Array, v: Array, tau: Array) -> Array:
-    algorithm = FORWARD_DYNAMICS[s.options.get("algorithm") or select_forward_dynamics(s.tree)[0]]
+    algorithm = _SOLVERS[s.options.get("algorithm") or select_forward_dynamics(s.tree)[0]]
     return algorithm(s.tree, q, v, tau - s.joints.resistance(v), s.loads, s.joints.armature)
 
 
@@ -162,32 +169,49 @@ def acceleration(s: Setting, q: Array, v: Array, a: Array) -> Array:
 _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
+_INVERSE = {**dict.fromkeys(CANDIDATES, MOST), "newton-euler": 4, "kane-silver": 2, "waters": 2, "hollerbach-4x4": 2}
+_INERTIA = {"two-sided": MOST, "generalized-links": MOST, "column-method": 4}
+_FACTORING: dict[str, Callable[..., Array]] = {
+    f"factor-and-solve with {forces} and {inertia}": partial(
+        factor_and_solve, forces=INVERSE_DYNAMICS[forces], inertia=INERTIA_MATRIX[inertia]
+    )
+    for forces in CANDIDATES
+    for inertia in ("two-sided", "generalized-links")
+}
+_SOLVERS = {**FORWARD_DYNAMICS, **_FACTORING}
+_FORWARD = dict.fromkeys((*_FACTORING, "articulated-body"), MOST)
+
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
         ("q", "v", "a"), {"tau": ("n",)}, inverse_dynamics,
         "Generalised forces that produce the accelerations a: tau = M a + bias.", loads=True,
-        algorithms=INVERSE_DYNAMICS),
+        algorithms=INVERSE_DYNAMICS, rivals=_INVERSE),
     "bias": Quantity(
         ("q", "v"), {"bias": ("n",)}, bias,
-        "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True),
+        "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True,
+        rivals=_INVERSE),
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
-        "Generalised forces that hold the mechanism still against its weight; wrenches do not enter."),
+        "Generalised forces that hold the mechanism still against its weight; wrenches do not enter.",
+        rivals=_INVERSE),
     "mass_matrix": Quantity(
         ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",
-        algorithms=INERTIA_MATRIX),
+        algorithms=INERTIA_MATRIX, rivals=_INERTIA),
     "mass_matrix_packed": Quantity(
         ("q",), {"M": ("packed",)}, mass_matrix_packed,
-        "Lower half of the inertia matrix, row by row: nv (nv + 1) / 2 numbers."),
+        "Lower half of the inertia matrix, row by row: nv (nv + 1) / 2 numbers.",
+        rivals=_INERTIA),
     "mass_matrix_nonzeros": Quantity(
         ("q",), {"M": ("nonzeros",)}, mass_matrix_nonzeros,
-        "Structural non-zeros of the lower half of the inertia matrix, in the order of mass_matrix_pattern."),
+        "Structural non-zeros of the lower half of the inertia matrix, in the order of mass_matrix_pattern.",
+        rivals=_INERTIA),
     "coriolis_matrix": Quantity(
         ("q", "v"), {"C": ("n", "n")}, coriolis,
         "C(q, v) with Mdot - 2C skew-symmetric; C v is bias - gravity without wrenches and joint forces."),
     "forward_dynamics": Quantity(
         ("q", "v", "tau"), {"a": ("n",)}, forward_dynamics,
-        "Accelerations that the generalised forces tau produce.", loads=True, algorithms=FORWARD_DYNAMICS),
+        "Accelerations that the generalised forces tau produce.", loads=True, algorithms=FORWARD_DYNAMICS,
+        rivals=_FORWARD),
     "inverse_dynamics_derivatives": Quantity(
         ("q", "v", "a"), {"dtau_dq": ("n", "n"), "dtau_dv": ("n", "n")}, inverse_dynamics_derivatives,
         "P and V of d tau = D da + V dv + P dq; dq along tangent vectors.", loads=True),

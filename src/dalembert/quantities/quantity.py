@@ -25,6 +25,8 @@ class Setting:
             ``algorithm`` if one was asked for by name.
         wrenches: frame name -> six traced scalars.
         derivative: directional derivatives of traced scalars, a function of (expressions, variables, directions).
+        form: brings the tree into the form that algorithms work on; by default into economical frames with regrouped
+            masses, or, if an algorithm was asked for by name, none: it works on the tree as described.
     """
 
     mechanism: Mechanism
@@ -32,6 +34,7 @@ class Setting:
     options: Mapping[str, Any] = field(default_factory=dict)
     wrenches: Mapping[str, Array] = field(default_factory=dict)
     derivative: Callable[..., Array] | None = None
+    form: Callable[[Tree], Tree] | None = None
 
     @property
     def nv(self) -> int:
@@ -39,8 +42,11 @@ class Setting:
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree in economical frames with regrouped masses; as described if an algorithm was asked for by name."""
-        return self.mechanism.tree if "algorithm" in self.options else economical(self.mechanism.tree)
+        """The tree that algorithms work on."""
+        described = self.mechanism.tree
+        if self.form is not None:
+            return self.form(described)
+        return described if "algorithm" in self.options else economical(described)
 
     @cached_property
     def loads(self) -> Loads:
@@ -64,6 +70,7 @@ class Quantity:
         loads: whether external wrenches enter.
         options: option names with their defaults; ``...`` marks a required one.
         algorithms: what may be asked for by name instead of the algorithm that needs the fewest operations.
+        rivals: which algorithms may need the fewest, each with the most velocities of a mechanism for which it does.
     """
 
     inputs: tuple[str, ...]
@@ -73,3 +80,4 @@ class Quantity:
     loads: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     algorithms: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    rivals: Mapping[str, int] = field(default_factory=dict)

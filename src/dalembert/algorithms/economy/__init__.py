@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from dalembert.algorithms.economy.cheapest import operations
 from dalembert.algorithms.economy.frames import is_numeric, reframe
 from dalembert.algorithms.economy.regroup import regroup
@@ -24,3 +27,23 @@ def economical(tree: Tree) -> Tree:
 
 def _burden(tree: Tree) -> int:
     return operations(tree)["augmented-links"]  # its tensors are those of the inertia matrix and the derivatives, too
+
+
+class Form(NamedTuple):
+    """A description of the mechanism on which algorithms can work.
+
+    Args:
+        words: how it is called in a sentence.
+        make: brings a tree into it.
+    """
+
+    words: str
+    make: Callable[[Tree], Tree]
+
+
+FORMS = {
+    "economical": Form("in economical frames with regrouped masses", economical),
+    "regrouped": Form("in its own frames with regrouped masses", regroup),
+    "described": Form("as it is described", lambda tree: tree),
+}
+"""Name -> form. Where masses are symbols, regrouping them is part of the work and may cost more than it saves."""

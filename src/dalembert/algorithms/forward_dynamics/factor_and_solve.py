@@ -1,9 +1,12 @@
 """Forward dynamics by factoring the inertia matrix (THESIS 6.2, steps (i)-(iv)).
 
-bias b = inverse dynamics with a = 0; D by the two-sided algorithm; L^T D L along the tree; a = D^-1 (tau - b).
+bias b = inverse dynamics with a = 0; D by the two-sided algorithm unless told otherwise; L^T D L along the tree;
+a = D^-1 (tau - b).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
@@ -15,8 +18,9 @@ from dalembert.model.tree import Tree
 
 
 def factor_and_solve(
-    tree: Tree, q: Array, v: Array, tau: Array, loads: Loads = None, armature: Array | None = None
-) -> Array:
+    tree: Tree, q: Array, v: Array, tau: Array, loads: Loads = None, armature: Array | None = None, *,
+    forces: Callable[..., Array] = cheapest, inertia: Callable[[Tree, Array], Array] = two_sided,
+) -> Array:  # fmt: skip
     """Accelerations that the generalised forces ``tau`` produce.
 
     Args:
@@ -26,9 +30,11 @@ def factor_and_solve(
         tau: generalised forces.
         loads: external loads on the links.
         armature: rotor inertia of every velocity, nv, or None.
+        forces: algorithm of inverse dynamics for the bias.
+        inertia: algorithm of the inertia matrix.
     """
-    bias = cheapest(tree, q, v, scalar.zeros(tree.nv), loads)
-    D = with_armature(two_sided(tree, q), armature)
+    bias = forces(tree, q, v, scalar.zeros(tree.nv), loads)
+    D = with_armature(inertia(tree, q), armature)
     return factor(D, tree.velocity_parents).solve(tau - bias)
 
 

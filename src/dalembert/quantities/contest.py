@@ -1,0 +1,144 @@
+"""Which way of computing a quantity takes the fewest operations: the candidates are written down and counted.
+
+No estimate tells this for small mechanisms: whether a term is shared, vanishes or can be factored out is seen only in
+the finished program. Writing a program down is quick beside improving and compiling it, so every candidate that is not
+hopeless is written, and those that come close to the shortest are improved and counted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from dalembert.algorithms.economy import FORMS
+from dalembert.errors import UnsupportedError
+from dalembert.model.tree import Tree
+
+MOST = 16
+"""Velocities of a mechanism beyond which writing all candidates down takes longer than one would want to wait; there
+the choice is made beforehand, by :mod:`dalembert.algorithms.selection`."""
+
+CLOSE = 6
+"""Candidates with at most so many operations more than the shortest are improved: passes seldom save more than that of
+one than of another."""
+
+HOPELESS = 1.2
+"""An algorithm with so many times the operations of another on the same form is not tried on other forms, and a form
+that makes an algorithm take so many times those of another form is not tried with other algorithms."""
+
+
+class Plan(NamedTuple):
+    """One way of computing a quantity.
+
+    Args:
+        algorithm: its name, such as ``two-sided`` or ``factor-and-solve with tensor and two-sided``.
+        form: name of the description of the mechanism it works on, one of :data:`FORMS`.
+    """
+
+    algorithm: str
+    form: str
+
+    @property
+    def family(self) -> str:
+        """The algorithm without the ones it uses, which follow the word "with"."""
+        return self.algorithm.split(" with ")[0]
+
+
+class Outcome(NamedTuple):
+    """The winner, and how it was found.
+
+    Args:
+        plan: the winner.
+        program: its program, improved.
+        operations: how many it has.
+        others: the least operations of each other algorithm, in words: before passes if those were not worth trying.
+    """
+
+    plan: Plan
+    program: Any
+    operations: int
+    others: Mapping[str, str]
+
+    @property
+    def reason(self) -> str:
+        """One sentence."""
+        others = ", ".join(f"{name} {told}" for name, told in self.others.items())
+        beside = f"; no candidate has fewer ({others})" if others else ""
+        return f"{self.operations} operations on the mechanism {FORMS[self.plan.form].words}{beside}"
+
+
+def plans(rivals: Mapping[str, int], nv: int) -> list[Plan]:
+    """The candidates for a mechanism, none if there are too many velocities.
+
+    Args:
+        rivals: algorithm -> most velocities for which it is worth writing down.
+        nv: number of velocities.
+    """
+    if nv > MOST:
+        return []
+    return [Plan(name, form) for form in FORMS for name, most in rivals.items() if nv <= most]
+
+
+def contest(
+    candidates: list[Plan],
+    write: Callable[[Plan, Callable[[Tree], Tree]], Any],
+    improve: Callable[[Any], Any],
+    count: Callable[[Any], int],
+) -> Outcome:
+    """The candidate with the fewest operations; of equals the first.
+
+    Args:
+        candidates: plans; at least one must suit the mechanism.
+        write: the program of a plan, given what brings the tree into the plan's form.
+        improve: passes over a program.
+        count: operations of a program.
+    """
+    written, counts = _written(candidates, write, count)
+    bound = min(counts.values()) + CLOSE
+    best: Outcome | None = None
+    fewest: dict[str, tuple[int, str]] = {}
+    for plan, program in written.items():
+        close = counts[plan] <= bound
+        improved = improve(program) if close else program
+        found = count(improved)
+        told = (found, str(found) if close else f"{found} before passes")
+        fewest[plan.family] = min(told, fewest.get(plan.family, told))
+        if close and (best is None or found < best.operations):
+            best = Outcome(plan, improved, found, {})
+    assert best is not None  # the shortest is always improved
+    return best._replace(others={name: told for name, (_, told) in fewest.items() if name != best.plan.family})
+
+
+def _written(
+    candidates: list[Plan], write: Callable[[Plan, Callable[[Tree], Tree]], Any], count: Callable[[Any], int]
+) -> tuple[dict[Plan, Any], dict[Plan, int]]:
+    """The programs of the candidates, each once, and the operations of all that were tried."""
+    forms = {name: lru_cache(maxsize=2)(form.make) for name, form in FORMS.items()}  # forgotten after the contest
+    written: dict[Plan, Any] = {}
+    counts: dict[Plan, int] = {}
+    for plan in candidates:
+        if _is_hopeless(plan, counts):
+            continue
+        try:
+            program = write(plan, forms[plan.form])
+        except UnsupportedError:  # by its nature this algorithm is not for this mechanism
+            continue
+        counts[plan] = count(program)
+        if all(program.nodes != other.nodes for other in written.values()):
+            written[plan] = program
+    return written, counts
+
+
+def _is_hopeless(plan: Plan, counts: Mapping[Plan, int]) -> bool:
+    """Whether the algorithm or the form has done badly already."""
+    for one, many in counts.items():
+        rivals = [
+            few
+            for other, few in counts.items()
+            if (one.algorithm == plan.algorithm and other.form == one.form)
+            or (one.form == plan.form and other.algorithm == one.algorithm)
+        ]
+        if rivals and many > HOPELESS * min(rivals) + CLOSE:
+            return True
+    return False

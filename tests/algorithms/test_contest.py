@@ -1,0 +1,131 @@
+"""The default kernel: no algorithm that can be asked for by name has fewer operations, and results do not change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.algorithms import inverse_dynamics
+from dalembert.cost_tables import generic_arm
+from dalembert.errors import UnsupportedError
+from dalembert.model import Mechanism
+from dalembert.quantities import QUANTITIES
+from dalembert.quantities.contest import MOST, Plan, contest, plans
+from random_mechanisms import random_mechanism
+
+FAMILIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+PACKAGED = (
+    "cart_pole", "demo_arm", "double_pendulum", "four_bar", "free_body", "puma560", "rp_arm", "rpr", "rrr", "stacker",
+)  # fmt: skip
+SLOW = {"uicker-kahn": 2, "orthogonal-complement": 4, "waters": 4, "kane-silver": 4, "hollerbach-4x4": 4}
+"""Velocities beyond which these take seconds to trace; they are several times as long as others there."""
+
+
+def packaged() -> list[tuple[str, Mechanism]]:
+    found = [(name, da.load(name)) for name in PACKAGED]
+    numeric = [(f"{name}, numeric", da.load(name, parameters="default")) for name, m in found if m.symbols]
+    return [*found, *numeric]
+
+
+def small_trees() -> list[tuple[str, Mechanism]]:
+    """All kinds of joints; some on a free base."""
+    fixed = [(f"tree {k}", random_mechanism(k, 1 + k % 3, branching=0.4)) for k in range(20, 30)]
+    return [*fixed, *((f"free tree {k}", random_mechanism(k, k, floating=True)) for k in (1, 2))]
+
+
+def named_counts(dyn: da.Dynamics, quantity: str) -> dict[str, int]:
+    counts = {}
+    for name in QUANTITIES[quantity].algorithms:
+        if dyn.mechanism.nv <= SLOW.get(name, MOST):
+            try:
+                counts[name] = dyn.cost(quantity, algorithm=name).operations
+            except UnsupportedError:
+                continue
+    return counts
+
+
+def test_every_packaged_robot_is_here():
+    folder = Path(da.__file__).parent / "formats" / "robots"
+    assert set(PACKAGED) == {path.stem for path in folder.iterdir() if path.suffix in (".toml", ".urdf", ".xml")}
+
+
+ROBOTS = dict([*packaged(), *small_trees()])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_no_algorithm_by_name_has_fewer_operations(name):
+    dyn = da.Dynamics(ROBOTS[name], open_loops=True)
+    for quantity in FAMILIES:
+        counts = named_counts(dyn, quantity)
+        assert dyn.cost(quantity).operations <= min(counts.values()), (quantity, counts)
+
+
+def test_what_is_said_is_what_is_used():
+    """The algorithm that is named, on the form that is named, has the operations that are named."""
+    dyn = da.Dynamics(da.load("rp_arm"))
+    said = dyn.algorithms()
+    for quantity in FAMILIES:
+        assert f": {dyn.cost(quantity).operations} operations" in said[quantity]
+        assert "as it is described" in said[quantity] or "regrouped masses" in said[quantity]
+    assert dyn.cost("inverse_dynamics").operations == 24  # 33 with augmented links
+    big = da.Dynamics(generic_arm(MOST + 1))
+    assert "before passes" in big.algorithms()["inverse_dynamics"]
+
+
+def test_results_do_not_depend_on_who_wins():
+    """On mechanisms with every kind of joint; 1e-11 relative, since sums are ordered differently."""
+    for seed in (20, 23, 25, 28):
+        mechanism = random_mechanism(seed, 3, floating=seed % 2 == 1)
+        q, v, a = mechanism.random_state(np.random.default_rng(seed))
+        dyn = da.Dynamics(mechanism)
+        want = inverse_dynamics(mechanism, q, v, a)
+        scale = np.abs(want).max() + 1
+        np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a), want, rtol=0, atol=1e-11 * scale)
+        np.testing.assert_allclose(dyn.bias(q, v) + dyn.mass_matrix(q) @ a, want, rtol=0, atol=1e-10 * scale)
+        np.testing.assert_allclose(dyn.forward_dynamics(q, v, want), a, rtol=0, atol=1e-8 * (np.abs(a).max() + 1))
+
+
+class Written:
+    """A stand-in for a program."""
+
+    def __init__(self, plan: Plan, operations: int):
+        self.nodes, self.operations = plan, operations
+
+
+def run(counts: dict[Plan, int], savings: dict[Plan, int] | None = None):
+    """The outcome of a contest with given operations, and which plans were written."""
+    written: list[Plan] = []
+
+    def write(plan, form):
+        written.append(plan)
+        if plan not in counts:
+            raise UnsupportedError("not for this mechanism")
+        return Written(plan, counts[plan])
+
+    def improve(program):
+        return Written(program.nodes, program.operations - (savings or {}).get(program.nodes, 0))
+
+    return contest(plans({"one": 9, "two": 9, "three": 2}, 5), write, improve, lambda p: p.operations), written
+
+
+def test_the_winner_is_found_after_passes():
+    one, two = Plan("one", "economical"), Plan("two", "economical")
+    outcome, _ = run({one: 100, two: 104}, {two: 5})
+    assert outcome.plan == two and outcome.operations == 99 and outcome.others == {"one": "100"}
+    outcome, _ = run({one: 100, two: 120}, {two: 50})
+    assert outcome.plan == one and outcome.others == {"two": "120 before passes"}
+
+
+def test_the_hopeless_are_not_tried_again():
+    first = {Plan("one", "economical"): 100, Plan("two", "economical"): 300}
+    _, written = run({**first, Plan("one", "regrouped"): 101, Plan("one", "described"): 250})
+    assert [p for p in written if p.algorithm == "two"] == [Plan("two", "economical")]
+    _, written = run({Plan("one", form): 100 for form in ("economical", "regrouped", "described")})
+    assert Plan("two", "described") in written and not any(p.algorithm == "three" for p in written)
+
+
+def test_there_is_no_contest_with_many_velocities():
+    assert plans({"one": 99}, MOST + 1) == []
