@@ -26,6 +26,7 @@ _HOMES = {
     "with_base": "dalembert.model.operations", "merge_fixed": "dalembert.model.assembly",
     "attach": "dalembert.model.assembly", "add_payload": "dalembert.model.assembly",
     "subtree": "dalembert.model.assembly", "reroot": "dalembert.model.reroot",
+    "rerooted_state": "dalembert.model.reroot",
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
     "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.compiler.kernel",
@@ -87,7 +88,7 @@ if TYPE_CHECKING:
     from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
-    from dalembert.model.reroot import reroot
+    from dalembert.model.reroot import reroot, rerooted_state
     from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
     from dalembert.simulation.rollout import rollout
     from dalembert.simulation.simulate import simulate
@@ -101,7 +102,8 @@ __all__ = [
     "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
     "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
-    "read_toml", "read_urdf", "reroot", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
+    "read_toml", "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate",
+    "simulation",
     "substitute", "subtree", "sweep", "symbolise", "verify", "view", "with_base", "with_gravity", "write_toml",
     "write_urdf",
 ]  # fmt: skip
