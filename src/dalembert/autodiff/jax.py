@@ -20,6 +20,7 @@ import numpy as np
 
 from dalembert.autodiff.names import operation_name
 from dalembert.autodiff.tangent import tangent
+from dalembert.autodiff.wrapper import DifferentiableDynamics
 from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
@@ -33,7 +34,7 @@ def _jax() -> Any:
     return jax
 
 
-class JaxDynamics:
+class JaxDynamics(DifferentiableDynamics):
     """Inverse and forward dynamics as differentiable functions of JAX arrays.
 
     Gradients with respect to a quaternion are those of the function continued to all lengths without depending on it.
@@ -43,40 +44,16 @@ class JaxDynamics:
     """
 
     def __init__(self, dynamics: Dynamics):
-        jax = _jax()
-        if dynamics.parameter_names or dynamics.wrenches:
-            raise ArgumentError("JaxDynamics takes a Dynamics without parameters and wrenches as inputs")
-        if dynamics.device == "cuda" and jax.default_backend() != "gpu":
+        backend = _jax().default_backend()
+        if dynamics.device == "cuda" and backend != "gpu":
             raise ArgumentError(
-                f"JAX computes on {jax.default_backend()!r} here, the kernels are for a CUDA device: make them with "
+                f"JAX computes on {backend!r} here, the kernels are for a CUDA device: make them with "
                 "Dynamics(..., device='cpu')"
             )
-        self.dynamics = dynamics
-        self._inverse = _function(jax, dynamics, "inverse_dynamics")
-        self._forward = _function(jax, dynamics, "forward_dynamics")
+        super().__init__(dynamics)
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any) -> Any:
-        """Generalised forces; differentiable with respect to all arguments.
-
-        Args:
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
-            a: accelerations, (..., nv).
-        """
-        return self._inverse(q, v, a)
-
-    def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Any:
-        """Accelerations; differentiable with respect to all arguments.
-
-        Args:
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
-            tau: generalised forces, (..., nv).
-        """
-        return self._forward(q, v, tau)
-
-    def __repr__(self) -> str:
-        return f"<JaxDynamics of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
+    def _function(self, quantity: str) -> Any:
+        return _function(_jax(), self.dynamics, quantity)
 
 
 def _function(jax: Any, dynamics: Dynamics, quantity: str) -> Any:

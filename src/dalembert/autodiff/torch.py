@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.autodiff.names import operation_name
 from dalembert.autodiff.tangent import gradient
+from dalembert.autodiff.wrapper import DifferentiableDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 
@@ -29,7 +30,7 @@ def _torch() -> Any:
     return torch
 
 
-class TorchDynamics:
+class TorchDynamics(DifferentiableDynamics):
     """Inverse and forward dynamics as differentiable functions of PyTorch tensors.
 
     Gradients with respect to a quaternion are those of the function continued to all lengths without depending on it.
@@ -38,36 +39,8 @@ class TorchDynamics:
         dynamics: the kernels; without parameters and wrenches as inputs.
     """
 
-    def __init__(self, dynamics: Dynamics):
-        torch = _torch()
-        if dynamics.parameter_names or dynamics.wrenches:
-            raise ArgumentError("TorchDynamics takes a Dynamics without parameters and wrenches as inputs")
-        self.dynamics = dynamics
-        self._inverse = _function(torch, dynamics, "inverse_dynamics")
-        self._forward = _function(torch, dynamics, "forward_dynamics")
-
-    def inverse_dynamics(self, q: Any, v: Any, a: Any) -> Any:
-        """Generalised forces; differentiable with respect to all arguments.
-
-        Args:
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
-            a: accelerations, (..., nv).
-        """
-        return self._inverse(q, v, a)
-
-    def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Any:
-        """Accelerations; differentiable with respect to all arguments.
-
-        Args:
-            q: positions, (..., nq).
-            v: velocities, (..., nv).
-            tau: generalised forces, (..., nv).
-        """
-        return self._forward(q, v, tau)
-
-    def __repr__(self) -> str:
-        return f"<TorchDynamics of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
+    def _function(self, quantity: str) -> Any:
+        return _function(_torch(), self.dynamics, quantity)
 
 
 _registered: dict[str, Any] = {}
