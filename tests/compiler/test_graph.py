@@ -258,14 +258,17 @@ def test_control_flow_is_refused(xyz):
     for attempt in (lambda: bool(x), lambda: bool(x < y), lambda: max(x, y), lambda: xyz < 1, lambda: x < y < 2):
         with pytest.raises(UnsupportedError, match="select"):
             attempt()
-    for attempt in (lambda: float(x), lambda: math.sin(x), lambda: np.array([x, y], dtype=float)):
+    for attempt in (
+        lambda: float(x), lambda: int(x), lambda: round(x), lambda: math.sin(x), lambda: math.floor(x),
+        lambda: math.trunc(x), lambda: np.array([x, y], dtype=float),
+    ):  # fmt: skip
         with pytest.raises(UnsupportedError, match="not known while tracing"):
             attempt()
 
 
 def test_known_values_can_be_asked(xyz):
     graph = xyz[0].graph
-    assert float(graph.constant(2) * 3) == 6
+    assert float(graph.constant(2) * 3) == 6 and int(graph.constant(7) / 2) == 3 and round(graph.constant(2.6)) == 3
     assert bool(graph.constant(2) < 3) and not bool(graph.constant(3) < 2)
 
 
@@ -288,6 +291,33 @@ def test_wrong_company_is_refused(xyz):
         (x < 1) + 1
     with pytest.raises(ArgumentError, match="'x'"):
         x.graph.input("x", (2,))
+    for attempt in (lambda: x + 10**400, lambda: 10**400 * x, lambda: x.minimum(-(10**400))):
+        with pytest.raises(ArgumentError, match="too large"):
+            attempt()
+
+
+@pytest.mark.parametrize("shape", [3, (-1,), (2.0,), "ab", None, (1,) * 33])
+def test_shapes_of_inputs_are_whole_numbers(shape):
+    with pytest.raises(ArgumentError, match="the shape of input 'q' is"):
+        trace(lambda q: q, {"q": shape})
+    for inputs in (["q"], "q", 3):
+        with pytest.raises(ArgumentError, match="a dict of shapes by name"):
+            trace(lambda q: q, inputs)
+    with pytest.raises(ArgumentError, match="must be a text"):
+        trace(lambda q: q, {1: ()})
+
+
+def test_the_kind_of_whole_number_in_a_shape_does_not_matter():
+    plain, numpy = (trace(lambda q: 2 * q, {"q": (kind(2),)}, "double") for kind in (int, np.int64))
+    assert plain == numpy and plain.digest == numpy.digest
+
+
+def test_numpy_functions_that_ask_for_methods(xyz):
+    point = np.array([0.3, -2.0, 1.5])
+    program = program_of(xyz[0].graph, {"angle": np.arctan(xyz), "spread": [np.std(xyz), np.vdot(xyz, xyz)]})
+    found = evaluate(program, [point])
+    np.testing.assert_allclose(found["angle"], np.arctan(point), rtol=1e-15)
+    np.testing.assert_allclose(found["spread"], [np.std(point), point @ point], rtol=1e-14)
 
 
 def test_copying_is_identity_and_pickling_is_refused(xyz):

@@ -1,6 +1,7 @@
 """From a function over scalars to machine code. Knows nothing of mechanisms.
 
-graph, rules    traced scalars and what happens when one is made
+traced, graph   traced scalars and where they live
+rules           what happens when one is made
 trace           a function over scalars becomes a Program
 program         the flat, straight-line form that everything else works on
 evaluate        a program run by plain NumPy: the reference

@@ -34,6 +34,8 @@ def trace(
         name: of the program; by default that of the function.
         outputs: names of what is returned, unless it is a dict; by default ``result``, or ``result_0`` ...
     """
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError(f"trace: inputs = {inputs!r}; it must be a dict of shapes by name, such as {{'q': (3,)}}")
     graph = Graph()
     arrays = [graph.input(port, shape) for port, shape in inputs.items()]
     returned = function(*arrays)

@@ -1,0 +1,290 @@
+"""Traced scalars: objects that record what is done to them.
+
+An ``Expr`` stands for a number that is not known yet. It lives in a ``Graph``, works inside plain NumPy
+object arrays (``A @ B``, ``np.sin(A)``) and everything done to it adds a node, by the rules of ``rules``.
+
+Control flow cannot depend on an ``Expr``; comparisons give a ``Predicate``, and ``(x < y).select(a, b)``
+chooses. ``==`` is identity, which keeps expressions hashable; ``x.equals(y)`` is the traced comparison.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..errors import ArgumentError, UnsupportedError
+from . import rules
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+
+class Traced:
+    """What expressions and predicates have in common: a place in a graph.
+
+    Args:
+        graph: the graph it belongs to.
+        index: its number; operands have smaller ones.
+        op: an operation of ``program.ARITY``.
+        args: the operands; for an input the pair (port number, flat element).
+        value: the number, if it is a constant.
+    """
+
+    __slots__ = ("args", "graph", "index", "op", "value")
+
+    _op_priority = 1000.0  # SymPy numbers step back and let the methods below handle ``number * expr``
+
+    def __init__(self, graph: Graph, index: int, op: str, args: tuple, value: float = 0.0):
+        self.graph = graph
+        self.index = index
+        self.op = op
+        self.args = args
+        self.value = value
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError("a traced scalar cannot be pickled; make a Program of it with trace() and pickle that")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.index}: {_text(self, 3)}>"
+
+    @property
+    def is_constant(self) -> bool:
+        """True if the value is known."""
+        return self.op == "const"
+
+    def __bool__(self) -> bool:
+        if self.op == "const":
+            return self.value != 0
+        raise UnsupportedError(
+            f"the truth of the traced value {self!r} is not known while tracing: if, while, and, or, min(), "
+            "max() and comparisons of whole arrays cannot depend on it. Write condition.select(yes, no) element "
+            "by element (np.less(a, b, dtype=object) compares arrays), combine conditions with & | ~, and use "
+            "x.minimum(y), x.maximum(y)"
+        )
+
+
+class Expr(Traced):
+    """A traced real number. Behaves like a float in arithmetic, and inside NumPy object arrays."""
+
+    __slots__ = ()
+
+    def __add__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.add(self, other)
+
+    def __radd__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.add(other, self)
+
+    def __sub__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.sub(self, other)
+
+    def __rsub__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.sub(other, self)
+
+    def __mul__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.mul(self, other)
+
+    def __rmul__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.mul(other, self)
+
+    def __truediv__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.div(self, other)
+
+    def __rtruediv__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.div(other, self)
+
+    def __pow__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.power(self, other)
+
+    def __rpow__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.power(other, self)
+
+    def __neg__(self):
+        return rules.neg(self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return rules.absolute(self)
+
+    def __lt__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.lt(self, other)
+
+    def __le__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.le(self, other)
+
+    def __gt__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.lt(other, self)
+
+    def __ge__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.le(other, self)
+
+    def equals(self, other: Any) -> Predicate:
+        """The traced comparison ``self == other`` (the operator ``==`` is identity)."""
+        return rules.eq(self, _operand(self, other))
+
+    def sin(self) -> Expr:
+        """Sine; the argument is in radians."""
+        return rules.sin(self)
+
+    def cos(self) -> Expr:
+        """Cosine; the argument is in radians."""
+        return rules.cos(self)
+
+    def tan(self) -> Expr:
+        """Tangent; the argument is in radians."""
+        return rules.tan(self)
+
+    def sqrt(self) -> Expr:
+        """Square root; NaN for negative numbers."""
+        return rules.sqrt(self)
+
+    def exp(self) -> Expr:
+        """Exponential function."""
+        return rules.exp(self)
+
+    def log(self) -> Expr:
+        """Natural logarithm; NaN for negative numbers."""
+        return rules.log(self)
+
+    def atan2(self, x: Any) -> Expr:
+        """Angle of the point (x, self), in radians. The sign of a zero is not kept: on the negative half of the
+        x axis, and at the origin, the answer may be that of either side."""
+        return rules.atan2(self, _operand(self, x))
+
+    arctan2 = atan2  # the name np.arctan2 looks for
+
+    def arctan(self) -> Expr:
+        """Angle between -pi/2 and pi/2 with this tangent, in radians."""
+        return self.atan2(1)
+
+    def ratan2(self, y: Any) -> Expr:
+        """Angle of the point (self, y), in radians: ``atan2`` with the operands reflected."""
+        return rules.atan2(_operand(self, y), self)
+
+    def minimum(self, other: Any) -> Expr:
+        """The smaller of two numbers."""
+        return rules.minimum(self, _operand(self, other))
+
+    def maximum(self, other: Any) -> Expr:
+        """The larger of two numbers."""
+        return rules.maximum(self, _operand(self, other))
+
+    def conjugate(self) -> Expr:
+        """Itself: it is real. ``np.std`` and ``A.conj().T`` ask for it."""
+        return self
+
+    def label(self, name: str) -> Expr:
+        """Give this node a name for printing, unless it has one or is a constant or an input; returns
+        itself."""
+        if self.op not in ("const", "input"):
+            self.graph.labels.setdefault(self.index, name)
+        return self
+
+    def __float__(self) -> float:
+        if self.op == "const":
+            return self.value
+        raise UnsupportedError(
+            f"the value of {self!r} is not known while tracing, so it cannot become a float. Keep it in arrays "
+            "of dtype=object and avoid math.*, int(), round() and np.linalg on it"
+        )
+
+    def __int__(self) -> int:
+        return int(float(self))
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)
+
+    def __trunc__(self) -> int:
+        return int(float(self))
+
+    @property
+    def is_zero(self) -> bool:
+        """True only if this is literally the constant 0."""
+        return self.op == "const" and self.value == 0
+
+
+class Predicate(Traced):
+    """A traced truth value: combine with ``& | ~``, use with ``select``. It is not a number."""
+
+    __slots__ = ()
+
+    def __and__(self, other):
+        return NotImplemented if (other := _truth(self, other)) is None else rules.both(self, other)
+
+    def __or__(self, other):
+        return NotImplemented if (other := _truth(self, other)) is None else rules.either(self, other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __invert__(self):
+        return rules.opposite(self)
+
+    def select(self, yes: Any, no: Any) -> Expr:
+        """``yes`` where this holds, else ``no``. Both are evaluated."""
+        return rules.select(self, _operand(self, yes), _operand(self, no))
+
+
+def lift(graph: Graph, value: Any) -> Expr | None:
+    """``value`` as an expression of ``graph``; None if it is not a real scalar."""
+    kind = type(value)
+    if kind is int or kind is float:
+        found = graph._constants.get(value)
+        return _constant(graph, value) if found is None else found
+    if kind is Expr:
+        return value
+    if kind is Predicate:
+        raise UnsupportedError(
+            f"the truth value {value!r} is not a number; turn it into one with condition.select(1, 0)"
+        )
+    if isinstance(value, (np.ndarray, complex, np.complexfloating)) or not hasattr(kind, "__float__"):
+        return None  # an array then takes its turn element by element; the rest is a TypeError
+    try:
+        return _constant(graph, value)
+    except TypeError:  # a SymPy expression with free symbols
+        return None
+
+
+def _constant(graph: Graph, value: Any) -> Expr:
+    try:
+        return graph.constant(value)
+    except OverflowError as error:
+        raise ArgumentError(f"a number cannot be traced: {error}") from None
+
+
+def _operand(self: Traced, other: Any) -> Expr:
+    return other if type(other) is Expr else self.graph.lift(other)
+
+
+def _truth(self: Predicate, other: Any) -> Predicate | None:
+    if type(other) is Predicate:
+        return other
+    return self.graph.truth(bool(other)) if isinstance(other, (bool, np.bool_)) else None
+
+
+def _text(x: Traced, depth: int) -> str:
+    if x.op == "const":
+        return f"{x.value:.6g}"
+    if x.op == "input":
+        port = x.graph.inputs[x.args[0]]
+        place = ", ".join(str(int(k)) for k in np.unravel_index(x.args[1], port.shape)) if port.shape else ""
+        return f"{port.name}[{place}]" if place else port.name
+    if depth == 0:
+        return f"#{x.index}"
+    return f"{x.op}({', '.join(_text(a, depth - 1) for a in x.args)})"
