@@ -4,134 +4,23 @@ Every worker of the crew is several warps, which do the same for different state
 instructions, of which large programs have more than the caches near the arithmetic units hold, are then fetched once
 for all of them.
 
-Shared memory holds the inputs of the tile, those of the next one if there is room, the values that workers hand on to
-each other, and the results. Of wide results, such as matrices of sparse structure, it holds each different value once,
-and a table tells which element has which. The block writes whole states to global memory, neighbouring threads
+Shared memory is laid out in :mod:`dalembert.compiler.cuda.crew_layout`. Of wide results it holds each different value
+once, and a table tells which element has which. The block writes whole states to global memory, neighbouring threads
 neighbouring elements: memory is slow where it gets pieces of its sectors. Results that are too many for that are
 computed in several goes, one output after the other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dalembert.compiler.cost import count_uses
-from dalembert.compiler.cuda.crew import EXCHANGE, Crew
+from dalembert.compiler.cuda.crew import EXCHANGE
+from dalembert.compiler.cuda.crew_layout import Go, Layout
 from dalembert.compiler.cuda.tiles import TILE as WARP
 from dalembert.compiler.cuda.tiles import copy_macros
 from dalembert.compiler.printers.c_family import Flavour, Interface, statement_line
 from dalembert.compiler.printers.names import Names
 from dalembert.compiler.printers.statements import Body
 from dalembert.compiler.program import Port, Program
-
-WIDE = 96
-"""Outputs with more elements are written through a buffer, piece by piece."""
-
-SHARED = 227 * 1024
-"""Bytes of shared memory of a multiprocessor that blocks can use, on cards of compute capability 9.0."""
-
-RESERVED = 1024
-"""Bytes of it that the system takes for each block."""
-
-
-@dataclass(frozen=True)
-class Go:
-    """Outputs that are computed together, and by whom.
-
-    Args:
-        ports: the outputs.
-        program: the part of the whole that computes them.
-        crew: who computes what.
-    """
-
-    ports: tuple[int, ...]
-    program: Program
-    crew: Crew
-
-    def slots(self, port: int, start: int) -> dict[int, int]:
-        """Slots of the different values of an output, by node."""
-        return {k: start + i for i, k in enumerate(dict.fromkeys(self.program.results[port]))}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where things lie in the shared memory of a block.
-
-    Args:
-        program: the whole.
-        goes: what is computed one after the other.
-        ranks: how many warps each worker has.
-        buffers: how many tiles of inputs are held, one or two.
-        width: bytes of a number.
-    """
-
-    program: Program
-    goes: tuple[Go, ...]
-    ranks: int
-    buffers: int
-    width: int
-
-    @property
-    def workers(self) -> int:
-        """Size of the crew."""
-        return max(go.crew.size for go in self.goes)
-
-    @property
-    def tile(self) -> int:
-        """States of a tile."""
-        return WARP * self.ranks
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.tile * self.workers
-
-    def step(self, port: Port) -> int:
-        """Numbers from one state to the next: as in global memory unless many threads would then meet on one bank."""
-        return port.size if port.size % 4 else port.size + 1
-
-    def place(self, port: Port) -> str:
-        """Where number k of a tile lies."""
-        step = self.step(port)
-        return "k" if step == port.size else f"k / {port.size} * {step} + k % {port.size}"
-
-    def room(self, port: Port) -> int:
-        """Numbers for a tile of an array; what follows is aligned to sixteen bytes."""
-        return (self.step(port) * self.tile + 3) // 4 * 4
-
-    def wide(self, port: Port) -> bool:
-        """Whether the different values of an output are held instead of its elements."""
-        return port.size > WIDE
-
-    def slots(self, go: Go) -> dict[int, dict[int, int]]:
-        """For each wide output of a go, the slots of its values by node."""
-        found: dict[int, dict[int, int]] = {}
-        for p in go.ports:
-            if self.wide(self.program.outputs[p]):
-                found[p] = go.slots(p, sum(map(len, found.values())))
-        return found
-
-    @property
-    def offsets(self) -> tuple[list[int], list[int], int, int, int]:
-        """Of inputs, of narrow outputs (-1 for wide ones), of exchanged values, of the values of wide ones, the end."""
-        at = 0
-        inputs, outputs = [], []
-        for port in self.program.inputs:
-            inputs.append(at)
-            at += self.room(port) * self.buffers
-        for port in self.program.outputs:
-            outputs.append(-1 if self.wide(port) else at)
-            at += 0 if self.wide(port) else self.room(port)
-        exchange = at
-        at += max(go.crew.slots for go in self.goes) * self.tile
-        values = at
-        at += max(sum(map(len, self.slots(go).values())) for go in self.goes) * (self.tile + 1)
-        return inputs, outputs, exchange, values, at
-
-    @property
-    def bytes(self) -> int:
-        """Shared memory of a block."""
-        return (self.offsets[-1] * self.width + 15) // 16 * 16
 
 
 class CrewKernel:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import Parts, crew
-from dalembert.compiler.cuda.crew_kernel import RESERVED, SHARED, WARP, WIDE, CrewKernel, Go
-from dalembert.compiler.cuda.crew_kernel import Layout as CrewLayout
+from dalembert.compiler.cuda.crew_kernel import CrewKernel
+from dalembert.compiler.cuda.crew_layout import RESERVED, SHARED, WARP, WIDE, Go
+from dalembert.compiler.cuda.crew_layout import Layout as CrewLayout
 from dalembert.compiler.cuda.dialect import device_flavour
 from dalembert.compiler.cuda.split import by_output, restricted, split
 from dalembert.compiler.cuda.tiles import TILE, Layout, kernel_text, rows_of
