@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import sympy
@@ -12,8 +14,8 @@ from operation_helpers import by_name, chain, same_pose
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.kinematics import poses
-from dalembert.errors import ArgumentError, UnsupportedError, ValidationError
-from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism, Mimic, Shape
+from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError, ValidationError
+from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
 from dalembert.model.operations import joint_motion, lock, with_base, with_gravity
 from dalembert.model.parameters import substitute, symbolise
@@ -53,6 +55,31 @@ def test_lock_holds_the_followers_of_a_locked_joint():
     assert any("'j2' is locked at -0.7" in note for note in locked.notes)
 
 
+def test_lock_beyond_the_limits_warns_by_name_and_within_them_says_nothing():
+    """j1 has the limits -1 .. 1; a follower has limits of its own."""
+    follower = chain(Mimic("j1", -3))
+    joints = [j.replace(limits=Limits(-2, 2)) if j.name == "j2" else j for j in follower.joints]
+    follower = follower.replace(joints=joints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lock(follower, {"j1": 0.5})
+        lock(chain(), {"j1": 1, "j2": 100})
+        lock(chain(), {"j1": sympy.Symbol("x")})
+    with pytest.warns(ModelWarning, match=r"limits: 'j1' at 1.5, outside -1 .. 1; 'j2' at -4.5, outside -2 .. 2$"):
+        assert lock(follower, {"j1": 1.5}).nv == 0
+    with pytest.warns(ModelWarning, match="'j1' at 1.5708"):
+        lock(chain(), {"j1": sympy.pi / 2})
+
+
+def test_another_base_refuses_functions_of_all_coordinates():
+    rule = Constraint("rule", "position", function=lambda q, t: q[0])
+    stand = Mechanism("stand", (Body("b", Inertia.sphere(1, 1)),), (Joint("base", "free", WORLD, "b"),))
+    with pytest.raises(UnsupportedError, match="with_base: 'rule'"):
+        with_base(stand.replace(constraints=(rule,)), "fixed")
+    assert with_base(stand.replace(constraints=(rule,)), "free").constraints == (rule,)
+
+
+@pytest.mark.filterwarnings("ignore:lock. joints are held beyond")
 def test_lock_at_a_right_angle_leaves_exact_zeros():
     rotation = lock(chain(), {"j1": np.pi / 2}).joint("j1").placement.rotation
     assert set(rotation.ravel()) <= {0.0, 1.0, -1.0}
@@ -83,6 +110,7 @@ def test_lock_refuses_a_quaternion_that_is_not_one():
         lock(mechanism, {"j1": [0, 0, 0, 2]})
 
 
+@pytest.mark.filterwarnings("ignore:lock. joints are held beyond")
 def test_lock_and_couplings():
     def coupled(*coefficients, a="j1", b="j2"):
         return chain().replace(constraints=(Constraint("gear", "coupling", a, b, coefficients=coefficients),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +12,11 @@ from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_qu
 from dalembert.algebra.rotations import rotation_from_axis_angle
 from dalembert.algebra.scalar import Array, Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError, ModelError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelError, ModelWarning, UnsupportedError
 from dalembert.model.assembly import dropped, refuse_functions_of_coordinates
 from dalembert.model.body import WORLD
 from dalembert.model.checks import expect, expect_choice, shown
+from dalembert.model.constants import floats
 from dalembert.model.constraint import Constraint
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.mechanism import Mechanism
@@ -50,6 +52,8 @@ def with_base(mechanism: Mechanism, base: str, body: str | None = None) -> Mecha
         names = ", ".join(repr(joint.child) for joint in mechanism.joints if joint.parent == WORLD)
         raise ArgumentError(f"with_base(body={body!r}): name one of the root bodies of {mechanism.name!r}: {names}")
     root = roots[0]
+    if root.kind != base:
+        refuse_functions_of_coordinates(mechanism, "with_base")
     if root.kind not in ("free", "fixed"):
         raise ArgumentError(
             f"body {root.child!r} is carried by the {root.kind} joint {root.name!r}; only a root body carried by a "
@@ -87,6 +91,8 @@ def joint_motion(joint: Joint, position: Any) -> Transform:
 def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
     """Hold joints at given positions: they become fixed joints. Joints that mimic a locked joint are locked with it.
 
+    Limits are data and forbid nothing; a position outside them is a :class:`~dalembert.errors.ModelWarning`.
+
     Args:
         mechanism: the mechanism.
         positions: by joint name, a number or symbol for a joint of one degree, else the coordinates of that kind of
@@ -105,6 +111,7 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
         if joint.mimic and joint.mimic.joint in held:
             (leader,) = held[joint.mimic.joint]
             held[joint.name] = [joint.mimic.multiplier * leader + joint.mimic.offset]
+    _warn_beyond_limits(mechanism, held)
     joints = []
     for joint in mechanism.joints:
         if joint.name in held:
@@ -122,6 +129,16 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
         forces=[f for f in forces if f],
         notes=(*mechanism.notes, *notes),
     )
+
+
+def _warn_beyond_limits(mechanism: Mechanism, held: Mapping[str, list[Scalar]]) -> None:
+    beyond = []
+    for name, (position, *more) in held.items():
+        limits, number = mechanism.joint(name).limits, floats(scalar.asarray([position]))
+        if not more and number is not None and not limits.lower <= number[0] <= limits.upper:
+            beyond.append(f"{name!r} at {number[0]:.6g}, outside {limits.lower:.6g} .. {limits.upper:.6g}")
+    if beyond:
+        warnings.warn(f"lock: joints are held beyond their limits: {'; '.join(beyond)}", ModelWarning, stacklevel=3)
 
 
 def _position(joint: Joint, value: Any) -> list[Scalar]:
