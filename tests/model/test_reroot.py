@@ -117,9 +117,7 @@ def test_states_of_wrong_size_are_refused():
     with pytest.raises(ArgumentError, match=r"q has shape \(3,\), expected \(8,\)"):
         rerooted_state(mechanism, reroot(mechanism, "b2"), np.zeros(3), np.zeros(7))
     with pytest.raises(ArgumentError, match=r"is not .* re-rooted"):
-        rerooted_state(
-            mechanism, random_mechanism(1, 3, floating=True), *mechanism.random_state(np.random.default_rng(0))[:2]
-        )
+        rerooted_state(mechanism, chain(), mechanism.neutral, np.zeros(7))
 
 
 def test_reroot_needs_a_base_body():
