@@ -80,6 +80,8 @@ def array(x: Any, name: str, shape: tuple[int, ...] | None = None) -> Array:
         name: what the caller calls it.
         shape: the shape it must have; any if None.
     """
+    if shape is not None and len(shape) == 1:
+        x = unrolled(x)
     try:
         out = x if type(x) is np.ndarray and x.dtype == np.int64 else asarray(x)
     except ArgumentError as error:
@@ -216,11 +218,11 @@ def is_scalar(x: Any) -> bool:
 def _computes(kind: type) -> bool:
     if issubclass(kind, (bool, np.bool_)):
         return False
-    if issubclass(kind, numbers.Number):
-        return issubclass(kind, numbers.Complex)  # Decimal is the other sort, and computes with its like only
     sympy = sys.modules.get("sympy")
     if sympy is not None and issubclass(kind, sympy.Basic):
         return issubclass(kind, sympy.Expr) and not issubclass(kind, sympy.MatrixExpr)
+    if issubclass(kind, numbers.Number):
+        return issubclass(kind, numbers.Complex)  # Decimal is the other sort, and computes with its like only
     return not hasattr(kind, "__len__") and all(hasattr(kind, f"__{op}__") for op in ("add", "mul", "truediv", "neg"))
 
 
@@ -242,6 +244,17 @@ def _short(x: Any) -> str:
     if kind == "int":
         return f"the integer {x}" if -(10**30) < x < 10**30 else "an integer beyond all floating-point numbers"
     return "None" if x is None else f"{kind} {' '.join(reprlib.repr(x).split())}"
+
+
+def unrolled(x: Any) -> Any:
+    """The entries of a SymPy matrix of one row or column, which is how SymPy writes a vector; ``x`` itself otherwise.
+
+    Args:
+        x: anything.
+    """
+    shape = getattr(x, "shape", ())
+    is_row = not isinstance(x, np.ndarray) and isinstance(shape, tuple) and len(shape) == 2 and 1 in shape
+    return list(x) if is_row else x
 
 
 def _row(u: Any) -> list[Any]:

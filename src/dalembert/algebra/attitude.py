@@ -142,7 +142,7 @@ class Quaternion(Attitude):
     nq = 4
 
     def dcm(self, q: Vector) -> Array:
-        return rotation_from_quaternion(q).T
+        return rotation_from_quaternion(components(q, "q", 4)).T
 
     def S(self, q: Vector) -> Array:
         x, y, z, w = (2 * e for e in components(q, "q", 4))
@@ -180,13 +180,13 @@ class EulerAngles(Attitude):
         self.sequence = sequence
 
     def dcm(self, q: Vector) -> Array:
-        return rotation_from_euler(self.sequence, q).T
+        return rotation_from_euler(self.sequence, components(q, "q")).T
 
     def S(self, q: Vector) -> Array:
-        return euler_rate_matrix(self.sequence, q)
+        return euler_rate_matrix(self.sequence, components(q, "q"))
 
     def Gamma(self, q: Vector) -> Array:
-        return euler_rate_inverse(self.sequence, q)
+        return euler_rate_inverse(self.sequence, components(q, "q"))
 
     def from_rotation(self, rotation: Matrix) -> Array:
         return euler_from_rotation(self.sequence, rotation)

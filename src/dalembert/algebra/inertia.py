@@ -116,6 +116,7 @@ def euler_torque(inertia: Matrix, w: Vector, wd: Vector) -> Array:
         w: angular velocity.
         wd: angular acceleration.
     """
+    inertia, w, wd = tensor(inertia, "inertia"), components(w, "w"), components(wd, "wd")
     return angular_momentum(inertia, wd) + cross(w, angular_momentum(inertia, w))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.arguments import Vector, array, described, numeric
+from dalembert.algebra.arguments import Vector, array, described, is_scalar, numeric, unrolled
 from dalembert.algebra.scalar import Array, asarray, is_number, is_sympy
 from dalembert.errors import ArgumentError
 
@@ -44,7 +44,7 @@ def unvec(v: Any, rows: int) -> Array:
         v: vector.
         rows: number of rows of the matrix; it must divide the length of ``v``.
     """
-    vector = array(v, "v")
+    vector = array(unrolled(v), "v")
     if not isinstance(rows, (int, np.integer)) or isinstance(rows, bool):
         raise ArgumentError(f"rows must be a whole number, got {described(rows)}")
     if vector.ndim != 1 or rows < 1 or vector.size % rows:
@@ -92,14 +92,14 @@ def khang_derivative_complex_step(function: Callable[[Array], Any], x: Vector, s
         x: the point, n real numbers.
         step: length of the imaginary step. There is no subtraction, so it may be as small as it likes.
     """
-    point = asarray(array(x, "x"))
-    if point.ndim != 1 or point.size == 0 or point.dtype != np.float64:
+    values = numeric(array(unrolled(x), "x"))
+    if values is None or values.ndim != 1 or values.size == 0 or np.iscomplexobj(values):
         raise ArgumentError(f"x must be a vector of real numbers, shape (n,); got {described(x)}")
     if not callable(function):
         raise ArgumentError(f"function must map n scalars to a matrix, got {described(function)}")
-    if not isinstance(step, (int, float, np.integer, np.floating)) or not 0 < abs(step) < np.inf:
+    if not is_scalar(step) or not is_number(step) or np.iscomplexobj(step) or not 0 < abs(step) < np.inf:
         raise ArgumentError(f"step must be a real number other than zero, got {described(step)}")
-    slices = []
+    point, slices = values.astype(float), []
     for k in range(point.size):
         shifted = point.astype(complex)
         shifted[k] += 1j * step

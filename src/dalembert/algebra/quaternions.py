@@ -53,7 +53,7 @@ def quaternion_star(a: Vector, b: Vector) -> Array:
 
 def quaternion_cross(a: Vector, b: Vector) -> Array:
     """The other product, ``a (x) b = b (*) a``."""
-    return quaternion_star(b, a)
+    return quaternion_star(components(b, "b", 4), components(a, "a", 4))
 
 
 def quaternion_conjugate(eta: Vector) -> Array:
@@ -247,7 +247,7 @@ def slerp(a: Vector, b: Vector, fraction: Scalar) -> Array:
         fraction: usually in [0, 1]; values outside extrapolate the same turn.
     """
     fraction = scalar_argument(fraction, "fraction")
-    turn = quaternion_log(quaternion_star(quaternion_conjugate(components(a, "a", 4)), b))
+    turn = quaternion_log(quaternion_star(quaternion_conjugate(components(a, "a", 4)), components(b, "b", 4)))
     return quaternion_star(a, quaternion_exp([fraction * x for x in turn.tolist()]))
 
 

@@ -34,7 +34,6 @@ from dalembert.algebra.scalar import (
     exact,
     is_number,
     is_symbolic,
-    is_sympy,
     select,
     sin,
     sqrt,
@@ -144,10 +143,12 @@ def axis_angle_from_rotation(rotation: Matrix) -> tuple[Array, Scalar]:
 def _axis_angle(vector: list[Scalar], scalar: Scalar) -> tuple[Array, Scalar]:
     """Axis and angle of a quaternion of exact constants, or of traced scalars: x for the identity."""
     squared = dot(vector, vector)
-    turns = constant(squared) != 0 if is_sympy(squared) or is_number(squared) else squared > 0
-    length = sqrt(select(turns, squared, 1))
-    axis = [select(turns, x / length, k) for x, k in zip(vector, (1, 0, 0))]
-    return asarray(axis), select(turns, 2 * atan2(length, scalar), 0)
+    value = constant(squared)
+    zero = 0 * squared
+    turns = squared > 0 if value is None else value != 0
+    length = sqrt(select(turns, squared, zero + 1))
+    axis = [select(turns, x / length, k) for x, k in zip(vector, (zero + 1, zero, zero))]
+    return asarray(axis), select(turns, 2 * atan2(length, scalar), zero)
 
 
 def rotation_angle(rotation: Matrix, axis: Vector) -> Scalar:

@@ -39,12 +39,13 @@ def cartesian_decomposition(t: Matrix) -> tuple[Array, Array]:
 
 def axial_projection(e: Vector) -> Array:
     """Projection ``P = e e^T`` onto the line along a unit vector. (3.3.10)"""
-    return dyad(e, e)
+    entries = components(e, "e")
+    return dyad(entries, entries)
 
 
 def planar_projection(e: Vector) -> Array:
     """Projection ``1 - e e^T`` onto the plane normal to a unit vector. (3.3.11)"""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = dyad(e, e).tolist()
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = axial_projection(e).tolist()
     return asarray([[1 - xx, -xy, -xz], [-yx, 1 - yy, -yz], [-zx, -zy, 1 - zz]])
 
 

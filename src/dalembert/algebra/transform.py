@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.arguments import Matrix, Vector, array, components, described, scalar_argument, tensor
+from dalembert.algebra.arguments import Matrix, Vector, array, components, described, scalar_argument, tensor, unrolled
 from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, exact, product
+from dalembert.algebra.scalar import Array, Scalar, asarray, constant, exact, product
 from dalembert.errors import ArgumentError
 
 
@@ -81,7 +81,7 @@ class Transform:
             matrix: ``[[R, p], [0, 1]]``.
         """
         m = array(matrix, "a homogeneous matrix", (4, 4))
-        if m[3].tolist() != [0, 0, 0, 1]:
+        if [constant(x) for x in m[3]] != [0, 0, 0, 1]:
             raise ArgumentError(f"a homogeneous matrix is 4x4 with last row 0 0 0 1, got shape {m.shape}:\n{m}")
         return cls(m[:3, :3], m[:3, 3])
 
@@ -138,17 +138,18 @@ class Transform:
         """Coordinates in a of a point given in b: rotated and translated.
 
         Args:
-            point: coordinates in b.
+            point: coordinates in b; or many points, each a column of a 3 x n matrix.
         """
-        return _sum(self.rotate(point), self.translation)
+        turned = self.rotate(point)
+        return _sum(turned, self.translation if turned.ndim == 1 else self.translation[:, None])
 
     def rotate(self, vector: Vector) -> Array:
         """Components in a of a free vector (velocity, force, axis) given in b: rotated only.
 
         Args:
-            vector: components in b.
+            vector: components in b; or many vectors, each a column of a 3 x n matrix.
         """
-        entries = asarray(array(vector, "vector"))
+        entries = asarray(array(unrolled(vector), "vector"))
         if entries.ndim not in (1, 2) or len(entries) != 3:
             raise ArgumentError(
                 "vector must have three components, shape (3,), or be a 3 x n matrix of such columns; got "

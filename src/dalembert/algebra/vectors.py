@@ -31,7 +31,8 @@ def dot(a: Vector, b: Vector) -> Scalar:
 
 def norm(u: Vector) -> Scalar:
     """Euclidean length ``sqrt(u . u)``; analytic, so complex arguments give complex lengths."""
-    return sqrt(dot(u, u))
+    entries = components(u, "u")
+    return sqrt(dot(entries, entries))
 
 
 def unit(u: Vector) -> Array:
