@@ -15,7 +15,7 @@ from dalembert.formats import load
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import lock
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
-from dalembert.simulation.trajectory import integral
+from dalembert.simulation.balance import integral
 from random_mechanisms import random_mechanism
 
 

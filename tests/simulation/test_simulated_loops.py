@@ -72,7 +72,7 @@ def test_stabilised_loops_stay_closed_for_ten_seconds(linkage):
 def test_positions_and_velocities_go_back_each_for_themselves(linkage):
     """By the multipliers of Gear, Gupta and Leimkuhler dphi/dt = -w phi whatever the velocities; by those of the
     accelerations d(G v)/dt = -w G v whatever the positions. Checked on the flow itself, off the constraints."""
-    from dalembert.simulation.equations import KernelEquations
+    from dalembert.simulation.kernel_equations import KernelEquations
     from dalembert.simulation.system import as_system
 
     system, q, v = linkage
@@ -160,7 +160,7 @@ def test_wrench_and_control_act_on_loops(linkage):
     )
     J = np.array([motion.dynamics.jacobian(x, frame="coupler", axes="body") for x in motion.q])
     rate = np.einsum("tij,tj->ti", J, motion.v)[:, 2] * 3.0
-    from dalembert.simulation.trajectory import integral
+    from dalembert.simulation.balance import integral
 
     gained = motion.energy - motion.energy[0]
     assert np.abs(gained - motion.work - integral(motion.t, rate)).max() < 1e-5 * np.ptp(gained)  # splines of samples

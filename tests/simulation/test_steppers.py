@@ -12,7 +12,7 @@ from dalembert.algorithms.kinematics import position_rate
 from dalembert.dynamics import Dynamics
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, simulate
-from dalembert.simulation.equations import KernelEquations
+from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
 from dalembert.simulation.system import System
 from random_mechanisms import random_mechanism

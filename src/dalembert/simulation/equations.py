@@ -1,8 +1,8 @@
-"""The equations of motion as steppers ask for them: once over traced scalars, once as compiled kernels.
+"""The equations of motion as steppers ask for them, and as they are over traced scalars.
 
 A stepper is written once against :class:`Equations`. Given :class:`TracedEquations` it becomes part of a program, given
-:class:`KernelEquations` it advances one state by calls of kernels, with control and forces that may be any Python
-function.
+:class:`~dalembert.simulation.kernel_equations.KernelEquations` it advances one state by calls of kernels, with control
+and forces that may be any Python function.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import inline
-from dalembert.compiler.kernel import Kernel
 from dalembert.errors import UnsupportedError
 from dalembert.simulation import manifold
-from dalembert.simulation.kernels import Traceable, state_kernel
 from dalembert.simulation.system import System
 
 Control = Callable[[Scalar, Array, Array], Array]
@@ -196,128 +194,3 @@ def _least(G: Array, b: Array) -> Array:
     square = product(G, scalar.asarray(G.T))
     parents = tuple(range(-1, len(b) - 1))
     return product(G.T, factor(square, parents).solve(b))
-
-
-class KernelEquations:
-    """The equations as kernels, called on one state at a time.
-
-    Args:
-        system: what moves.
-        control: generalised forces as a function of time, positions and velocities.
-        wrenches: external wrenches, (number of frames, 6), as such a function; asked only if the system has any.
-        parameters: values of the parameters, if the system has any.
-
-    Attributes:
-        evaluations: how often forces were evaluated.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        control: Control,
-        wrenches: Control | None = None,
-        parameters: np.ndarray | None = None,
-    ):
-        self.system, self.control, self.wrenches = system, control, wrenches
-        self._last = () if parameters is None else (parameters,)
-        self._tree = system.tree
-        self._kernels: dict[str, Any] = {}
-        self.evaluations = 0
-
-    def _kernel(self, name: str) -> Any:
-        if name not in self._kernels:
-            self._kernels[name] = part_kernel(self.system, name)
-        return self._kernels[name]
-
-    def _call(self, name: str, t: Scalar, q: Array, v: Array) -> Any:
-        self.evaluations += 1
-        tau = self.control(t, q, v)
-        given: tuple[Any, ...] = () if self.wrenches is None else (self.wrenches(t, q, v),)
-        if self.system.constrained is None:
-            return self._kernel(name)(q, v, tau, *given, *self._last)
-        found = self._kernel(name)(q, v, tau, *given, np.float64(t), *self._last)
-        if name == "slope" or np.isfinite(found).all():
-            return found
-        for frame, wrench in zip(self.system.dynamics.wrenches, given[0] if given else ()):
-            J = self.system.dynamics.jacobian(q, *self._last, frame=frame, axes="body")
-            tau = tau + J.T @ wrench
-        nv = self._tree.nv
-        found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau)
-        return found
-
-    def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
-        return self._call("acceleration", t, q, v)
-
-    def flow(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Derivative of the state x = [q; v]; quaternions are normalised before use.
-
-        Args:
-            t: time.
-            x: state.
-        """
-        nq = self._tree.nq
-        return self._call("flow", t, x[:nq], x[nq:])
-
-    def _of_state(self, name: str, t: Scalar, q: Array, v: Array) -> Array:
-        time: tuple[Any, ...] = () if self.system.constrained is None else (np.float64(t),)
-        return self._kernel(name)(q, v, *time, *self._last)
-
-    def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
-        return self._of_state("tangent", t, q, v) if self.system.relaxation else v
-
-    def rate(self, t: Scalar, q: Array, v: Array) -> Array:
-        return self._of_state("rate", t, q, v)
-
-    def displaced(self, q: Array, d: Array) -> Array:
-        return self._kernel("displaced")(q, d)
-
-    def normalised(self, q: Array) -> Array:
-        return manifold.normalise_in_place(self._tree, q.copy())
-
-    def momentum(self, q: Array, v: Array) -> Array:
-        return self._kernel("momentum")(q, v, *self._last)
-
-    def velocity(self, q: Array, p: Array) -> Array:
-        return self._kernel("velocity")(q, p, *self._last)
-
-    def slope(self, t: Scalar, q: Array, v: Array) -> Array:
-        return self._call("slope", t, q, v)
-
-    def on_rotations(self, function: Callable[[Array, Array], Array], d: Array, p: Array) -> Array:
-        return manifold.on_rotations(self._tree, function, d, p, p)
-
-
-def part_kernel(system: System, name: str) -> Kernel:
-    """One of the equations as a kernel.
-
-    Args:
-        system: what moves.
-        name: ``acceleration``, ``flow``, ``slope``, ``tangent``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
-    """
-    inputs, function, space = _PARTS[name]
-    m = system.mechanism
-    return state_kernel(system, name, inputs, {"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space], function)
-
-
-def _traced(system: System, given: dict[str, Array]) -> TracedEquations:
-    return TracedEquations(system, lambda t, q, v: given["tau"], given.get("wrenches"), given.get("parameters"))
-
-
-def _flow(system: System, given: dict[str, Array]) -> Array:
-    equations, t, q, v = _traced(system, given), given.get("t", 0), given["q"], given["v"]
-    return scalar.asarray([*equations.rate(t, q, v), *equations.acceleration(t, q, v)])
-
-
-_STATE = ("q", "v", "t", "parameters")
-_MOTION = ("q", "v", "tau", "wrenches", "t", "parameters")
-_PARTS: dict[str, tuple[tuple[str, ...], Traceable, str]] = {
-    "acceleration": (_MOTION, lambda s, g: _traced(s, g).acceleration(g.get("t", 0), g["q"], g["v"]), "v"),
-    "flow": (_MOTION, _flow, "x"),
-    "slope": (_MOTION, lambda s, g: _traced(s, g).slope(g.get("t", 0), g["q"], g["v"]), "v"),
-    "tangent": (_STATE, lambda s, g: _traced(s, g).tangent(g.get("t", 0), g["q"], g["v"]), "v"),
-    "rate": (_STATE, lambda s, g: _traced(s, g).rate(g.get("t", 0), g["q"], g["v"]), "q"),
-    "displaced": (("q", "v"), lambda s, g: _traced(s, g).displaced(g["q"], g["v"]), "q"),
-    "momentum": (("q", "v", "parameters"), lambda s, g: _traced(s, g).momentum(g["q"], g["v"]), "v"),
-    "velocity": (("q", "v", "parameters"), lambda s, g: _traced(s, g).velocity(g["q"], g["v"]), "v"),
-}
-"""What is compiled, by name: inputs, the function that is traced, and whether its result is like q, v or both."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.model.checks import shown
-from dalembert.simulation.equations import KernelEquations
 from dalembert.simulation.inputs import Fault
+from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.state import as_positive
 from dalembert.simulation.steppers import STEPPERS, Stepper
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.compiler.kernel import Kernel
-from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, shown
-from dalembert.simulation.equations import part_kernel
+from dalembert.simulation.balance import dissipated, integral, reactions
 from dalembert.simulation.events import Occurrence
+from dalembert.simulation.kernel_equations import part_kernel
 from dalembert.simulation.manifold import normalise_in_place
 from dalembert.simulation.system import System
 
@@ -205,13 +204,7 @@ class Trajectory:
     @cached_property
     def dissipation(self) -> np.ndarray:
         """Power that joint damping and friction take away, W; zero unless the dynamics includes them."""
-        from dalembert.algorithms.joint_forces import joint_forces
-
-        terms = [name for name in self.dynamics.include if name != "armature"]
-        resistance = joint_forces(self.mechanism, terms)
-        damping = 0 if resistance.damping is None else np.asarray(resistance.damping, dtype=float) * self.v
-        friction = 0 if resistance.friction is None else np.asarray(resistance.friction, float) * np.sign(self.v)
-        return ((damping + friction) * self.v).sum(axis=1) if terms else np.zeros(len(self))
+        return dissipated(self)
 
     def reactions(self) -> dict[str, np.ndarray]:
         """What every joint and every constraint between frames transmits, ``[force; moment]``, (T, 6) each, by name.
@@ -220,16 +213,7 @@ class Trajectory:
         b (rolling: on frame a) in the axes of the other frame, about the origin of the frame acted upon. Where
         constraints are redundant, those left out transmit nothing.
         """
-        if self.dynamics.wrenches:
-            raise UnsupportedError("external wrenches act along this motion; reactions do not know them")
-        system = self.system.constrained
-        if system is None:
-            values = () if self.parameters is None else tuple(self.parameters.tolist())
-            system = ConstrainedDynamics(self.mechanism, forces=(), include=self.dynamics.include, parameters=values)
-        a, multipliers = system.evaluate("multipliers", self.q, self.v, self.tau, self.t)
-        joints, loops = system.evaluate("reactions", self.q, self.v, a, multipliers, self.t)
-        found = {joint.name: joints[:, k] for k, joint in enumerate(self.mechanism.joints)}
-        return found | {item.name: loops[:, k] for k, item in enumerate(self.mechanism.constraints)}
+        return reactions(self)
 
     # ---------------------------------------------------------------------------------------------------------- output
 
@@ -301,23 +285,3 @@ class Trajectory:
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g} s" if len(self) else "empty"
         return f"<Trajectory of {self.mechanism.name!r}: {len(self)} samples, {span}, {self.status}>"
-
-
-def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """The integral from the first sample on, by cubic splines between jumps.
-
-    Args:
-        t: times; two equal ones mark a jump.
-        rate: what to integrate, (T,).
-    """
-    from scipy.interpolate import CubicSpline
-
-    total = np.zeros(len(t))
-    cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
-    for begin, end in pairwise(cuts):
-        start = total[begin - 1] if begin else 0.0
-        total[begin:end] = start
-        if end - begin > 1:
-            whole = CubicSpline(t[begin:end], rate[begin:end]).antiderivative()
-            total[begin:end] += whole(t[begin:end]) - whole(t[begin])
-    return total
