@@ -56,8 +56,11 @@ def to_pinocchio(mechanism: Mechanism, names: dict[str, str] | None = None) -> A
         parent, at = carriers[joint.parent]
         at = at @ joint.placement
         if joint.kind != "fixed":
-            parent = model.addJoint(parent, joint_model(joint), se3(at), names.get(joint.name, joint.name))
-            at = Transform.identity()
+            turn = Transform.identity()
+            if joint.kind == "planar":  # Pinocchio's is in the xy plane of its frame
+                turn = Transform.from_rotation(np.column_stack([*plane_axes(joint.axis), joint.axis]))
+            parent = model.addJoint(parent, joint_model(joint), se3(at @ turn), names.get(joint.name, joint.name))
+            at = turn.inverse()
         carriers[joint.child] = (parent, at)
         inertia = mechanism.body(joint.child).inertia
         if parent and not inertia.is_zero:

@@ -27,8 +27,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def suited(mechanism: Mechanism) -> Mechanism:
-    """Planar joints in the plane Pinocchio has; continuous joints about axes for which it has unbounded joints."""
-    axes = {"planar": [0, 0, 1], "continuous": np.eye(3)[len(mechanism.bodies) % 3]}
+    """Continuous joints about axes for which Pinocchio has unbounded joints."""
+    axes = {"continuous": np.eye(3)[len(mechanism.bodies) % 3]}
     return mechanism.replace(joints=[j.replace(axis=axes.get(j.kind, j.axis)) for j in mechanism.joints])
 
 
@@ -159,10 +159,19 @@ def test_joints_without_a_map_are_refused():
     model.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "j1")
     with pytest.raises(UnsupportedError, match="'j1' is spherical here, but JointModelSphericalZYX with nq = 3"):
         conventions.Pinocchio(spherical, model)
-    tilted = random_mechanism(1, 1, kinds=["planar"])
-    joint = tilted.joints[0].replace(axis=[1, 0, 0])
-    with pytest.raises(UnsupportedError, match="always in the xy plane"):
-        conventions.Pinocchio(tilted.replace(joints=(joint,)), to_pinocchio(tilted))
+
+
+def test_a_planar_joint_of_a_file_whose_axis_pinocchio_ignores_is_named():
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text = f"""<robot name="r"><link name="a">{inertial}</link><link name="b">{inertial}</link>
+    <joint name="slide" type="planar"><parent link="a"/><child link="b"/><axis xyz="AXIS"/></joint></robot>"""
+    for axis in ("1 0 0", "0 0.6 0.8"):
+        with pytest.raises(ArgumentError, match="'slide' moves another way.*ignores the axis of a planar joint"):
+            conventions.Pinocchio(
+                read_urdf(text.replace("AXIS", axis)), pin.buildModelFromXML(text.replace("AXIS", axis))
+            )
+    text = text.replace("AXIS", "0 0 1")
+    conventions.Pinocchio(read_urdf(text), pin.buildModelFromXML(text))
 
 
 def test_wrong_sizes_are_refused():

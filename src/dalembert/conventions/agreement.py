@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algebra.scalar import Array
 from dalembert.errors import ArgumentError
-from dalembert.model import Mechanism
+from dalembert.model import Joint, Mechanism
 
 if TYPE_CHECKING:
     from dalembert.conventions.convention import Convention
@@ -37,12 +38,13 @@ def twists(mechanism: Mechanism, q: Array) -> Array:
     return columns
 
 
-def require_same_motion(convention: Convention, theirs: Any) -> None:
+def require_same_motion(convention: Convention, theirs: Any, hint: Callable[[Joint], str] = lambda joint: "") -> None:
     """ArgumentError naming the joints whose axis or place differs; a mechanism with symbols is not looked at.
 
     Args:
         convention: the maps.
         theirs: function of their positions, giving :func:`twists` of their velocities.
+        hint: a sentence, or nothing, about what the other library makes of a joint.
     """
     mechanism = convention.mechanism
     if mechanism.symbols:
@@ -61,8 +63,8 @@ def require_same_motion(convention: Convention, theirs: Any) -> None:
                     f"joint {joint.name!r} moves another way in the {convention.library} model than in "
                     f"{mechanism.name!r}: the velocity {k - part.start} of this joint gives {_shown(ours[:, k])} here "
                     f"and {_shown(other[:, k])} there{' ' if where else ''}{where} ([linear, at the origin of the "
-                    "world; angular]). Axis, placement or order differ, so both are not the same mechanism; load both "
-                    "from one file, or pass check=False to map the numbers all the same"
+                    f"world; angular]). {hint(joint)}Axis, placement or order differ, so both are not the same mechanism; "
+                    "load both from one file, or pass check=False to map the numbers all the same"
                 )
 
 

@@ -22,6 +22,10 @@ class Pinocchio(Convention):
     A free flyer has q = [x, y, z, quaternion x, y, z, w] and v = [linear; angular], both in body axes; a planar joint
     q = [x, y, cosine, sine] and v in body axes; an unbounded revolute joint q = [cosine, sine].
 
+    Pinocchio's planar joint lies in the xy plane of its frame; for one of ours about another axis that frame, and with
+    it the body's, must have been turned so that its x, y and z are the two directions and the normal of our plane. Its
+    reader of URDF does not do that: it ignores the axis of a planar joint.
+
     Args:
         mechanism: the mechanism here.
         model: the ``pinocchio.Model``.
@@ -40,7 +44,17 @@ class Pinocchio(Convention):
         blocks = [_block(mechanism, joint, model, k) for joint, k in pairs]
         super().__init__(mechanism, "Pinocchio", model.nq, model.nv, blocks)
         if check and len(numbers) == model.njoints - 1:  # columns of a leader with mimic joints are not comparable
-            require_same_motion(self, lambda q: _twists(model, q))
+            require_same_motion(self, lambda q: _twists(model, q), _hint)
+
+
+def _hint(joint: Joint) -> str:
+    """Why a joint read from one and the same file may still move another way."""
+    if joint.kind == "planar" and not np.array_equal(joint.axis, [0, 0, 1]):
+        return (
+            f"Pinocchio ignores the axis of a planar joint in a file and moves in the xy plane; ours is normal to "
+            f"{joint.axis.tolist()}. "
+        )
+    return ""
 
 
 def _twists(model: Any, q: Array) -> Array:
@@ -62,8 +76,6 @@ def _block(mechanism: Mechanism, joint: Joint, model: Any, k: int) -> Block:
         case "spherical", 4, 3:
             return Block(**at)
         case "planar", 4, 3:
-            if not np.array_equal(joint.axis, [0, 0, 1]):
-                raise mismatch(joint, "Pinocchio", f"always in the xy plane, not normal to {joint.axis.tolist()},")
             return PlanarInBodyAxes(**at)
         case "free", 7, 6:
             own = base_of(mechanism, joint)
