@@ -11,7 +11,6 @@ import pytest
 from algorithm_cases import COUPLED, MIXES, difference, drawn, seeds
 from hypothesis import given
 
-from dalembert.algorithms.economy import regroup
 from dalembert.algorithms.energy import kinetic_energy
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.inertia_matrix.operator_factors import operator_factors
@@ -19,7 +18,6 @@ from dalembert.algorithms.inertia_matrix.orthogonal_complement import two_stage_
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.model import Body, Inertia, Joint, Mechanism
-from random_mechanisms import random_mechanism
 
 UNCOUPLED = [mix for mix in MIXES if mix not in COUPLED]
 
@@ -93,12 +91,6 @@ def test_the_factors_keep_the_zeros_of_the_branches():
     M = mass_matrix(hand, np.linspace(0.1, 0.7, 7))
     found = factor(M, hand.tree.velocity_parents)
     assert [sorted(row) for row in found.L] == [[], [0], [0, 1], [0], [0, 3], [0], [0, 5]]
-
-
-def test_composite_bodies_refuse_moments_that_no_body_has():
-    regrouped = regroup(random_mechanism(0, 3, kinds=["revolute"], massless=0).tree)
-    with pytest.raises(UnsupportedError, match=r"6.1 needs centres of mass, but link 'b\d' has a first moment"):
-        INERTIA_MATRIX["walker-orin"](regrouped, np.zeros(3))
 
 
 def test_a_joint_that_moves_nothing_is_singular():

@@ -17,10 +17,10 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import cross, dual
+from dalembert.algorithms.choose import refuse_mimic_joints
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.step import Step, steps
 from dalembert.algorithms.triangular import inverse
-from dalembert.errors import UnsupportedError
 from dalembert.model.tree import Link, Tree, gather
 
 
@@ -52,11 +52,7 @@ def articulated_body(
         loads: external loads on the links.
         armature: rotor inertia of every velocity, nv, or None.
     """
-    if tree.coupled:
-        raise UnsupportedError(
-            "the articulated-body algorithm needs independent joints; this mechanism has mimic joints: "
-            "use algorithm='factor-and-solve'"
-        )
+    refuse_mimic_joints(tree, "articulated-body", "algorithm='factor-and-solve'")
     step = steps(tree, q)
     drift, bodies = _outward(tree, step, v, loads)
     count = len(tree.links)

@@ -16,9 +16,10 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import dual
+from dalembert.algorithms.choose import refuse_mimic_joints
 from dalembert.algorithms.kinematics import link_poses
 from dalembert.algorithms.triangular import inverse
-from dalembert.errors import SingularityError, UnsupportedError
+from dalembert.errors import SingularityError
 from dalembert.model.tree import Tree, gather_matrix
 
 
@@ -65,8 +66,9 @@ def _unit_plus(tree: Tree, blocks: dict[tuple[int, int], Array], sign: int) -> A
 
 def operator_factors(tree: Tree, q: Array) -> OperatorFactors:
     """Factors of the joint-space inertia matrix at ``q``."""
-    if tree.coupled:
-        raise UnsupportedError("the operator factorisation needs independent joints; this mechanism has mimic joints")
+    refuse_mimic_joints(
+        tree, "operator-factors", "algorithm='two-sided', for the inverse the kernel mass_matrix_inverse"
+    )
     poses = link_poses(tree, q)
     count = len(tree.links)
     H, P, phi = [], [], []

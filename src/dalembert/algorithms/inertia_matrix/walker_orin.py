@@ -24,8 +24,8 @@ def walker_orin(tree: Tree, q: Array) -> Array:
         m = link.moments.mass
         if scalar.is_zero(m) and not all(scalar.is_zero(x) for x in link.moments.first):
             raise UnsupportedError(
-                f"Algorithm 6.1 needs centres of mass, but link {link.name!r} has a first moment and no mass; "
-                "use the mechanism's own tree, not a regrouped one, or algorithm='generalized-links'"
+                f"walker-orin (Algorithm 6.1) needs centres of mass, but link {link.name!r} of joint {link.joint!r} "
+                "has a first moment and no mass: use algorithm='generalized-links', or a tree that is not regrouped"
             )
         center = link.moments.first / m if not scalar.is_zero(m) else scalar.zeros(3)
         mass.append(m)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.vectors import cross, dot
+from dalembert.algorithms.choose import refuse_quaternions
 from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import (
     load_matrix,
     pseudo_inertia_4x4,
@@ -16,7 +17,6 @@ from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import (
     twist_matrix,
 )
 from dalembert.algorithms.loads import Loads
-from dalembert.errors import UnsupportedError
 from dalembert.model.tree import Tree, gather
 
 
@@ -35,8 +35,7 @@ def _world_twists(tree: Tree, q: Array) -> tuple[list[Array], list[list[Array]]]
 
 def uicker_kahn(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
     """(5.2.2): sums of traces over all pairs and triples of joints, O(n^4). Joints of one degree only."""
-    if any(link.kind == "spherical" for link in tree.links):
-        raise UnsupportedError("(5.2.2) needs coordinates whose rates are the velocities; spherical joints have none")
+    refuse_quaternions(tree, "uicker-kahn (5.2.2)", "algorithm='waters' or 'augmented-links'")
     W, Y = _world_twists(tree, q)
     g = scalar.asarray([*tree.gravity, 0])
     tau: list[Scalar] = [0] * len(tree.links)
