@@ -166,7 +166,7 @@ def test_a_planar_joint_of_a_file_whose_axis_pinocchio_ignores_is_named():
     text = f"""<robot name="r"><link name="a">{inertial}</link><link name="b">{inertial}</link>
     <joint name="slide" type="planar"><parent link="a"/><child link="b"/><axis xyz="AXIS"/></joint></robot>"""
     for axis in ("1 0 0", "0 0.6 0.8"):
-        with pytest.raises(ArgumentError, match="'slide' moves another way.*ignores the axis of a planar joint"):
+        with pytest.raises(ArgumentError, match=r"'slide' moves another way.*ignores the axis of a planar joint"):
             conventions.Pinocchio(
                 read_urdf(text.replace("AXIS", axis)), pin.buildModelFromXML(text.replace("AXIS", axis))
             )

@@ -63,8 +63,8 @@ def require_same_motion(convention: Convention, theirs: Any, hint: Callable[[Joi
                     f"joint {joint.name!r} moves another way in the {convention.library} model than in "
                     f"{mechanism.name!r}: the velocity {k - part.start} of this joint gives {_shown(ours[:, k])} here "
                     f"and {_shown(other[:, k])} there{' ' if where else ''}{where} ([linear, at the origin of the "
-                    f"world; angular]). {hint(joint)}Axis, placement or order differ, so both are not the same mechanism; "
-                    "load both from one file, or pass check=False to map the numbers all the same"
+                    f"world; angular]). {hint(joint)}Axis, placement or order differ, so both are not the same "
+                    "mechanism; load both from one file, or pass check=False to map the numbers all the same"
                 )
 
 
