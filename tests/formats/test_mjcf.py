@@ -7,8 +7,8 @@ import pytest
 
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import poses
-from dalembert.errors import FormatError, MissingExtraError
-from dalembert.formats import load, read_mjcf, read_toml, write_toml
+from dalembert.errors import FormatError, MissingExtraError, ModelWarning
+from dalembert.formats import load, read_mjcf, read_toml, write_toml, write_urdf
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -187,12 +187,26 @@ def test_equality_constraints_are_kept_and_hold_where_mujoco_says_so():
     assert found["stop"].coefficients[0] == pytest.approx(10 * deg + 0.3)
 
 
+def test_ellipsoids_are_drawn_and_survive_toml_but_not_urdf():
+    text = """<mujoco><worldbody><body name="b"><joint name="k"/>
+      <geom type="ellipsoid" size="0.1 0.2 0.3" pos="0 0 1"/></body></worldbody></mujoco>"""
+    mechanism = read_mjcf(text)
+    (shape,) = mechanism.body("b").shapes
+    assert (shape.kind, shape.size) == ("ellipsoid", (0.1, 0.2, 0.3))
+    assert not any("drawn" in note for note in mechanism.notes)
+    (again,) = read_toml(write_toml(mechanism)).body("b").shapes
+    assert (again.kind, again.size) == (shape.kind, shape.size)
+    with pytest.warns(ModelWarning, match="an ellipsoid of body 'b'"):
+        assert "<visual>" not in write_urdf(mechanism)
+
+
 def test_what_is_not_taken_over_is_listed():
     text = """<mujoco>
       <option viscosity="1"/>
+      <asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
       <worldbody><geom type="plane" size="1 1 1"/>
         <body name="a"><joint name="j" type="ball" stiffness="2"/><geom size="0.1"/><site name="a"/></body>
-        <body name="b"><joint name="k"/><geom type="ellipsoid" size="0.1 0.2 0.3"/></body></worldbody>
+        <body name="b"><joint name="k"/><geom type="mesh" mesh="m"/></body></worldbody>
       <actuator><motor joint="k"/></actuator>
       <tendon><fixed name="t"><joint joint="k" coef="1"/></fixed></tendon>
       <equality><tendon tendon1="t"/></equality>

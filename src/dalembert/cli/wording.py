@@ -26,7 +26,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
         r"ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
         "simulate and linearize close them",
     ),
-    (r"write TOML, or leave them out with replace\(constraints=\(\)\)", "only models in TOML can be compared with it"),
+    (r"write TOML, or leave them out with replace\(\w+=\(\)\)", "only models in TOML can be compared with it"),
     (r"\n  kept: .* in \.partial", ""),
     (r"^(rtol|step) belongs", r"--\1 belongs"),
     (r"coordinates = '([^']*)';", r"--coordinates \1:"),

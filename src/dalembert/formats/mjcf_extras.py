@@ -126,6 +126,8 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
                 kind, size = "cylinder", (x, 2 * y)
             case kinds.mjGEOM_CAPSULE:
                 kind, size = "capsule", (x, 2 * y)
+            case kinds.mjGEOM_ELLIPSOID:
+                kind, size = "ellipsoid", (x, y, z)
             case _:
                 missing += 1
                 continue

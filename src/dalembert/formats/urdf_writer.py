@@ -69,6 +69,7 @@ def _check(mechanism: Mechanism) -> None:
     lost = [f"armature of joint {joint.name!r}" for joint in mechanism.joints if joint.armature != 0]
     if not np.array_equal(mechanism.gravity, [0, 0, -9.81]):
         lost.append(f"gravity {mechanism.gravity.tolist()}")
+    lost += [f"an ellipsoid of body {b.name!r}" for b in mechanism.bodies for s in b.shapes if s.kind == "ellipsoid"]
     if lost:
         warnings.warn(f"URDF has no place for this, it is left out: {', '.join(lost)}", ModelWarning, stacklevel=3)
 
@@ -110,7 +111,7 @@ def _link(body: Body) -> list[str]:
         f"      <mass value={_numbers([mass])}/>",
         "      <inertia " + " ".join(f"{name}={_numbers([value])}" for name, value in entries) + "/>",
         "    </inertial>",
-        *(line for shape in body.shapes for line in _visual(shape)),
+        *(line for shape in body.shapes if shape.kind != "ellipsoid" for line in _visual(shape)),
         "  </link>",
     ]
 

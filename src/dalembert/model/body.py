@@ -19,8 +19,9 @@ class Shape(Record):
     """Geometry for pictures; it has no influence on the dynamics.
 
     Args:
-        kind: ``"box"``, ``"sphere"``, ``"cylinder"``, ``"capsule"`` or ``"mesh"``.
-        size: edge lengths of a box, radius of a sphere, (radius, length) of a cylinder or capsule, mesh scale.
+        kind: ``"box"``, ``"sphere"``, ``"ellipsoid"``, ``"cylinder"``, ``"capsule"`` or ``"mesh"``.
+        size: edge lengths of a box, radius of a sphere, semi-axes of an ellipsoid, (radius, length) of a cylinder or
+            capsule, mesh scale.
         placement: shape frame in the body frame; cylinders lie along z.
         mesh: path or URI of the mesh file, as written in the source.
         colour: red, green, blue, opacity in 0..1.
