@@ -187,6 +187,26 @@ def test_a_root_is_found_exactly_where_there_is_one():
         assert quotient(square | {1 << 40: 1}, p) is None
 
 
+def test_the_unit_length_of_a_quaternion_is_used():
+    p, e = sympy.symbols("p1:4"), sympy.Symbol("e")
+    program = trace(lambda q: [(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) * q[0]], {"q": (4,)}, "f")
+    assert closed_forms(program, {"q": [*p, e]}, units=[[*p, e]])[0][0] == p[0]
+    assert closed_forms(program, {"q": [*p, e]})[0][0] != p[0]
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        (9.81, "9.81*a"), (784 / 75, "784*a/75"), (1 / 3, "a/3"), (0.1 + 0.2, "3*a/10"),
+        (0.9 * 0.4 * 0.7 * 100, "126*a/5"),
+        (1e-3, "0.001*a"), (2.0, "2*a"), (1.0, "a"), (0.0123, "0.0123*a"), (math.e, "2.71828182845905*a"),
+    ],
+)  # fmt: skip
+def test_numbers_read_as_they_were_written(value, shown):
+    """A few roundings away from a simple fraction is that fraction; short decimals stay decimals."""
+    assert str(closed(lambda a, b, c: value * a)) == shown
+
+
 def test_signs_of_symbols_that_are_positive_are_not_written():
     length = sympy.Symbol("l", positive=True)
     program = trace(lambda q: [sqrt(q[0] * q[0] * q[1] * q[1])], {"q": (2,)}, "f")

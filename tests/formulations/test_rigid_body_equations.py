@@ -152,6 +152,19 @@ def test_free_joint_of_a_mechanism_gives_the_same_equations():
             np.testing.assert_allclose(other[part], one[part], atol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_eulers_equations_by_every_route(method):
+    """No route leaves the length of the quaternion in its equations."""
+    moments = sympy.symbols("I_x I_y I_z")
+    body = Body("brick", Inertia(sympy.Symbol("m"), [0, 0, 0], diagonal(*moments)))
+    free = Mechanism("brick", (body,), (Joint("free", "free", WORLD, "brick"),))
+    p, q, r = sympy.symbols("omega_x omega_y omega_z")
+    x, y, z = moments
+    expected = sympy.Matrix([0, 0, 0, (z - y) * q * r, (x - z) * p * r, (y - x) * p * q])
+    found = derive(free, method).sympy("coriolis")
+    assert (found - expected).expand().is_zero_matrix and sympy.count_ops(found) <= 15
+
+
 def test_newton_euler_of_aircraft_in_closed_form():
     """About the centre of mass, body form, 3-2-1 angles: the six equations of any book on flight dynamics."""
     m, g, I1, I2, I3 = sympy.symbols("m g I_x I_y I_z")

@@ -32,6 +32,7 @@ def closed_forms(
     program: Program,
     symbols: Mapping[str, Sequence[Any]],
     rates: Sequence[Any] = (),
+    units: Sequence[Sequence[Any]] = (),
     budget: int = 2_000_000,
 ) -> list[list[Any]]:
     """Every result of a program as a simplified SymPy expression, in the order of its outputs and elements.
@@ -40,9 +41,10 @@ def closed_forms(
         program: what to write out.
         symbols: for each input its SymPy symbols, flat.
         rates: symbols by whose products terms may be collected: velocities.
+        units: symbols of unit vectors: quaternions.
         budget: how many elementary steps may be spent before ``Swell`` is raised.
     """
-    reader = Reader(budget, rates)
+    reader = Reader(budget, rates, units)
     elements = [[reader.symbol(x) for x in symbols[port.name]] for port in program.inputs]
     values = interpret(program, elements, reader.operations(), reader.number)
     return [[reader.expression(values[k]) for k in row] for row in program.results]
@@ -54,10 +56,11 @@ class Reader(Writer):
     Args:
         budget: see :func:`closed_forms`.
         rates: see there.
+        units: see there.
     """
 
-    def __init__(self, budget: int, rates: Sequence[Any] = ()):
-        super().__init__(budget, rates)
+    def __init__(self, budget: int, rates: Sequence[Any] = (), units: Sequence[Sequence[Any]] = ()):
+        super().__init__(budget, rates, units)
         self._odd: set[float] = set()
 
     def number(self, value: float) -> Polynomial:
@@ -67,6 +70,9 @@ class Reader(Writer):
         exact = Fraction(value).limit_denominator(10**6)
         if abs(float(exact) - value) <= 1e-15 * abs(value):
             return _constant(exact)
+        simple = Fraction(value).limit_denominator(1000)  # a few roundings away from a fraction as simple as that
+        if abs(float(simple) - value) <= 1e-14 * abs(value):
+            return _constant(simple)
         square = Fraction(value * value).limit_denominator(1000)
         if abs(float(square) - value * value) <= 1e-15 * value * value:
             root = sympy.sqrt(sympy.Rational(square.numerator, square.denominator))

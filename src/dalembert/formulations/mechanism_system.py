@@ -46,6 +46,7 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
         return LinkMotion(trace)
 
     qdot, quaternions = rates(mechanism, trace.q, trace.v)
+    trace.scope.quaternions = [first for first, _ in quaternions]
     names: list[str] = []
     for joint in mechanism.joints:
         names += [joint.name] if joint.nv == 1 else [f"{joint.name}/{k + 1}" for k in range(joint.nv)]

@@ -98,7 +98,8 @@ class Quantity:
             return None
         try:
             symbols = self.scope.symbols
-            return closed_forms(self.program, symbols, [*symbols.get("v", ()), *symbols.get("u", ())])[0]
+            rates = [*symbols.get("v", ()), *symbols.get("u", ())]
+            return closed_forms(self.program, symbols, rates, self.scope.unit_vectors)[0]
         except Swell:
             return None
 

@@ -109,6 +109,7 @@ class _Body:
         self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)])
         linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
         self.v = self.scope.input("v", [*linear, "omega_x", "omega_y", "omega_z"])
+        self.scope.quaternions = [3] if isinstance(attitude, Quaternion) else []
         self.position, self.parameters = self.q[:3], self.q[3:]
         self.w = self.v[3:]
         read = self.scope.read

@@ -28,6 +28,7 @@ class Scope:
         names: for each input its symbols, flat, as strings or SymPy symbols.
         arrays: for each input its traced scalars.
         parameters: names of the inputs that are symbols of the mechanism.
+        quaternions: index in ``q`` of the first entry of each quaternion; closed forms use their unit length.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class Scope:
         self.names: dict[str, tuple[Any, ...]] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.parameters: list[str] = []
+        self.quaternions: list[int] = []
         self._known: dict[Any, Expr] = {}
 
     def input(self, port: str, names: Iterable[Any]) -> np.ndarray:
@@ -93,6 +95,11 @@ class Scope:
             port: [sympy.Symbol(x) if isinstance(x, str) else x for x in symbols]
             for port, symbols in self.names.items()
         }
+
+    @property
+    def unit_vectors(self) -> list[list[Any]]:
+        """SymPy symbols of every quaternion."""
+        return [self.symbols["q"][k : k + 4] for k in self.quaternions]
 
     def known(self) -> dict[Any, Expr]:
         """The traced scalar of every symbol."""

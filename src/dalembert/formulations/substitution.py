@@ -45,6 +45,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
             scope.input(port, symbols)
         elif str(symbols[0]) not in wanted:
             scope.parameter(symbols[0])
+    scope.quaternions = [k for k in old.quaternions if not wanted.keys() & set(map(str, old.names["q"][k : k + 4]))]
     arguments = {}
     for port, symbols in old.names.items():
         entries = [

@@ -22,13 +22,17 @@ class Writer:
     Args:
         budget: how many elementary steps may be spent before ``Swell`` is raised.
         rates: symbols by whose products terms may be collected: velocities.
+        units: symbols of unit vectors; the square of the last is written in those of the others.
     """
 
-    def __init__(self, budget: int, rates: Sequence[Any] = ()):
+    def __init__(self, budget: int, rates: Sequence[Any] = (), units: Sequence[Sequence[Any]] = ()):
         self.algebra = Algebra(budget)
         self.rate_mask = 0
         for x in rates:
             self.rate_mask |= BYTE << BITS * self.algebra.generator(("symbol", x))
+        for *others, last in units:
+            square = {2 << BITS * self.algebra.generator(("symbol", x)): -1 for x in others}
+            self.algebra.root(("symbol", last), {0: 1, **square})
         self.atoms: list[Polynomial] = []  # what the angles are combinations of
         self._trig: dict[tuple, Terms] = {}
         self._written: dict[Any, Any] = {}
@@ -182,8 +186,8 @@ def _only(p: Polynomial) -> int:
 
 
 def _shown(c: Coefficient) -> sympy.Expr:
-    """Small fractions as fractions, other numbers as decimals."""
+    """Small fractions as fractions, other numbers as decimals: 784/75, but 9.81."""
     c = Fraction(c)
-    if c.denominator <= 64:
+    if c.denominator <= 64 or (c.denominator <= 1000 and 10**4 % c.denominator):
         return sympy.Rational(c.numerator, c.denominator)
     return sympy.Float(float(c))

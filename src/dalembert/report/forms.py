@@ -56,7 +56,8 @@ class Forms:
         if quantity.cost.operations > LARGEST:
             return None
         try:
-            (entries,) = closed_forms(quantity.program, quantity.scope.symbols, self._rates, BUDGET)
+            scope = quantity.scope
+            (entries,) = closed_forms(quantity.program, scope.symbols, self._rates, scope.unit_vectors, BUDGET)
         except Swell:
             return None
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
