@@ -1,5 +1,6 @@
 """One door for every format."""
 
+import gzip
 import sys
 
 import pytest
@@ -120,3 +121,21 @@ def test_robot_descriptions_are_found_by_name_when_installed(tmp_path, monkeypat
         load("gone_description")
     for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
         monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.urdf", b"", "empty"), ("a.urdf", b"\xef\xbb\xbf\n", "empty"), ("a.toml", b" \n", "empty"),
+        ("a.urdf", gzip.compress(b"<robot/>"), "compressed; unpack"), ("a.toml", gzip.compress(b"x = 1"), "compressed"),
+        ("a.urdf", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"),
+        ("a.urdf", '<robot name="\xe9">'.encode("latin1"), "not UTF-8: save it so"),
+        ("a.urdf.xacro", b"<robot/>", "run it through xacro"), ("a.sdf", b"<sdf/>", "another format; convert"),
+        ("a.urdf.gz", b"", "Unpack it first"),
+    ],
+)  # fmt: skip
+def test_files_of_other_kinds_are_answered_with_what_to_do(name, data, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=message):
+        load(path)

@@ -194,6 +194,12 @@ ERRORS = [
 ]  # fmt: skip
 
 
+def test_a_stand_in_for_something_wrong_is_no_problem_of_its_own():
+    with pytest.raises(FormatError) as caught:
+        read_toml(toml().replace("mass = 1", 'mass = "1 +"'))
+    assert "ends too early" in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
 def test_no_problem_of_a_file_hides_another():
     text = """name = 7
 gravity = [0, 0]

@@ -15,6 +15,13 @@ from dalembert.formats.suggest import hint, near
 from dalembert.model.mechanism import Mechanism
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml")
+MENDS = {
+    ".xacro": ". This is a template; run it through xacro first: xacro robot.xacro > robot.urdf",
+    ".sdf": ". SDF is another format; convert it to URDF or MJCF",
+    ".gz": ". Unpack it first",
+    ".zip": ". Unpack it first",
+}
+"""What to do about files of other kinds."""
 
 
 def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:
@@ -96,7 +103,8 @@ def _read_path(path: Path, options: dict[str, Any]) -> Mechanism:
             return _read_xml(path, options)
     if path.is_dir():
         raise FormatError("this is a folder; name a file in it", path)
-    raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}", path)
+    mend = MENDS.get(path.suffix.lower(), "")
+    raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}{mend}", path)
 
 
 def _read_xml(source: str | bytes | Path, options: dict[str, Any]) -> Mechanism:

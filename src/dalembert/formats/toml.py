@@ -185,11 +185,13 @@ def _made(top: Table, key: str, make: Callable[[Table], Part]) -> tuple[Part, ..
     for table in top.tables(key, key):
         before = len(problems.found)
         try:
-            found.append(make(table))
+            part = make(table)
         except DalembertError as error:
             if len(problems.found) == before:  # else it may be about the stand-in for something wrong
                 message = str(error).removeprefix(f"{table.where}: ")
                 problems.found.append(error if isinstance(error, FormatError) else table.error(message))
+        if len(problems.found) == before:
+            found.append(part)
     return tuple(found)
 
 

@@ -57,8 +57,7 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
         raise robot.error(f"a URDF file has the root element <robot>, this one has <{robot.tag}>{hint}")
     findings = Findings()
     findings.skip_others(robot, {"link", "joint", "material"})
-    if any(tag.startswith("xacro:") for tag in findings.skipped):
-        raise robot.error("this is a xacro template; run it through xacro first")
+    _refuse_templates(robot)
     findings.loose += doubtful_words(robot)
     findings.assumed += other_attributes(robot)
 
@@ -90,6 +89,13 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
         _warn("\n  - ".join([f"{robot.file}: kept although doubtful (strict=True refuses it):", *doubts]))
         mechanism = mechanism.replace(notes=(*mechanism.notes, *(f"kept although doubtful: {d}" for d in doubts)))
     return mechanism
+
+
+def _refuse_templates(robot: Element) -> None:
+    for element in robot.walk():
+        names = [element.attributes.get(key, "") for key in ("name", "link", "joint")]
+        if element.tag.startswith("xacro:") or any("${" in name or "$(" in name for name in names):
+            raise element.error("this is a xacro template; run it through xacro first: xacro robot.xacro > robot.urdf")
 
 
 def _warn(message: str) -> None:

@@ -72,6 +72,14 @@ class Element:
             raise self.error(f"<{self.tag}>{self._called()}: the attribute {name!r} {state}")
         return value
 
+    def walk(self) -> Iterator[Element]:
+        """The element and everything inside it, in the order of the file."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
+
     def error(self, message: str) -> FormatError:
         """A FormatError that points at this element."""
         return FormatError(message, self.file, self.line)
@@ -106,11 +114,22 @@ def read_bytes(path: str | Path) -> bytes:
             raise FormatError("no such file" if not file.exists() else "this is not a regular file", path)
         if file.stat().st_size > MAX_BYTES:
             raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB", path)
-        return file.read_bytes()
+        return _readable(file.read_bytes(), path)
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"cannot read the file: {error}", repr(path)) from error
+
+
+def _readable(data: bytes, path: str | Path) -> bytes:
+    """The bytes themselves, unless they are plainly no text."""
+    if not data.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise FormatError("the file is empty", path)
+    if data.startswith((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")):
+        raise FormatError("the file is compressed; unpack it first", path)
+    if data.startswith(b"version https://git-lfs"):
+        raise FormatError("this is a pointer of Git LFS, not the file itself; fetch it with git lfs pull", path)
+    return data
 
 
 def _limited(data: bytes, file: str) -> bytes:
@@ -166,9 +185,20 @@ def read_xml(source: str | bytes | Path) -> Element:
         parser.Parse(data, True)
     except expat.ExpatError as problem:
         what = expat.ErrorString(problem.code) or "unreadable"
-        raise FormatError(f"malformed XML: {what}, column {problem.offset + 1}", file, problem.lineno) from problem
+        mend = "" if _is_utf8(data) else "; the file is not UTF-8: save it so, or name its encoding in <?xml ...?>"
+        raise FormatError(
+            f"malformed XML: {what}, column {problem.offset + 1}{mend}", file, problem.lineno
+        ) from problem
     except (LookupError, ValueError) as problem:  # encodings expat asks Python for
         if isinstance(problem, FormatError):
             raise
         raise FormatError(f"unreadable encoding: {problem}; save the file as UTF-8", file) from problem
     return roots[0]
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

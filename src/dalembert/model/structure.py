@@ -139,6 +139,8 @@ def reference_problems(mechanism: Mechanism) -> list[str]:
         leader = joints.get(joint.mimic.joint)
         if leader is None:
             problems.append(f"joint {joint.name!r} mimics {joint.mimic.joint!r}, which does not exist")
+        elif leader is joint:
+            problems.append(f"joint {joint.name!r} mimics itself; name the joint that leads")
         elif leader.mimic is not None:
             problems.append(
                 f"joint {joint.name!r} mimics {leader.name!r}, which is a mimic joint itself; name its leader"
