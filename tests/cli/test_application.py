@@ -396,3 +396,16 @@ def test_every_phrase_is_translated():
     for (pattern, _), text in zip(PHRASES, said):
         assert re.search(pattern, text), pattern
         assert in_options(text) != text
+
+
+def test_where_one_may_not_write_is_told_before_the_work(capsys, tmp_path, monkeypatch):
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: "locked" not in str(path))
+    outcome = run(capsys, "simulate", "demo_arm", "--to", str(locked / "motion.csv"))
+    assert outcome.code == 2 and "you may not write to" in outcome.err
+    for wrong, words in (("x\0.csv", "name of a file"), (".csv", "does not end in")):
+        outcome = run(capsys, "simulate", "demo_arm", "--to", wrong)
+        assert outcome.code == 2 and words in outcome.err
+    (tmp_path / "folder.csv").mkdir()
+    assert "is a folder" in run(capsys, "simulate", "demo_arm", "--to", str(tmp_path / "folder.csv")).err
