@@ -114,18 +114,22 @@ def test_top_is_the_same_in_quaternion_and_all_euler_forms(gravity):
         assert np.abs(rotations(started("quaternion", gravity, options=by(method, 5e-4))) - reference).max() < 1e-8
 
 
+@pytest.mark.parametrize("gravity", [0.0, GRAVITY], ids=["free of torque", "heavy"])
 @pytest.mark.parametrize(
-    "attitude", [DirectionCosines(), Quaternion(), ModifiedRodrigues(), EulerAngles("ZXZ")], ids=str
+    "attitude", [DirectionCosines(), Quaternion(), ModifiedRodrigues(), EulerAngles("ZXZ"), EulerAngles("XYZ")], ids=str
 )
-def test_torque_free_body_agrees_with_euler_equations_in_every_parameterisation(attitude):
+def test_top_agrees_with_euler_equations_in_every_parameterisation(attitude, gravity):
     """Euler's equations and the rates of each parameterisation, integrated side by side, against the mechanism."""
-    motion = started("quaternion", 0.0)
+    motion = started("quaternion", gravity)
     inertia = np.asarray(Dynamics(motion.mechanism).mass_matrix(motion.q[0]))
+    arm = motion.mechanism.bodies[-1].inertia.center
+    weight = motion.mechanism.mass * np.array([0, 0, -gravity])
     start = attitude.from_rotation(rotations(motion)[0])
 
     def flow(_, y):
-        w = y[-3:]
-        return np.concatenate([attitude.Gamma(y[:-3]) @ w, np.linalg.solve(inertia, -np.cross(w, inertia @ w))])
+        w, R = y[-3:], attitude.rotation(y[:-3])
+        torque = np.cross(arm, R.T @ weight) - np.cross(w, inertia @ w)
+        return np.concatenate([attitude.Gamma(y[:-3]) @ w, np.linalg.solve(inertia, torque)])
 
     found = solve_ivp(flow, (0, 2), [*start, *motion.v[0]], "DOP853", motion.t, rtol=1e-12, atol=1e-12).y.T
     assert np.abs(found[:, -3:] - motion.v).max() < 1e-8
