@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sympy
 
 import dalembert as da
 from dalembert.errors import ArgumentError, ModelWarning
@@ -61,6 +62,9 @@ def test_quantities_of_frames_pickle_and_refuse_strange_options():
         ({"parameters": ["flange.mass", "flange.mass"]}, "twice"),
         ({"wrenches": ["flange", "forearm", "flange"]}, "wrenches has 'flange' twice"),
         ({"device": "tpu"}, "cuda"),
+        ({"parameters": {"flange.mass", "flange.com.x"}}, "a set has no order"),
+        ({"wrenches": frozenset({"flange"})}, "a set has no order"),
+        ({"dtype": "foo"}, "float32"),
     ],
 )
 def test_wrong_names_are_refused_at_once(options, message):
@@ -93,3 +97,28 @@ def test_who_forgets_the_values_of_symbols_is_told_all_ways_to_give_them():
     dyn = da.Dynamics(da.load("demo_arm"), parameters=["flange.mass"], wrenches=["flange"])
     with pytest.raises(ArgumentError, match=r"one row \[force; moment\].*values of flange\.mass.*parameter_values"):
         dyn.bias(np.zeros(6), np.zeros(6))
+
+
+def test_names_may_come_from_any_iterable():
+    dyn = da.Dynamics(ARM, parameters=(name for name in ["flange.mass"]), wrenches=iter(["flange"]))
+    assert dyn.parameter_names == ("flange.mass",) and dyn.wrenches == ("flange",)
+    assert [port.name for port in dyn.inverse_dynamics.inputs] == ["q", "v", "a", "wrenches", "parameters"]
+    both = {"damping", "armature"}
+    assert da.Dynamics(ARM, include=both).include == da.Dynamics(ARM, include=sorted(both)).include
+
+
+@pytest.mark.parametrize("name", ["parameter 0", "parameter_0", "parameter x", "flange.com.x"])
+def test_symbols_of_any_name_stay_apart_from_named_parameters(name):
+    symbolic = da.symbolise(ARM, {"flange.mass": sympy.Symbol(name)})
+    dyn = da.Dynamics(symbolic, parameters=["flange.com.x"])
+    plain = da.symbolise(ARM, {"flange.mass": 0.7, "flange.com.x": 0.04})
+    q = V / 3
+    np.testing.assert_allclose(dyn.gravity(q, [0.7, 0.04]), da.Dynamics(plain).gravity(q), atol=1e-13)
+    again = pickle.loads(pickle.dumps(dyn))
+    np.testing.assert_array_equal(again.gravity(q, [0.7, 0.04]), dyn.gravity(q, [0.7, 0.04]))
+
+
+def test_values_of_parameters_that_are_symbolic_are_not_known():
+    symbolic = da.symbolise(ARM, {"flange.mass": sympy.Symbol("m") + 1})
+    values = da.Dynamics(symbolic, parameters=["flange.com.x", "flange.mass"]).parameter_values
+    np.testing.assert_array_equal(values, [np.nan, 0.02, np.nan])

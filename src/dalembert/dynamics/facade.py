@@ -1,4 +1,4 @@
-"""Mechanism + algorithms + compiler -> kernels.
+"""The dynamics of a mechanism as kernels.
 
     dyn = Dynamics(arm)
     tau = dyn.inverse_dynamics(q, v, a)      # any batch shape (..., nv)
@@ -11,26 +11,26 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.selection import select_algorithm
+from dalembert.compiler.arguments import precision
 from dalembert.compiler.cost import Cost
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
+from dalembert.dynamics.arrays import parts, ports
+from dalembert.dynamics.building import Form, build_program
+from dalembert.dynamics.frame_quantity import FrameQuantity
+from dalembert.dynamics.parameters import Parameters
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import Mechanism
-from dalembert.model.branches import branches, coordinate_branches, element_branches
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
-from dalembert.model.parameters import map_scalars, parameters, symbolise
-from dalembert.model.tree import Tree
-from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros, sizes
-from dalembert.quantities.contest import contest, plans
+from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros
+from dalembert.quantities.contest import plans
 from dalembert.quantities.options import chosen_options
 
 if TYPE_CHECKING:  # imported when a device is asked for
@@ -75,52 +75,35 @@ class Dynamics:
     ):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"Dynamics takes a Mechanism, got {type(mechanism).__name__}; use dalembert.load(...)")
-        for what, names in (("parameters", parameters), ("wrenches", wrenches), ("include", include)):
-            if isinstance(names, str):
-                raise ArgumentError(f"{what} = {names!r}: a list of names is needed, [{names!r}]")
-            names = expect_items(names, str, f"Dynamics, {what}")
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise ArgumentError(f"{what} has {twice[0]!r} twice: {', '.join(names)}; name everything once")
+        parameters, wrenches = _names("parameters", parameters), _names("wrenches", wrenches)
         self.mechanism = mechanism
         if not expect(open_loops, bool, "Dynamics, open_loops"):
             _say_what_is_left_out(mechanism)
-        self.wrenches = tuple(wrenches)
+        self.wrenches = wrenches
         for name in self.wrenches:
             mechanism.frame(name)
-        self.include = tuple(include)
+        self.include = _names("include", include, ordered=False)
         Setting(mechanism, self.include).joints  # noqa: B018 - raises for an unknown term
-        self.dtype = _precision(dtype)
+        self.dtype = precision("Dynamics", dtype)
         self.device = expect_choice(device, ("cpu", "cuda"), "Dynamics: device =")
         if type(optimise) is not int or optimise not in (0, 1, 2):
             raise ArgumentError(f"Dynamics: optimise = {shown(optimise)}; choose 0, 1 or 2")
         self.optimise = optimise
-        self._addresses = tuple(parameters)
-        _check_addresses(mechanism, self._addresses)
+        self._parameters = Parameters(mechanism, parameters)
         self._kernels: dict[tuple[Any, ...], Kernel | CudaKernel] = {}
         self._chosen: dict[str, str] = {}  # quantity -> algorithm and reason, where its programs were compared
 
     # ------------------------------------------------------------------------------------------------------ parameters
 
-    @cached_property
-    def _symbolic(self) -> Mechanism:
-        """The mechanism with the named parameters turned into symbols."""
-        if not self._addresses:
-            return self.mechanism
-        import sympy
-
-        symbols = {address: sympy.Symbol(f"parameter {k}") for k, address in enumerate(self._addresses)}
-        return symbolise(self.mechanism, symbols)
-
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """What the input ``parameters`` consists of: the mechanism's symbols, then the named addresses."""
-        return (*(s.name for s in self.mechanism.symbols), *self._addresses)
+        return self._parameters.names
 
     @property
     def parameter_values(self) -> np.ndarray:
-        """Present values of the named addresses; symbols have none and are NaN."""
-        values = parameters(self.mechanism) if self._addresses else {}
-        return np.array([*(np.nan for _ in self.mechanism.symbols), *(float(values[a]) for a in self._addresses)])
+        """Present values of the named addresses; symbols, and what depends on them, have none and are NaN."""
+        return self._parameters.values
 
     # --------------------------------------------------------------------------------------------------------- kernels
 
@@ -141,7 +124,7 @@ class Dynamics:
             self.mechanism.frame(chosen["frame"])
         key = (quantity, *chosen.items())
         if key not in self._kernels:
-            inputs, outputs = self._ports(spec, chosen)
+            inputs, outputs = ports(self.mechanism, spec, chosen, self.wrenches, self.parameter_names)
             thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
             if self.device == "cuda":
                 from dalembert.compiler.cuda.kernel import CudaKernel
@@ -235,51 +218,26 @@ class Dynamics:
 
     # -------------------------------------------------------------------------------------------------------- internal
 
-    def _ports(self, spec: Quantity, options: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-        m = self.mechanism
-        letters = sizes(m, spec, options)
-        own = {"q": m.nq, "xdd": coordinate_count(options["coordinates"]) if "xdd" in spec.inputs else 0}
-        inputs = [Port(name, (own.get(name, m.nv),)) for name in spec.inputs]
-        if spec.loads and self.wrenches:
-            inputs.append(Port("wrenches", (len(self.wrenches), 6)))
-        if self.parameter_names:
-            inputs.append(Port("parameters", (len(self.parameter_names),)))
-        outputs = [Port(name, tuple(letters.get(d, d) for d in shape)) for name, shape in spec.outputs.items()]
-        return tuple(inputs), tuple(outputs)
-
     def _thunk(
-        self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...], ports: tuple[Port, ...]
+        self, name: str, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...], outputs: tuple[Port, ...]
     ) -> Callable[[], Program]:
         def build() -> Program:
-            from dalembert.compiler.cost import cost
-            from dalembert.compiler.derivatives import forward
-            from dalembert.compiler.passes import optimise
-            from dalembert.compiler.trace import trace
-
-            def write(options: dict[str, Any], form: Callable[[Tree], Tree] | None = None) -> Program:
-                def compute(*arrays: Any) -> dict[str, Any]:
-                    given = dict(zip((p.name for p in inputs), arrays))
-                    wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
-                    mechanism = self._traced(given.get("parameters"))
-                    setting = Setting(mechanism, self.include, options, wrenches, forward, form)
-                    result = spec.compute(setting, *(given[k] for k in spec.inputs))
-                    results = zip(ports, result if isinstance(result, tuple) else (result,))
-                    return {port.name: np.asarray(value, dtype=object).reshape(port.shape) for port, value in results}
-
-                return trace(compute, {p.name: p.shape for p in inputs}, name)
-
-            def improve(program: Program) -> Program:
-                return optimise(program, self.optimise)
-
-            candidates = [] if "algorithm" in options else plans(spec.rivals, self.mechanism.nv)
-            if not candidates:
-                return improve(write(options))
-            by_plan = lambda plan, form: write({"algorithm": plan.algorithm}, form)  # noqa: E731 - short
-            outcome = contest(candidates, by_plan, improve, lambda program: cost(program).operations)
-            self._chosen[name] = f"{outcome.plan.algorithm}: {outcome.reason}"
-            return outcome.program
+            program, chosen = build_program(
+                name, spec, options, inputs, outputs, self._setting, self.optimise, self.mechanism.nv
+            )
+            if chosen:
+                self._chosen[name] = chosen
+            return program
 
         return build
+
+    def _setting(self, options: dict[str, Any], given: dict[str, Any], form: Form) -> Setting:
+        """What is traced: the mechanism and all that acts on it, with traced scalars for the inputs."""
+        from dalembert.compiler.derivatives import forward
+
+        wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
+        traced = self._parameters.traced(given.get("parameters"))
+        return Setting(traced, self.include, options, wrenches, forward, form)
 
     def _hints(self) -> dict[str, str]:
         """What to tell a caller who leaves out the parameters or the wrenches."""
@@ -295,90 +253,29 @@ class Dynamics:
         return {"wrenches": wrenches, "parameters": numbers + mend}
 
     def _parts(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Parts | None:
-        """The branches of the mechanism that the elements of the arrays belong to, if there are several."""
-        from dalembert.compiler.cuda.crew import Parts
-
-        tree = self.mechanism.tree
-        q, v = coordinate_branches(tree)
-        if len({*v} - {0}) < 2:
-            return None
-        links = (*branches(tree), 0)  # the world comes last: its index is -1
-        loaded = [links[tree.carriers[self.mechanism.frame(name).body][0]] for name in self.wrenches]
-        own = {
-            "q": q,
-            "wrenches": tuple(branch for branch in loaded for _ in range(6)),
-            "parameters": (0,) * len(self.parameter_names),  # a change of one may concern all
-        }
-
-        def of(port: Port) -> tuple[int, ...]:
-            return own[port.name] if port.name in own else element_branches(v, port.shape)
-
-        return Parts(tuple(map(of, inputs)), tuple(map(of, outputs)))
-
-    def _traced(self, values: Any) -> Mechanism:
-        """The mechanism with its symbols replaced by traced scalars."""
-        if values is None:
-            return self.mechanism
-        from dalembert.algebra.scalar import is_sympy
-        from dalembert.compiler.printers.sympy import from_sympy
-
-        own = [s for s in self._symbolic.symbols if s.name.startswith("parameter ")]
-        own.sort(key=lambda s: int(s.name.split()[1]))
-        table = dict(zip([*self.mechanism.symbols, *own], values))
-        return map_scalars(self._symbolic, lambda x: from_sympy(x, table) if is_sympy(x) else x)
+        return parts(self.mechanism, inputs, outputs, self.wrenches)
 
     def _digest(self, quantity: str, options: dict[str, Any]) -> str:
-        told = (self.mechanism.digest, quantity, sorted(options.items(), key=str), self._addresses, self.wrenches)
-        return hashlib.sha256(repr((*told, self.include, self.optimise)).encode()).hexdigest()
+        told = (self.mechanism.digest, quantity, sorted(options.items(), key=str), self._parameters.addresses)
+        return hashlib.sha256(repr((*told, self.wrenches, self.include, self.optimise)).encode()).hexdigest()
 
     def __repr__(self) -> str:
         extra = f", parameters={list(self.parameter_names)}" if self.parameter_names else ""
         return f"<Dynamics of {self.mechanism.name!r}: nq={self.mechanism.nq}, nv={self.mechanism.nv}{extra}>"
 
 
-def _precision(dtype: Any) -> Any:
-    """float32 or float64, however it is written, or None."""
-    if dtype is None:
-        return None
-    try:
-        found = np.dtype(dtype)
-    except (TypeError, ValueError):
-        found = np.dtype(object)
-    if found not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ArgumentError(f"Dynamics: dtype = {shown(dtype)}; choose numpy.float32, numpy.float64 or None")
-    return found
-
-
-class FrameQuantity:
-    """A quantity of a frame as a function of the state, with the frame's options as keywords.
-
-    Args:
-        dynamics: gives the kernels.
-        name: of the quantity.
-    """
-
-    def __init__(self, dynamics: Dynamics, name: str):
-        self.dynamics, self.name = dynamics, name
-        spec = ALL_QUANTITIES[name]
-        self.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
-
-    def __call__(self, *state: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
-        """Evaluate.
-
-        Args:
-            state: the inputs of the quantity, any batch shape.
-            out: arrays to write to; made if None.
-            threads: how many threads to use at most; CPU only.
-            options: of the quantity, such as ``frame``; inputs may be given by name too.
-        """
-        inputs = ALL_QUANTITIES[self.name].inputs
-        named = {k: options.pop(k) for k in list(options) if k in (*inputs, "wrenches", "parameters")}
-        limits = {} if threads is None else {"threads": threads}
-        return self.dynamics.kernel(self.name, **options)(*state, out=out, **named, **limits)
-
-    def __repr__(self) -> str:
-        spec = ALL_QUANTITIES[self.name]
-        return f"<{self.name}({', '.join((*spec.inputs, *(f'{k}=' for k in spec.options)))})>"
+def _names(what: str, given: Any, ordered: bool = True) -> tuple[str, ...]:
+    """Different names, in their order if that matters."""
+    if isinstance(given, str):
+        raise ArgumentError(f"{what} = {given!r}: a list of names is needed, [{given!r}]")
+    if ordered and isinstance(given, Set):
+        raise ArgumentError(f"{what} = {given!r}: a set has no order, but the values of the input must have one")
+    names = expect_items(given, str, f"Dynamics, {what}")
+    if isinstance(given, Set):
+        names = tuple(sorted(names))
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ArgumentError(f"{what} has {twice[0]!r} twice: {', '.join(names)}; name everything once")
+    return names
 
 
 def _say_what_is_left_out(mechanism: Mechanism) -> None:
@@ -391,11 +288,3 @@ def _say_what_is_left_out(mechanism: Mechanism) -> None:
                 ModelWarning,
                 stacklevel=3,
             )
-
-
-def _check_addresses(mechanism: Mechanism, addresses: tuple[str, ...]) -> None:
-    """Refuse what is no parameter, with a hint."""
-    known = parameters(mechanism)
-    for address in addresses:
-        if address not in known:
-            symbolise(mechanism, {address: 0.0})  # says which ones are near

@@ -1,0 +1,42 @@
+"""Quantities of a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dalembert.quantities import ALL_QUANTITIES
+
+if TYPE_CHECKING:
+    from dalembert.dynamics.facade import Dynamics
+
+
+class FrameQuantity:
+    """A quantity of a frame as a function of the state, with the frame's options as keywords.
+
+    Args:
+        dynamics: gives the kernels.
+        name: of the quantity.
+    """
+
+    def __init__(self, dynamics: Dynamics, name: str):
+        self.dynamics, self.name = dynamics, name
+        spec = ALL_QUANTITIES[name]
+        self.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
+
+    def __call__(self, *state: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
+        """Evaluate.
+
+        Args:
+            state: the inputs of the quantity, any batch shape.
+            out: arrays to write to; made if None.
+            threads: how many threads to use at most; CPU only.
+            options: of the quantity, such as ``frame``; inputs may be given by name too.
+        """
+        inputs = ALL_QUANTITIES[self.name].inputs
+        named = {k: options.pop(k) for k in list(options) if k in (*inputs, "wrenches", "parameters")}
+        limits = {} if threads is None else {"threads": threads}
+        return self.dynamics.kernel(self.name, **options)(*state, out=out, **named, **limits)
+
+    def __repr__(self) -> str:
+        spec = ALL_QUANTITIES[self.name]
+        return f"<{self.name}({', '.join((*spec.inputs, *(f'{k}=' for k in spec.options)))})>"
