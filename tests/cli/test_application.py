@@ -270,7 +270,7 @@ def test_errors_that_are_not_ours_but_the_systems_are_clean_too(capsys, monkeypa
     monkeypatch.setattr(show, "run", refused)
     outcome = run(capsys, "show", "demo_arm")
     assert outcome.code == 2
-    assert "Permission denied" in outcome.err
+    assert outcome.err == "error: x: Permission denied\n"
     assert not issubclass(PermissionError, DalembertError)
 
 
@@ -409,3 +409,12 @@ def test_where_one_may_not_write_is_told_before_the_work(capsys, tmp_path, monke
         assert outcome.code == 2 and words in outcome.err
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder" in run(capsys, "simulate", "demo_arm", "--to", str(tmp_path / "folder.csv")).err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs the device that is always full")
+def test_a_full_disk_is_told():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "dalembert", "show", "demo_arm"]
+        outcome = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert outcome.returncode == 2
+    assert "No space left" in outcome.stderr and "Errno" not in outcome.stderr and "Traceback" not in outcome.stderr

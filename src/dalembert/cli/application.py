@@ -222,8 +222,8 @@ def _check_command(words: list[str], parser: argparse.ArgumentParser) -> None:
 
 def _said(error: DalembertError | OSError) -> str:
     """The message of an error, in the words of the command line."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return in_options(str(error))
 
 
