@@ -118,6 +118,50 @@ def test_rules_are_exact_with_symbols():
         base_parameters(arm)
 
 
+def symbolic_mechanisms() -> dict[str, Mechanism]:
+    import sympy
+
+    a, b, d = sympy.symbols("a b d", positive=True)
+    alpha = sympy.Symbol("alpha", real=True)
+    slide = {"joint": "prismatic"}
+    tables = {
+        "scara": [{}, {"a": a}, {"a": b, "alpha": sympy.pi, **slide}, {"d": d}],
+        "tilted slide": [{}, {"a": a, "alpha": alpha, **slide}],
+        "two tilted slides": [slide, {"a": a, "alpha": alpha, **slide}, {"a": b, "alpha": alpha}],
+        "arm": [{}, {"a": a, "alpha": alpha}, {"a": 0.5, "alpha": alpha}],
+        "sliding wrist": [{}, {"alpha": sympy.pi / 2, **slide}, {"alpha": alpha, "d": d}],
+    }
+    arms = {name: da.from_dh(rows, name="arm", strict=False) for name, rows in tables.items()}
+    return arms | {name: da.load(name) for name in ("stacker", "four_bar", "free_body", "rp_arm")}
+
+
+SYMBOLIC = symbolic_mechanisms()
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_rules_of_symbolic_mechanisms_are_complete_and_exact(name):
+    """With any numbers: as many as base parameters, and what they do not see changes no force; without floats."""
+    import sympy
+
+    mechanism = SYMBOLIC[name]
+    rules = grouping_rules(mechanism)
+    symbols = [sympy.Symbol(n) for n in parameter_names(mechanism)]
+    coefficients = [[e.coeff(s) for s in symbols] for e in rules.expressions]
+    assert rules.complete and not any(e.atoms(sympy.Float) for e in rules.expressions)
+    for row, e in zip(coefficients, rules.expressions):
+        assert sympy.expand(e - sum(c * s for c, s in zip(row, symbols))) == 0
+        assert all(c == 0 or sympy.simplify(c) != 0 for c in row)
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        numbers = {s: rng.uniform(0.2, 1.4) for s in mechanism.symbols}
+        numeric = da.substitute(mechanism.replace(strict=False), numbers)
+        G = np.array([[float(c.subs(numbers)) for c in row] for row in coefficients])
+        assert np.linalg.matrix_rank(G, tol=1e-9) == rules.count == base_parameters(numeric).count
+        unseen = np.linalg.svd(G)[2][rules.count :].T  # G unseen = 0
+        Y = regressor(numeric, *numeric.random_state(rng))
+        assert np.abs(Y @ unseen).max(initial=0) < 1e-11 * np.abs(Y).max()
+
+
 def test_combinations_read_well():
     arm = da.from_dh([(0, 0, 0, 0), (0, 0.5, 0, 0)], gravity=(0, -9.81, 0), name="planar", strict=False)
     base = base_parameters(arm)

@@ -21,14 +21,15 @@ from dalembert.algebra.inertia import pseudo_inertia, symmetric_matrix
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import dyad
 from dalembert.algorithms.economy.regroup import regroup
+from dalembert.algorithms.exact_grouping import effect, exact_states, exact_tree, shortest, solve_exactly
 from dalembert.algorithms.regressor import ENTRIES, parameter_names, regressor
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism, Tree
 from dalembert.model.parameters import substitute
 from dalembert.model.tree import Moments
 
-SECOND = ("Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
-"""Entries of the second moment (pseudo-inertia) of a link, in the order of :data:`ENTRIES`."""
+MOMENTS = ("mass", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
+"""Mass, first moment and second moment (pseudo-inertia) of a link, the last in the order of :data:`ENTRIES`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,8 @@ class GroupingRules:
         names: of the moments that remain, such as ``"link2.mx"`` and ``"link2.Jxx"`` (second moment), link axes.
         expressions: each as an expression of the standard parameters, whose symbols are called like
             :func:`~dalembert.algorithms.regressor.parameter_names`.
-        complete: whether these are all independent; if not, the axes are in special position and
-            :func:`base_parameters` groups further.
+        complete: whether these are independent, hence as many as :func:`base_parameters` finds; false only if a
+            dependence was seen in numbers and no exact one was found.
     """
 
     names: tuple[str, ...]
@@ -142,21 +143,23 @@ def grouping_rules(mechanism: Mechanism, *, seed: int = 0) -> GroupingRules:
     import sympy
 
     symbols = [sympy.Symbol(name) for name in parameter_names(mechanism)]
-    tree = regroup(_with_symbolic_moments(mechanism, symbols))
-    names, expressions = [], []
-    for link in tree.links:
+    tree = _with_symbolic_moments(mechanism, symbols)
+    tree = regroup(exact_tree(tree) if mechanism.symbols else tree)
+    tidied = _exact if mechanism.symbols else _rounded
+    places, expressions = [], []
+    for index, link in enumerate(tree.links):
         m, h, J = link.moments.mass, link.moments.first, link.moments.second
-        entries = [("mass", m), *zip(("mx", "my", "mz"), h), *zip(SECOND, (J[i, j] for i, j in ENTRIES))]
-        for name, value in entries:
-            tidy = _tidied(sympy.expand(value), symbols)
+        for entry, value in enumerate([m, *h, *(J[i, j] for i, j in ENTRIES)]):
+            tidy = tidied(sympy.expand(value), symbols)
             if tidy != 0:
-                names.append(f"{link.name}.{name}")
+                places.append((index, entry))
                 expressions.append(tidy)
-    kept, merged, complete = _independent(mechanism, expressions, symbols, seed)
+    kept, merged, complete = _independent(mechanism, tree, places, expressions, symbols, seed)
     for k, terms in merged.items():
         for other, c in terms:
-            expressions[k] = sympy.expand(expressions[k] + c * expressions[other])
-    return GroupingRules(tuple(names[k] for k in kept), tuple(expressions[k] for k in kept), complete)
+            expressions[k] = tidied(sympy.expand(expressions[k] + c * expressions[other]), symbols)
+    names = tuple(f"{tree.links[places[k][0]].name}.{MOMENTS[places[k][1]]}" for k in kept)
+    return GroupingRules(names, tuple(expressions[k] for k in kept), complete)
 
 
 def _with_symbolic_moments(mechanism: Mechanism, symbols: list[Any]) -> Tree:
@@ -180,7 +183,15 @@ def _with_symbolic_moments(mechanism: Mechanism, symbols: list[Any]) -> Tree:
     return replace(tree, links=tuple(replace(link, moments=x) for link, x in zip(tree.links, moments)))
 
 
-def _tidied(expression: Any, symbols: list[Any]) -> Any:
+def _exact(expression: Any, symbols: list[Any]) -> Any:
+    """With every coefficient as short as it can be made; none that is zero."""
+    import sympy
+
+    used = sorted(expression.free_symbols & set(symbols), key=symbols.index)
+    return sympy.Add(*(shortest(expression.coeff(symbol)) * symbol for symbol in used))
+
+
+def _rounded(expression: Any, symbols: list[Any]) -> Any:
     """Without terms whose numeric coefficient is zero but for rounding; coefficients that are whole become integers."""
     import sympy
 
@@ -196,13 +207,18 @@ def _tidied(expression: Any, symbols: list[Any]) -> Any:
 
 
 def _independent(
-    mechanism: Mechanism, expressions: list[Any], symbols: list[Any], seed: int
-) -> tuple[list[int], dict[int, list[tuple[int, float]]], bool]:
-    """Which combinations to keep, which others to add to them, and whether those kept are independent.
+    mechanism: Mechanism,
+    tree: Tree,
+    places: list[tuple[int, int]],
+    expressions: list[Any],
+    symbols: list[Any],
+    seed: int,
+) -> tuple[list[int], dict[int, list[tuple[int, Any]]], bool]:
+    """Which combinations to keep, which others to add to them with which factors, and whether those kept are all.
 
     Judged with random numbers for the symbols of the geometry. Effects that are whole multiples of each other, such as
-    those of Jxx and Jyy of a link that only turns about z, are merged: that is exact whatever the numbers were. Without
-    symbols other multiples, such as those of a link that only turns about a skew axis, are merged as well.
+    those of Jxx and Jyy of a link that only turns about z, are merged: that is exact whatever the numbers were. Other
+    multiples are numbers if there are no symbols, and found from equations if there are.
     """
     rng = np.random.default_rng(seed)
     numbers = {s: float(rng.uniform(0.3, 1.1)) for s in mechanism.symbols}
@@ -213,21 +229,51 @@ def _independent(
     W = _stacked(numeric, seed) @ np.linalg.pinv(B)  # Y = (Y B+) B: moving masses inwards changed no force
     lengths = np.linalg.norm(W, axis=0)
     kept: list[int] = []
-    merged: dict[int, list[tuple[int, float]]] = {}
+    merged: dict[int, list[tuple[int, Any]]] = {}
     complete = True
     for k in np.flatnonzero(lengths > 1e-9 * lengths.max()).tolist():
         c = np.linalg.lstsq(W[:, kept], W[:, k], rcond=None)[0]
-        left = np.linalg.norm(W[:, k] - W[:, kept] @ c)
-        whole = bool(np.all(np.abs(c - np.round(c)) < 1e-7))
-        if left > 1e-8 * lengths[k] or (numbers and not whole):
-            complete = complete and bool(left > 1e-8 * lengths[k])
+        if np.linalg.norm(W[:, k] - W[:, kept] @ c) > 1e-8 * lengths[k]:
             kept.append(k)
             continue
-        factors = np.round(c).astype(int) if whole else np.where(np.abs(c) < 1e-9, 0.0, c)
-        for target, factor in zip(kept, factors.tolist()):
-            if factor:
+        factors: list[Any] | None = np.where(np.abs(c) < 1e-9, 0.0, c).tolist()
+        if bool(np.all(np.abs(c - np.round(c)) < 1e-7)):
+            factors = np.round(c).astype(int).tolist()
+        elif numbers:
+            factors = _factors(tree, [places[j] for j in kept], places[k], c, numbers)
+        if factors is None:
+            complete = False
+            kept.append(k)
+            continue
+        for target, factor in zip(kept, factors):
+            if factor != 0:
                 merged.setdefault(target, []).append((k, factor))
     return kept, merged, complete
+
+
+def _factors(
+    tree: Tree, kept: list[tuple[int, int]], place: tuple[int, int], c: Array, numbers: dict[Any, float]
+) -> list[Any] | None:
+    """Factors as expressions of the symbols, which have the values ``c`` for these numbers; None if not found."""
+    used = [j for j, x in enumerate(c) if abs(x) > 1e-7]
+    states = exact_states(tree, 1 + len(used))
+    columns = [[x for state in states for x in _effect(tree, kept[j], state)] for j in used]
+    found = solve_exactly(columns, [x for state in states for x in _effect(tree, place, state)], numbers)
+    if found is None or any(abs(float(x.subs(numbers)) - c[j]) > 1e-6 * max(1, abs(c[j])) for j, x in zip(used, found)):
+        return None
+    factors: list[Any] = [0] * len(kept)
+    for j, x in zip(used, found):
+        factors[j] = x
+    return factors
+
+
+def _effect(tree: Tree, place: tuple[int, int], state: tuple[Array, Array, Array]) -> Array:
+    """Generalised forces of one moment of one link."""
+    index, entry = place
+    unit = [int(k == entry) for k in range(10)]
+    xx, xy, xz, yy, yz, zz = unit[4:]
+    moments = Moments(unit[0], scalar.asarray(unit[1:4]), symmetric_matrix(xx, yy, zz, xy, xz, yz))
+    return effect(tree, index, moments, state)
 
 
 def _stacked(mechanism: Mechanism, seed: int) -> Array:
