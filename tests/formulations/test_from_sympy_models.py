@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import sympy
 from sympy.physics.mechanics import (
+    Force,
     KanesMethod,
     LagrangesMethod,
     Particle,
     PinJoint,
     Point,
+    PrismaticJoint,
     ReferenceFrame,
     RigidBody,
     System,
@@ -20,6 +22,7 @@ from sympy.physics.mechanics.models import n_link_pendulum_on_cart
 
 from dalembert.errors import ArgumentError
 from dalembert.formulations import from_lagrangian, from_sympy
+from dalembert.report.self_check import checked_by_laws
 
 T = dynamicsymbols._t
 RNG = np.random.default_rng(8)
@@ -90,6 +93,107 @@ def test_system_of_bodies_and_joints():
     theirs = system.eom_method
     assert sympy.simplify(equations.sympy("mass_matrix")[0] - theirs.mass_matrix[0]) == 0
     assert sympy.simplify(equations.sympy("bias")[0] + theirs.forcing[0]) == 0
+
+
+def particle(u, force=0, mass=1):
+    """A particle on a line under a force, by Kane, its equations formed."""
+    q = dynamicsymbols("q")
+    frame, point = ReferenceFrame("N"), Point("P")
+    point.set_vel(frame, u * frame.x)
+    method = KanesMethod(frame, [q], [dynamicsymbols("u")], kd_eqs=[q.diff(T) - dynamicsymbols("u")])
+    method.kanes_equations([Particle("p", point, mass)], [(point, force * frame.x)])
+    return method
+
+
+def test_functions_of_time_that_only_push_are_inputs_and_others_are_specified():
+    """m (udot + z'') = F - k u F + G^2: F and the acceleration of the base z push linearly, G does not."""
+    m, k, u = sympy.Symbol("m"), sympy.Symbol("k"), dynamicsymbols("u")
+    F, G, z = dynamicsymbols("F G z")
+    equations = from_sympy(particle(u + z.diff(T), F - k * u * F + G**2, m))
+    assert equations.scope.names["inputs"] == (z.diff(T, 2), F) and equations.scope.names["specified"] == (G,)
+    assert equations.sympy("input_map") == sympy.Matrix([[-m, 1 - k * u]])
+    assert equations.sympy("bias") == sympy.Matrix([-(G**2)])
+    found = equations.evaluate([0.0], [2.0], m=1.5, k=0.1, specified=[3.0])
+    assert found["bias"].tolist() == [-9.0] and found["input_map"].tolist() == [[-1.5, 0.8]]
+
+
+def test_a_mass_that_changes_is_specified():
+    """d/dt is taken of the velocity alone: m(t) udot = F."""
+    mass, F, u = dynamicsymbols("m F u")
+    equations = from_sympy(particle(u, F / mass, mass))
+    assert mass in equations.scope.names["specified"]
+    numbers = equations.evaluate([0.0], [1.0], specified=[2.0, 7.0, 0.0][: len(equations.scope.names["specified"])])
+    assert np.isfinite(numbers["bias"]).all()
+
+
+def test_explicit_time_is_the_clock_and_no_parameter():
+    equations = from_sympy(particle(dynamicsymbols("u"), sympy.sin(3 * T)))
+    assert equations.parameters == () and "t" in equations.scope.names
+    assert equations.evaluate([0.0], [0.0], t=0.5)["bias"][0] == pytest.approx(-np.sin(1.5))
+
+
+def test_kanes_method_with_dependent_speeds():
+    """A pendulum in x and y: SymPy's mass matrix with the row of the constraint, solved without assuming symmetry."""
+    x, y, u, w = dynamicsymbols("x y u w")
+    m, l, g = sympy.symbols("m l g")
+    frame, origin = ReferenceFrame("N"), Point("O")
+    point = origin.locatenew("P", x * frame.x + y * frame.y)
+    point.set_vel(frame, u * frame.x + w * frame.y)
+    model = KanesMethod(
+        frame, [x], [u], q_dependent=[y], u_dependent=[w], kd_eqs=[x.diff(T) - u, y.diff(T) - w],
+        configuration_constraints=[x**2 + y**2 - l**2], velocity_constraints=[x * u + y * w],
+    )  # fmt: skip
+    model.kanes_equations([Particle("bob", point, m)], [(point, -m * g * frame.y)])
+    equations = from_sympy(model)
+    q, v = np.array([0.6, -0.8]), np.array([0.4, 0.3])
+    values = dict(zip([*model.q, *model.u], [*q, *v])) | {m: 2.0, g: 9.81}
+    expected = np.linalg.solve(numbers_of(model.mass_matrix, values), numbers_of(model.forcing, values)[:, 0])
+    found = equations.accelerations().evaluate({"q": q, "v": v, "m": 2.0, "g": 9.81})
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    # By hand: tension along the rod, gravity along the circle; |v|^2 = 1/4 inwards.
+    along = np.array([-q[1], q[0]])
+    np.testing.assert_allclose(found, along * (along @ [0, -9.81]) - 0.25 * q, rtol=1e-12)
+    assert checked_by_laws(equations).skipped
+
+
+def test_system_with_a_holonomic_constraint():
+    """Two sliders with q1 = 2 q2, pushed by F: (a (2)^2 + b 3^2) q2'' = 2 F."""
+    q1, q2, u1, u2, F = dynamicsymbols("q1 q2 u1 u2 F")
+    wall, one, two = (RigidBody(name) for name in ("wall", "one", "two"))
+    system = System.from_newtonian(wall)
+    system.add_joints(
+        PrismaticJoint("j1", wall, one, q1, u1, joint_axis=wall.x),
+        PrismaticJoint("j2", one, two, q2, u2, joint_axis=one.x),
+    )
+    system.add_loads(Force(one, F * wall.x))
+    system.add_holonomic_constraints(q1 - 2 * q2)
+    system.q_ind, system.q_dep, system.u_ind, system.u_dep = [q1], [q2], [u1], [u2]
+    system.form_eoms()
+    equations = from_sympy(system)
+    assert equations.scope.names["inputs"] == (F,)
+    state = {"q": [0.2, 0.1], "v": [0.0, 0.0], "tau": [5.0], "one_mass": 2.0, "two_mass": 3.0}
+    found = equations.accelerations().evaluate(state)
+    np.testing.assert_allclose(found, np.array([2, 1]) * 2 * 5.0 / (2.0 * 4 + 3.0 * 9), rtol=1e-12)
+
+
+def test_system_by_lagrange():
+    q = dynamicsymbols("q")
+    wall, slider = RigidBody("wall"), RigidBody("slider", mass=sympy.Symbol("m"))
+    system = System.from_newtonian(wall)
+    system.add_joints(PrismaticJoint("j", wall, slider, q, q.diff(T), joint_axis=wall.x))
+    system.form_eoms(eom_method=LagrangesMethod)
+    assert from_sympy(system).sympy("mass_matrix") == sympy.Matrix([sympy.Symbol("m")])
+
+
+@pytest.mark.parametrize("wrong", [None, KanesMethod, "pendulum", sympy.eye(2), sympy.Symbol("x"), [1, 2]])
+def test_what_is_no_model_is_refused(wrong):
+    with pytest.raises(ArgumentError, match="expected a KanesMethod, LagrangesMethod or System"):
+        from_sympy(wrong)
+
+
+def test_the_name_is_text():
+    with pytest.raises(ArgumentError, match="name"):
+        from_sympy(particle(dynamicsymbols("u")), 3)
 
 
 def test_unfinished_models_and_other_things_are_refused():

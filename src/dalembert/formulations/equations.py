@@ -19,6 +19,7 @@ from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.citations import citation
+from dalembert.formulations.linear import inverse
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
@@ -271,8 +272,18 @@ class Equations:
             if load is not None:
                 force = force + load.values
         n = len(self.mass_matrix)
-        solved = factor(self.mass_matrix.values, range(-1, n - 1)).solve(force)
+        if self.method == "sympy":  # rows of constraints among those of M: not symmetric
+            solved = product(inverse(self.mass_matrix.values, _sampled(self.mass_matrix), "the mass matrix"), force)
+        else:
+            solved = factor(self.mass_matrix.values, range(-1, n - 1)).solve(force)
         return Quantity(self.scope, "accelerations", r"\dot{v}", solved)
+
+
+def _sampled(quantity: Quantity) -> np.ndarray:
+    """Numbers at five random states, to choose pivots."""
+    rng = np.random.default_rng(1)
+    inputs = {port.name: rng.uniform(0.5, 1.5, (5, *port.shape)) for port in quantity.program.inputs}
+    return np.broadcast_to(quantity.evaluate(inputs), (5, *quantity.shape))
 
 
 def _indented(text: str) -> str:

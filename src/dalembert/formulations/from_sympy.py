@@ -12,12 +12,16 @@ from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
+from dalembert.model.checks import expect
 
 
 def from_sympy(model: Any, name: str = "system") -> Equations:
     """Equations of a SymPy ``KanesMethod``, ``LagrangesMethod`` or ``System`` whose equations have been formed.
 
-    Dynamic symbols that are neither coordinates nor speeds (applied forces, say) become inputs of the input map.
+    Dynamic symbols that are neither coordinates nor speeds become inputs: those that only push, linearly (applied
+    forces, say), are ``inputs`` of the input map; all others (a given motion of the base, a changing mass) are
+    ``specified``, an input of the parts in which they occur. Kane's models with constraints keep SymPy's mass matrix,
+    whose last rows are the constraints; it is not symmetric.
 
     Args:
         model: call its ``kanes_equations``, ``form_lagranges_equations`` or ``form_eoms`` first.
@@ -25,6 +29,7 @@ def from_sympy(model: Any, name: str = "system") -> Equations:
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
+    expect(name, str, "from_sympy, name")
     method = getattr(model, "eom_method", model)
     if method is None and model is not None:
         raise ArgumentError("the equations of this System have not been formed; call form_eoms() first")
@@ -63,15 +68,17 @@ def _time(x: Any) -> Any:
 def _converted(
     name: str, q: list[Any], u: list[Any], qdot: list[Any], M: Any, forcing: Any, A: Any = None, gamma: Any = None
 ) -> Equations:
-    from sympy.physics.mechanics import find_dynamicsymbols
-
     own = {*q, *u, *(x.diff(_time(x)) for x in q)}
-    found = find_dynamicsymbols(forcing) - own
-    inputs = sorted(found, key=str)
+    read = [*M, *forcing, *qdot, *(A or ()), *(gamma or ())]
+    inputs, specified = _signals(own, list(forcing), read)
     scope = Scope()
     scope.input("q", q)
     v = scope.input("v", u)
     r = scope.input("inputs", inputs) if inputs else np.zeros(0, dtype=object)
+    if specified:
+        scope.input("specified", specified)
+    if (clock := _time(q[0])) in _without(read, {*own, *inputs, *specified}):
+        scope.clock(clock)
     f = scope.read(forcing).reshape(-1)
     B = forward(f, r) if inputs else np.zeros((len(u), 0), dtype=object)
     free = with_inputs(scope, f, {"inputs": [0] * len(r)}) if inputs else f
@@ -92,5 +99,33 @@ def _converted(
         parts["constraint_matrix"] = make("constraint_matrix", "A", scope.read(A))
         parts["constraint_bias"] = make("constraint_bias", r"\gamma", scope.read(gamma).reshape(-1))
     shown = (parts["mass_matrix"], parts["coriolis"], parts["gravity"])
-    step = Step("SymPy", "The finished model of SymPy, read into the expression graph.", shown)
+    text = "The finished model of SymPy, read into the expression graph."
+    if specified:
+        text += f" Given functions of time remain inputs of all parts: {', '.join(map(str, specified))}."
+    step = Step("SymPy", text, shown)
     return Equations(name, "sympy", scope, **parts, derivation=(step,), sources=("SYMPY",))
+
+
+def _signals(own: set[Any], forcing: list[Any], read: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Functions of time that are neither coordinates nor speeds: those that only push, linearly, and all others."""
+    from sympy import Dummy, Matrix
+    from sympy.physics.mechanics import find_dynamicsymbols
+
+    found = sorted(find_dynamicsymbols(Matrix(read)) - own, key=lambda x: (-x.count_ops(), str(x)))
+    plain = {x: Dummy() for x in [*own, *found]}  # replaced from the outside: z(t) within its derivative is not z(t)
+    names = {plain[x]: x for x in found}
+    everything = [x.xreplace(plain) for x in read]
+    used = set().union(*(x.free_symbols for x in everything)) & names.keys()
+    pushes = [x.xreplace(plain) for x in forcing]
+    slopes = {x: [y.diff(x) for y in pushes] for x in used}
+    elsewhere = set().union(*(x.free_symbols for x in everything if x not in pushes))
+    linear = {x for x in used - elsewhere if not any(y.free_symbols & used for y in slopes[x])}
+    return tuple(sorted((names[x] for x in group), key=str) for group in (linear, used - linear))  # type: ignore[return-value]
+
+
+def _without(expressions: list[Any], functions: set[Any]) -> set[Any]:
+    """Symbols of expressions, those within the given functions not counted."""
+    from sympy import Dummy
+
+    plain = {x: Dummy() for x in functions}
+    return set().union(*(x.xreplace(plain).free_symbols for x in expressions))
