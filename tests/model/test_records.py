@@ -154,4 +154,4 @@ def test_equal_mechanisms_have_equal_digests_whatever_the_sign_of_zero():
         body = Body("b", Inertia(1.0, [zero, 0, 0], np.eye(3)))
         return Mechanism("m", (body,), (Joint("j", "revolute", "world", "b", at, damping=zero),))
 
-    assert one(0.0) == one(-0.0) and one(0.0).digest == one(-0.0).digest
+    assert one(0.0) == one(-0.0) == one(0) and one(0.0).digest == one(-0.0).digest == one(0).digest

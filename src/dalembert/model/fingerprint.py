@@ -27,8 +27,8 @@ def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
         defaults = (value.__defaults__, sorted((value.__kwdefaults__ or {}).items()))
         around = [(name, _plain(item)) for name, item in outside(value).items()]
         return f"function{fingerprint((code_of(value.__code__), defaults, around), (*above, value))}"
-    if isinstance(value, float):
-        return repr(value + 0.0)  # zero has two signs, which are equal and mean the same
+    if type(value) in (int, float) and value == 0:
+        return "0.0"  # however it is written, 0, 0.0 or -0.0; a file may leave it out
     if callable(value):
         return f"{type(value).__module__}.{type(value).__qualname__}:{_pickled(value)}"
     return repr(value)

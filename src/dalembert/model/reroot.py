@@ -78,8 +78,8 @@ def reroot(mechanism: Mechanism, body: str) -> Mechanism:
 def rerooted_state(mechanism: Mechanism, rerooted: Mechanism, q: Any, v: Any) -> tuple[Array, Array]:
     """The state of a re-rooted mechanism in which every body has the pose and velocity that it has in the old one.
 
-    If the base is fixed, poses and velocities are those relative to the new root. The new velocities are linear in the
-    old ones, v' = J v; generalised forces go the other way, tau = J^T tau'.
+    If the base is fixed, poses and velocities are those relative to the new root, of the bodies it carries. The new
+    velocities are linear in the old ones, v' = J v; generalised forces go the other way, tau = J^T tau'.
 
     Args:
         mechanism: the mechanism as it was, a numeric one.
