@@ -1,6 +1,8 @@
 """Control, forces, events, resets, and what goes wrong."""
 
 import _thread
+import io
+import sys
 import threading
 import time
 import warnings
@@ -16,6 +18,7 @@ from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import lock
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
 from dalembert.simulation.balance import integral
+from dalembert.simulation.recorder import Recorder
 from random_mechanisms import random_mechanism
 
 
@@ -301,6 +304,27 @@ def test_interrupt_returns_what_was_computed():
     assert np.isfinite(motion.q).all()
 
 
+@pytest.mark.parametrize("kept", [0, 1, 2, 3])
+def test_an_interrupt_between_two_lines_of_the_record_keeps_whole_samples(monkeypatch, kept):
+    """Ctrl-C may come anywhere: here while the samples of the compiled loop are written down, part by part."""
+    whole = Recorder.extend
+
+    def interrupted(self, times, states):
+        lists = self.t, self.x, self.tau, self.wrenches
+        before = [len(part) for part in lists]
+        whole(self, times, states)
+        for part, length in list(zip(lists, before))[kept:]:
+            del part[length:]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "extend", interrupted)
+    with pytest.warns(UserWarning, match="interrupted"):
+        motion = simulate(pendulum(), [1.0], None, 5.0, method="rk4", step=1e-3)
+    assert motion.status == "interrupted"
+    assert len(motion.t) == len(motion.q) == len(motion.v) == len(motion.tau) == len(motion.wrenches) == 1
+    assert np.isfinite(motion.energy).all()
+
+
 def test_progress_is_shown_only_when_asked_for_or_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("dalembert.simulation.progress.PATIENCE", 0.0)
     simulate(pendulum(), [1.0], None, 5.0)
@@ -309,6 +333,24 @@ def test_progress_is_shown_only_when_asked_for_or_on_a_terminal(capsys, monkeypa
     shown = capsys.readouterr().err
     assert "simulating pendulum" in shown
     assert "%" in shown
+
+
+def test_progress_on_a_terminal_waits_until_work_is_long(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def told(duration, stream):
+        monkeypatch.setattr(sys, "stderr", stream)
+        simulate(pendulum(), [1.0], None, 0.5, control=lambda t, q, v: (time.sleep(duration), [0.0])[1])
+        return stream.getvalue()
+
+    monkeypatch.setattr("dalembert.simulation.progress.PATIENCE", 0.1)
+    assert told(0.0, Terminal()) == ""
+    assert told(0.01, io.StringIO()) == ""
+    long = told(0.01, Terminal())
+    assert "simulating pendulum [" in long
+    assert long.endswith(" \r")  # and is wiped away
 
 
 def test_dynamics_can_be_given_and_must_fit():

@@ -138,7 +138,11 @@ class Recorder:
             seconds: that it took.
         """
         m = self.system.mechanism
-        x = np.array(self.x).reshape(len(self.x), m.nq + m.nv)
+        kept = (self.t, self.x, self.tau, self.wrenches)
+        whole = min(map(len, kept))  # an interruption may come while a sample is written down
+        for part in kept:
+            del part[whole:]
+        x = np.array(self.x).reshape(whole, m.nq + m.nv)
         made = Trajectory(
             system=self.system,
             t=np.array(self.t),
