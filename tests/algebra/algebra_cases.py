@@ -21,8 +21,7 @@ def arrays(*shape):
 
 
 vectors = st.one_of(arrays(3), st.just(np.zeros(3)), st.sampled_from(list(np.eye(3))))
-tensors = arrays(3, 3)
-symmetric = tensors.map(lambda t: t + t.T)
+tensors = st.one_of(arrays(3, 3), st.sampled_from([np.zeros((3, 3)), np.eye(3), np.ones((3, 3)), np.diag([1.0, 0, 0])]))
 
 
 @st.composite
@@ -54,6 +53,20 @@ def rodrigues(axis, angle):
 
 rotations = st.builds(rodrigues, axes, angles)
 """Rotations by any angle, identities, quarter and half turns, and tiny turns."""
+
+
+EQUAL_EIGENVALUES = [(0, 0, 0), (2, 2, 2), (2, 2, 5), (2, 5, 5), (0, 0, 3), (-3, 0, 0), (-1, -1, 1), (1e-8, 1e-8, 1)]
+
+
+def _turned_diagonal(rotation, eigenvalues):
+    t = rotation @ np.diag(eigenvalues).astype(float) @ rotation.T
+    return (t + t.T) / 2
+
+
+symmetric = st.one_of(
+    tensors.map(lambda t: t + t.T), st.builds(_turned_diagonal, rotations, st.sampled_from(EQUAL_EIGENVALUES))
+)
+"""Symmetric tensors, those with two or three equal eigenvalues included."""
 
 
 def close(a, b, scale=1.0, ulps=64):

@@ -122,6 +122,60 @@ def test_15_to_18_block_skew(a, v, u):
     assert close(dual(u) @ a, -block_skew(a) @ kron(u, identity(4)), size(u, a))  # (18)
 
 
+def law_8(a, x, xdot):
+    return derivative(lambda t: a(x + t * xdot)), khang_derivative_complex_step(a, x) @ kron(identity(2), xdot)
+
+
+def law_9(a, x, xdot):
+    n = len(x)
+    da = khang_derivative_complex_step(a, x)
+    whole = khang_derivative_complex_step(lambda y: a(y).T @ a(y), x)
+    transposed = khang_derivative_complex_step(lambda y: a(y).T, x)
+    return whole, transposed @ kron(a(x), identity(n)) + a(x).T @ da
+
+
+def law_11(a, x, xdot):
+    def j(q):  # as many columns as coordinates
+        return a(q) @ np.ones((2, len(x)))
+
+    rate = derivative(lambda t: j(x + t * xdot) @ xdot)
+    return rate, khang_derivative_complex_step(j, x) @ kron(xdot, xdot)
+
+
+@pytest.mark.parametrize("law", [law_8, law_9, law_11])
+@pytest.mark.parametrize("n", [1, 3])
+def test_8_to_11_at_degenerate_points(law, n):
+    """Constant and zero matrices, the origin, no motion, one coordinate."""
+    matrices = {
+        "zero": lambda x: np.zeros((3, 2)) * x[0],
+        "constant": lambda x: np.ones((3, 2)),
+        "rank one": lambda x: np.outer([1, 2, 3], [x[0], 0]),
+        "smooth": smooth_matrix(1, 3, 2, n),
+    }
+    for a in matrices.values():
+        for x in (np.zeros(n), np.ones(n)):
+            for xdot in (np.zeros(n), np.eye(n)[0], np.ones(n)):
+                left, right = law(a, x, xdot)
+                assert same(left, right)
+
+
+@pytest.mark.parametrize("a", [np.zeros((3, 4)), np.eye(3, 4), np.ones((3, 4))], ids=["zero", "one", "rank one"])
+@pytest.mark.parametrize("v", [np.zeros(4), np.eye(4)[1]], ids=["zero", "unit"])
+@pytest.mark.parametrize("u", [np.zeros(3), np.eye(3)[2]], ids=["zero", "unit"])
+def test_10_and_12_to_18_on_zero_unit_and_rank_one_matrices(a, v, u):
+    """All numbers are small integers, so equality is exact."""
+    equal, one = np.array_equal, identity
+    assert equal(vec(a.T @ np.outer(u, v) @ a.T), kron(a, a.T) @ vec(np.outer(u, v)))  # (10)
+    assert equal(kron(one(3), u) @ a @ v, kron(a, one(3)) @ kron(v, u))  # (12)
+    assert equal(kron(v, u), kron(v, one(3)) @ u)  # (13)
+    y = v[:2]
+    assert equal(kron(one(3), u) @ a @ kron(one(2), y) @ y, kron(a, one(3)) @ kron(y, one(6)) @ kron(y, u))  # (14)
+    assert equal(block_skew(u), dual(u))  # (15)
+    assert equal(block_skew(a)[:, :4], np.array([0 * a[0], a[2], -a[1]]))  # (16)
+    assert equal(dual(a @ v), block_skew(a) @ kron(one(3), v))  # (17)
+    assert equal(dual(u) @ a, -block_skew(a) @ kron(u, one(4)))  # (18)
+
+
 @given(seeds, sizes, sizes, st.integers(1, 3))
 @settings(max_examples=15)
 def test_symbolic_and_complex_step_derivatives_agree(seed, r, s, n):

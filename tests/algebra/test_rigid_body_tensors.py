@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from algebra_cases import Cloud, arrays, axes, close, clouds, count, derivative, size, vectors
+from algebra_cases import Cloud, arrays, axes, close, clouds, count, derivative, quarter_turns, size, vectors
 from hypothesis import given
+from hypothesis import strategies as st
 
 from dalembert.algebra.inertia import (
     angular_momentum,
@@ -43,7 +44,7 @@ def motion():
     return sympy.lambdify([position, rate, acceleration], matrices, "numpy", cse=True)
 
 
-@given(arrays(3), arrays(3), arrays(3))
+@given(st.one_of(arrays(3), st.tuples(*[quarter_turns] * 3).map(np.array)), vectors, vectors)
 def test_theorems_4_1_and_4_2_derivatives_of_a_rotation(motion, position, rate, acceleration):
     r, rd, rdd = motion(position, rate, acceleration)
     w = vect(rd @ r.T)
