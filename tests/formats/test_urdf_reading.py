@@ -249,6 +249,34 @@ def test_impossible_inertias_are_kept_with_a_warning_or_refused():
         read_urdf(chain(body=body), strict=True)
 
 
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ('<origin rpy="0 0 90"/>', "line 4: rpy='0 0 90' is more than a turn; angles are in radians"),
+        ('<limit lower="-180" upper="180" effort="1" velocity="1"/>', "'j' has the limits -180 .. 180 rad.*degrees"),
+        ('<limit lower="0" upper="90" effort="1" velocity="1"/>', "'j' has the limits 0 .. 90 rad"),
+    ],
+)
+def test_angles_that_look_like_degrees_are_kept_with_a_warning(inside, message):
+    with pytest.warns(ModelWarning, match=message):
+        mechanism = read_urdf(chain(inside))
+    assert any("in radians" in note for note in mechanism.notes)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<origin rpy="6.283185307179586 -3.15 0"/>', '<limit lower="-100" upper="100" effort="1" velocity="1"/>',
+        '<limit lower="0" upper="0" effort="1" velocity="1"/>',
+        '<limit lower="-12.5" upper="15" effort="1" velocity="1"/>',
+    ],
+)  # fmt: skip
+def test_many_turns_that_are_no_round_degrees_are_not_doubted(inside):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_urdf(chain(inside))
+
+
 def test_a_clean_file_gives_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

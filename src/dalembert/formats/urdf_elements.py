@@ -29,6 +29,14 @@ UNLIMITED = 1e30
 SNAP = 1e-11
 """Angles this close to a multiple of a right angle are that multiple: 1.57079632679 has eleven decimals."""
 
+TURN = 6.2832
+"""A full turn, rounded up as in a file."""
+
+DEGREES = {0.0, *map(float, range(15, 361, 15))}
+"""Numbers that are seldom meant to be radians."""
+
+RADIANS = "angles are in radians; was it meant in degrees?"
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITY = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
 
@@ -41,7 +49,8 @@ class Findings:
         snapped: number of angles read as the multiple of a right angle they were close to.
         rescaled: axes that were not unit vectors, as sentences.
         massless: links without an inertial element, with their lines.
-        loose: mimic joints whose leader does not exist, and words that were probably meant to be read, as sentences.
+        loose: mimic joints whose leader does not exist, words that were probably meant to be read, and angles that
+            look like degrees, as sentences.
         skipped: elements that say nothing about the dynamics, by tag.
         assumed: anything else worth a note.
         problems: what is wrong, to be raised when the whole file has been read.
@@ -100,7 +109,8 @@ def _number(element: Element, name: str, text: str, least: float = -math.inf, in
     elif "${" in text:
         raise element.error(f"{where}={text!r} is a xacro expression; run the file through xacro first")
     else:
-        raise element.error(f"{where}={text!r} is not a finite number")
+        mend = "; decimals come after a point, blanks separate numbers" if "," in text else ""
+        raise element.error(f"{where}={text!r} is not a finite number{mend}")
     if infinite and abs(value) >= UNLIMITED:
         value = math.copysign(math.inf, value)
     elif abs(value) > LARGEST:
@@ -142,6 +152,8 @@ def origin(parent: Element, findings: Findings) -> Transform:
     if "quat_xyzw" in element.attributes:
         raise element.error("<origin>: quat_xyzw is not supported; give the rotation as rpy")
     angles = [snap(angle, findings) for angle in numbers(element, "rpy", 3, (0.0, 0.0, 0.0))]
+    if max(map(abs, angles)) > TURN:
+        findings.loose.append(f"line {element.line}: rpy={element.attributes['rpy']!r} is more than a turn; {RADIANS}")
     return Transform.from_rpy_xyz(np.array(angles), np.array(xyz))
 
 
@@ -217,6 +229,11 @@ def limits(joint: Element, findings: Findings) -> Limits:
     lower, upper = (number(element, key, 0.0, infinite=True) for key in ("lower", "upper"))
     if lower > upper:
         raise element.error(f"joint {name!r}: the lower limit {lower:g} is above the upper limit {upper:g}")
+    if kind == "revolute" and all(abs(x) in DEGREES for x in (lower, upper)) and (lower, upper) != (0, 0):
+        findings.loose.append(
+            f"line {element.line}: joint {name!r} has the limits {lower:g} .. {upper:g} rad, which look like degrees; "
+            + RADIANS
+        )
     return Limits(lower, upper, velocity, effort)
 
 
