@@ -138,8 +138,8 @@ class Recorder:
             seconds: that it took.
         """
         m = self.system.mechanism
-        kept = (self.t, self.x, self.tau, self.wrenches)
-        whole = min(map(len, kept))  # an interruption may come while a sample is written down
+        kept: tuple[list[Any], ...] = (self.t, self.x, self.tau, self.wrenches)
+        whole = min(len(part) for part in kept)  # an interruption may come while a sample is written down
         for part in kept:
             del part[whole:]
         x = np.array(self.x).reshape(whole, m.nq + m.nv)
