@@ -30,7 +30,10 @@ class Page(NamedTuple):
 SPECIFIED = {
     "dynamics": Page(
         "Dynamics and kernels",
-        ("dynamics", "compiler.kernel", "compiler.bound", "compiler.cost", "compiler.cuda.kernel"),
+        (
+            "dynamics.facade", "dynamics.frame_quantity", "compiler.kernel", "compiler.bound", "compiler.cost",
+            "compiler.cuda.kernel",
+        ),
     ),
     "model": Page(
         "Mechanisms",
