@@ -17,8 +17,10 @@ from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
 from dalembert.compiler.cost import cost as count
 from dalembert.compiler.trace import trace
+from dalembert.cost_tables import generic_arm
 from dalembert.published_costs import PUBLISHED
-from dalembert.quantities import QUANTITIES
+from dalembert.quantities import ALL_QUANTITIES, TASK_QUANTITIES
+from random_mechanisms import random_mechanism
 
 ROBOTS = ("demo_arm", "puma560", "stacker", "free_body", "four_bar", "cart_pole")
 
@@ -119,7 +121,7 @@ def test_cost_prints_the_tables_beside_ours(capsys):
 def test_cost_says_why_an_algorithm_is_missing(capsys):
     outcome = run(capsys, "cost", "free_body", "--algorithms")
     assert outcome.code == 0
-    assert "uicker-kahn: (5.2.2)" in outcome.out
+    assert "uicker-kahn (5.2.2) needs coordinates whose rates are the velocities" in outcome.out
 
 
 def test_long_counts_are_left_out_and_say_so(monkeypatch, capsys):
@@ -129,8 +131,31 @@ def test_long_counts_are_left_out_and_say_so(monkeypatch, capsys):
 
 
 def test_cost_knows_every_quantity(capsys):
+    """Three of them along coordinates need six velocities; they are named, and why."""
     data = run(capsys, "cost", "cart_pole", "--quantity", "all", "--json").json
-    assert set(data["compiled"]) == set(QUANTITIES)
+    assert {*data["compiled"], *data["not_counted"]} == set(ALL_QUANTITIES)
+    assert set(data["not_counted"]) == {name for name in TASK_QUANTITIES if name.startswith("cartesian")}
+    assert all("too few for 6 independent coordinates" in reason for reason in data["not_counted"].values())
+    moved = run(capsys, "cost", "rrr", "--quantity", "all", "--coordinates", "position", "--json").json
+    assert set(moved["compiled"]) == set(ALL_QUANTITIES)
+    assert "cartesian_linearization: 'cart_pole' has 2" in run(capsys, "cost", "cart_pole", "--quantity", "all").out
+    assert run(capsys, "cost", "cart_pole", "--quantity", "cartesian_dynamics").code != 0
+
+
+def test_published_counts_are_not_set_beside_other_mechanisms(capsys, monkeypatch):
+    monkeypatch.setattr("dalembert.cost_tables.cost_tables", lambda n: f"the tables for {n} joints")
+    for name in ("free_body", "stacker", "rpr"):
+        outcome = run(capsys, "cost", name, "--tables")
+        assert "this robot" not in outcome.out and f"which {name} is not" in outcome.out
+        assert "the tables for 6 joints" in outcome.out
+        assert run(capsys, "cost", name, "--tables", "--json").json["published"] == {}
+    assert "this robot with its right angles" in run(capsys, "cost", "puma560", "--tables").out
+
+
+def test_plain_arms_are_told_from_others():
+    arm, branched = generic_arm(3), random_mechanism(2, 4, kinds=["revolute"], branching=1.0)
+    assert counting.is_plain_arm(arm) and counting.is_plain_arm(da.load("puma560"))
+    assert not counting.is_plain_arm(branched) and not counting.is_plain_arm(da.load("four_bar"))
 
 
 def test_symbols_may_stay_inputs(capsys):

@@ -17,11 +17,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.counting import FAMILIES, count_algorithms, published
+from dalembert.cli.counting import FAMILIES, count_algorithms, is_plain_arm, published
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, picture
 from dalembert.cli.terminal import Cell, Terminal
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
     from dalembert.cli.counting import Count
@@ -47,7 +47,7 @@ TITLES = ("mult", "add", "div", "sqrt", "sin", "cos", "other", "total")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    add_quantities(parser, f"default: {' '.join(USUAL)}")
+    add_quantities(parser, f"default: {' '.join(USUAL)}", every="all")
     parser.add_argument("--algorithms", action="store_true", help="count every algorithm as it is written, too")
     parser.add_argument("--tables", action="store_true", help="add published counts, and all tables for a generic arm")
     parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
@@ -63,11 +63,17 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         raise ArgumentError("--algorithms counts on numbers; leave out --keep-symbols")
     mechanism = open_model(options, numeric=not options.keep_symbols)
     dynamics = Dynamics(mechanism)
-    chosen = chosen_quantities(options, USUAL, mechanism)
+    chosen = chosen_quantities(options, USUAL, mechanism, coordinates=True)
     ours: dict[str, Cost] = {}
+    missing: dict[str, str] = {}
     for name, frame in chosen.items():
         terminal.progress(f"counting {name} ...")
-        ours[name] = dynamics.cost(name, **frame)
+        try:
+            ours[name] = dynamics.cost(name, **frame)
+        except SingularityError as error:
+            if name in options.quantities:
+                raise
+            missing[name] = str(error)
     families = [name for name in FAMILIES if name in ours]
     counted: dict[str, list[Count]] = {}
     if options.algorithms:
@@ -79,6 +85,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.json:
         data: dict[str, Any] = {"model": mechanism.name, "nv": mechanism.nv}
         data["compiled"] = {name: _fields(cost) for name, cost in ours.items()}
+        data["not_counted"] = missing
         if options.algorithms:
             data["algorithms"] = {
                 name: {c.algorithm: _fields(c.cost) if c.cost else {"not_counted": c.reason} for c in counts}
@@ -88,6 +95,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             data["published"] = {
                 name: {who: {"multiplications": m, "additions": a} for who, m, a in published(name, mechanism.nv)[1]}
                 for name in families
+                if is_plain_arm(mechanism)
             }
         terminal.json(data)
         return 0
@@ -95,6 +103,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.say(f"{mechanism.name}: operations per state of the compiled quantities", "bold")
     rows = [(name, *_numbers(cost), str(cost.live)) for name, cost in ours.items()]
     terminal.table(("quantity", *TITLES, "live"), rows)
+    for reason, names in _by_reason(missing).items():
+        terminal.say(f"  {', '.join(names)}: {reason}", "dim")
     for name, counts in counted.items():
         terminal.title(f"{name}, every algorithm on the robot as it is described:")
         best = ours[name].operations
@@ -109,7 +119,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         lines.append(tuple(Cell(cell, "good") for cell in kernel))
         terminal.table(("algorithm", *TITLES, "ratio"), lines)
     if options.tables:
-        _say_published(terminal, mechanism.nv, {name: ours[name] for name in families})
+        if is_plain_arm(mechanism):
+            _say_published(terminal, mechanism.nv, {name: ours[name] for name in families})
+        else:
+            terminal.say(
+                f"\npublished counts are for revolute joints in a row on a fixed base, which {mechanism.name} is not: "
+                "they are not set beside its own",
+                "dim",
+            )
+        _say_tables(terminal, mechanism.nv if is_plain_arm(mechanism) else 0)
     if options.plot is not None:
         terminal.say(f"\nwritten: {options.plot}", "good")
     return 0
@@ -129,16 +147,30 @@ def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
     for name, cost in ours.items():
         source, counts = published(name, n)
         if counts:
-            terminal.title(f"{name}, as published for {n} revolute joints in a row with general twists ({source}):")
+            terminal.title(f"{name}, as published for generic arms of {n} revolute joints ({source}):")
             rows: list[tuple[str | Cell, ...]] = [(who, f"{m:.0f}", f"{a:.0f}") for who, m, a in counts]
-            this = ("this robot, compiled", str(cost.multiplications), str(cost.additions))
+            this = (
+                "this robot with its right angles and zeros, compiled",
+                str(cost.multiplications),
+                str(cost.additions),
+            )
             terminal.table(("source", "mult", "add"), [*rows, tuple(Cell(cell, "good") for cell in this)])
+
+
+def _say_tables(terminal: Terminal, n: int) -> None:
     from dalembert.cost_tables import cost_tables
 
     joints = n if 2 <= n <= MOST_JOINTS else 6
     terminal.progress(f"counting every algorithm on generic arms with {joints} joints ...")
     terminal.title(f"published for generic arms, and ours for {joints} joints (multiplications / additions):")
     terminal.say(cost_tables(joints))
+
+
+def _by_reason(missing: dict[str, str]) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for name, reason in missing.items():
+        reasons.setdefault(reason, []).append(name)
+    return reasons
 
 
 def _numbers(cost: Cost) -> tuple[str, ...]:

@@ -68,6 +68,17 @@ def count_algorithms(mechanism: Mechanism, quantity: str, everything: bool = Fal
             yield Count(name, cost(program))
 
 
+def is_plain_arm(mechanism: Mechanism) -> bool:
+    """Whether the mechanism is what published counts are for: revolute joints in a row on a fixed base.
+
+    Args:
+        mechanism: the mechanism; bodies that are fixed to others do not matter.
+    """
+    links = mechanism.tree.links
+    row = all(link.parent == k - 1 and link.kind == "revolute" for k, link in enumerate(links))
+    return row and not mechanism.tree.coupled and not mechanism.constraints
+
+
 def published(quantity: str, n: int) -> tuple[str, list[tuple[str, float, float]]]:
     """Where counts were published for n revolute joints in a row with general twists, and which; none for n < 2.
 

@@ -40,15 +40,21 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_quantities(parser: argparse.ArgumentParser, default: str) -> None:
-    """--quantity and --frame."""
+def add_quantities(parser: argparse.ArgumentParser, default: str, every: str = "all that need no coordinates") -> None:
+    """--quantity and --frame.
+
+    Args:
+        parser: of the command.
+        default: what is taken if nothing is asked for, for the help.
+        every: what ``all`` means, for the help.
+    """
     parser.add_argument(
         "--quantity",
         metavar="NAME",
         action="append",
         default=[],
         dest="quantities",
-        help=f"a quantity, such as mass_matrix, or all that need no coordinates; may be repeated; {default}",
+        help=f"a quantity, such as mass_matrix, or {every}; may be repeated; {default}",
     )
     add_frame(parser)
 
@@ -64,7 +70,7 @@ def add_frame(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_quantities(
-    options: argparse.Namespace, usual: Sequence[str], mechanism: Mechanism
+    options: argparse.Namespace, usual: Sequence[str], mechanism: Mechanism, *, coordinates: bool = False
 ) -> dict[str, dict[str, str]]:
     """The quantities asked for, each with the options it needs.
 
@@ -72,12 +78,15 @@ def chosen_quantities(
         options: the parsed arguments of :func:`add_quantities`.
         usual: what is taken if nothing is asked for.
         mechanism: whose last body is the frame if none is named.
+        coordinates: whether ``all`` includes those along coordinates of a frame, which few mechanisms can follow.
     """
     from dalembert.quantities import ALL_QUANTITIES, QUANTITIES
 
+    every = ALL_QUANTITIES if coordinates else QUANTITIES
+
     names: dict[str, None] = {}
     for name in options.quantities or usual:
-        for one in QUANTITIES if name == "all" else [name]:
+        for one in every if name == "all" else [name]:
             if one not in ALL_QUANTITIES:
                 near = difflib.get_close_matches(one, ALL_QUANTITIES, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(ALL_QUANTITIES)}"
