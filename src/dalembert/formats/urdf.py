@@ -21,6 +21,7 @@ from dalembert.formats import urdf_elements as parts
 from dalembert.formats.problems import Problems
 from dalembert.formats.urdf_elements import Findings
 from dalembert.formats.urdf_unread import doubtful_words, other_attributes
+from dalembert.formats.urdf_visuals import colours, shapes
 from dalembert.formats.xml import TEXT, Element, read_xml
 from dalembert.model.body import WORLD, Body
 from dalembert.model.checks import expect_choice
@@ -209,14 +210,14 @@ def _free_name(wish: str, taken: Iterable[str]) -> str:
 
 
 def _bodies(robot: Element, links: dict[str, Element], rename: dict[str, str], findings: Findings) -> Iterable[Body]:
-    named = findings.problems.attempt(lambda: parts.colours(robot, findings), {})
+    named = findings.problems.attempt(lambda: colours(robot, findings), {})
     for name, link in links.items():
         findings.skip_others(link, {"inertial", "visual"})
         if rename[name] != WORLD:
             empty = name == WORLD and not any(link.all("inertial"))  # a name for the ground, not a forgotten mass
             attempt = findings.problems.attempt
             matter = Inertia() if empty else attempt(partial(parts.inertia, link, findings), Inertia())
-            yield Body(rename[name], matter, attempt(partial(parts.shapes, link, named, findings), ()))
+            yield Body(rename[name], matter, attempt(partial(shapes, link, named, findings), ()))
 
 
 def _joints(
