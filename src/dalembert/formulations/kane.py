@@ -61,7 +61,8 @@ def kane(
 def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
     M = label(mass_matrix(system), "M")
     c, g = inertia_forces(system), gravity_forces(system)
-    steps = [*motion_steps(system), acceleration_step(system, body_velocities(system)), final_step(system, M, c, g)]
+    steps = [*motion_steps(system), acceleration_step(system, body_velocities(system), False)]
+    steps.append(final_step(system, M, c, g, False))
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
     return assembled(
         system, "kane", M, c, g, steps, ["PARSA", "KANE"],
@@ -143,7 +144,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
 
     p, e = forces(passive), forces(external)
     steps = [*motion_steps(system), *chosen.steps(system), *_partial_steps(reduced)]
-    steps += [acceleration_step(reduced, velocities), final_step(reduced, M, c, g)]
+    steps += [acceleration_step(reduced, velocities, True), final_step(reduced, M, c, g, True)]
     return Equations(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),

@@ -14,7 +14,8 @@ def motion_steps(
     title: str = "Velocities of the bodies",
     text: str = "Angular velocity in body axes and velocity of the centre of mass in inertial axes, PARSA (13)-(16).",
     letter: str = "J",
-    formula: str = "",
+    formula: str = r"\omega_i = J_{\omega i} v, \quad \dot{p}_{Ci} = J_{vi} v, \quad "
+    r"J_i = \begin{bmatrix} J_{\omega i} \\ J_{vi} \end{bmatrix}",
 ) -> list[Step]:
     """Jacobians, or partial velocities, of every body of a small system.
 
@@ -34,13 +35,15 @@ def motion_steps(
     return [Step(title, text, tuple(shown), formula)]
 
 
-def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]]) -> Step:
+def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]], reduced: bool) -> Step:
     """Accelerations of the bodies without the derivatives of the speeds.
 
     Args:
         system: the system.
         velocities: angular and linear velocity of every body.
+        reduced: whether the speeds u are others than the velocities v.
     """
+    first = r"T_i \dot{u}" if reduced else r"J_i \dot{v}"
     shown: list[Any] = []
     if len(system.bodies) <= SHOWN and system.n <= SHOWN:
         for i, (w, v) in enumerate(zip(*velocities), 1):
@@ -50,11 +53,11 @@ def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]]) -
         "Accelerations",
         "Of the bodies while the speeds are constant: angular in body axes, centre of mass in inertial axes.",
         tuple(shown),
-        r"\frac{d}{dt}(J_i v) = T_i \dot{u} + \begin{bmatrix} \alpha_i \\ a_i \end{bmatrix}",
+        rf"\frac{{d}}{{dt}}(J_i v) = {first} + \begin{{bmatrix}} \alpha_i \\ a_i \end{{bmatrix}}",
     )
 
 
-def final_step(system: System, M: Any, c: Any, g: Any) -> Step:
+def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
     """Inertia and active forces projected on the partial velocities.
 
     Args:
@@ -62,14 +65,23 @@ def final_step(system: System, M: Any, c: Any, g: Any) -> Step:
         M: mass matrix.
         c: centrifugal and Coriolis forces.
         g: gravity forces.
+        reduced: whether the speeds u are others than the velocities v.
     """
+    same = "" if reduced else " The speeds are the velocities, so that the partial velocities are the Jacobians above."
+    text = (
+        "Inertia forces and active forces of every body, projected on the partial velocities, PARSA (33), (46). The "
+        f"moment and force on body i make up w, its weight among them.{same}"
+    )
+    T = "T_i" if reduced else "J_i"
     return Step(
         "Kane's equations",
-        "Inertia forces and active forces of every body, projected on the partial velocities, PARSA (33), (46).",
+        text,
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),
             quantity(system, "gravity", "g", g),
         ),
-        r"\sum_i T_i^T \left( M_i \frac{d}{dt}(J_i v) + W_i M_i J_i v \right) = \sum_i T_i^T w_i",
+        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right) = \sum_i {T}^T w_i, \quad "
+        r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
+        r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}",
     )
