@@ -111,7 +111,7 @@ BROKEN = {
     "frame 'f': placement contains nan": {"frames": (Frame("f", "a", NOWHERE),)},
     "constraint 'c': placement contains nan": {"constraints": (Constraint("c", "weld", "a", placement_b=NOWHERE),)},
     "constraint 'c': value or coefficients contains inf": {
-        "constraints": (Constraint("c", "distance", "a", value=INF),)
+        "constraints": (Constraint("c", "coupling", "ja", "jb", coefficients=(INF, 1)),)
     },
     "force 'f': placement contains nan": {"forces": (Force("f", "spring", "a", placement_a=NOWHERE),)},
     "force 'f': stiffness, damping or rest contains nan": {"forces": (Force("f", "spring", "a", rest=NAN),)},

@@ -11,8 +11,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,20 +21,12 @@ from dalembert.algebra.rotations import HALF_PI, rotation_from_rpy, rpy_from_rot
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError
+from dalembert.model.addresses import COLLECTIONS, Path, addresses
 from dalembert.model.checks import expect
 from dalembert.model.defaults import with_current_notes
 from dalembert.model.formula import Formula, coordinate_names
-from dalembert.model.joint import SIZES
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.record import Record
-
-COLLECTIONS = {"body": "bodies", "joint": "joints", "frame": "frames", "constraint": "constraints", "force": "forces"}
-AXES = ("x", "y", "z")
-ANGLES = ("roll", "pitch", "yaw")
-MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
-
-Path = tuple[Any, ...]
-"""Where a parameter lies in its owner: attribute names, then an index into an array."""
 
 
 def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
@@ -47,7 +38,7 @@ def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
         mechanism: the mechanism.
     """
     expect(mechanism, Mechanism, "parameters")
-    return {address: _read(_owner(mechanism, *place[:2]), place[2]) for address, place in _addresses(mechanism).items()}
+    return {address: _read(_owner(mechanism, *place[:2]), place[2]) for address, place in addresses(mechanism).items()}
 
 
 def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
@@ -60,12 +51,12 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
     """
     expect(mechanism, Mechanism, "symbolise")
     expect(symbols, Mapping, "symbolise, symbols by address")
-    addresses = _addresses(mechanism)
+    places = addresses(mechanism)
     changes: dict[tuple[str, str], dict[Path, Scalar]] = {}
     for address, value in symbols.items():
-        if address not in addresses:
-            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{_hint(address, addresses)}")
-        kind, name, path = addresses[address]
+        if address not in places:
+            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{_hint(address, places)}")
+        kind, name, path = places[address]
         changes.setdefault((kind, name), {})[path] = _symbol(mechanism, value) if isinstance(value, str) else value
     fields: dict[str, Any] = {}
     for kind, collection in COLLECTIONS.items():
@@ -131,61 +122,6 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
         return float(result)
 
     return with_current_notes(map_scalars(mechanism, replaced), mechanism)
-
-
-# ----------------------------------------------------------------------------------------------------------- addresses
-
-
-def _addresses(mechanism: Mechanism) -> dict[str, tuple[str, str, Path]]:
-    """For every address the kind and name of the owner and the path inside it."""
-    found = [
-        (f"{name}.{attribute}" if name else attribute, kind, name, path)
-        for kind, name, attribute, path in _slots(mechanism)
-    ]
-    count = Counter(address for address, *_ in found)
-    return {
-        (address if count[address] == 1 else f"{kind}:{address}"): (kind, name, path)
-        for address, kind, name, path in found
-    }
-
-
-def _slots(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Path]]:
-    for k, axis in enumerate(AXES):
-        yield "gravity", "", f"gravity.{axis}", ("gravity", k)
-    for body in mechanism.bodies:
-        yield "body", body.name, "mass", ("inertia", "mass")
-        for k, axis in enumerate(AXES):
-            yield "body", body.name, f"com.{axis}", ("inertia", "center", k)
-        for entry, index in MOMENTS.items():
-            yield "body", body.name, f"inertia.{entry}", ("inertia", "tensor", index)
-    for joint in mechanism.joints:
-        yield from _placement_slots("joint", joint.name, joint.placement)
-        if SIZES[joint.kind][1]:
-            for attribute in ("damping", "friction", "armature"):
-                yield "joint", joint.name, attribute, (attribute,)
-        if joint.kind == "helical":
-            yield "joint", joint.name, "pitch", ("pitch",)
-        if joint.mimic:
-            yield "joint", joint.name, "mimic.multiplier", ("mimic", "multiplier")
-            yield "joint", joint.name, "mimic.offset", ("mimic", "offset")
-    for frame in mechanism.frames:
-        yield from _placement_slots("frame", frame.name, frame.placement)
-    for constraint in mechanism.constraints:
-        for attribute in constraint.numbers:
-            yield "constraint", constraint.name, attribute, (attribute,)
-        for k in range(len(constraint.coefficients)):
-            yield "constraint", constraint.name, f"coefficient.{k}", ("coefficients", k)
-    for force in mechanism.forces:
-        for attribute in force.numbers:
-            yield "force", force.name, attribute, (attribute,)
-
-
-def _placement_slots(kind: str, name: str, placement: Transform) -> Iterator[tuple[str, str, str, Path]]:
-    for k, axis in enumerate(AXES):
-        yield kind, name, f"placement.{axis}", ("placement", "translation", k)
-    if placement.rotation.dtype != object:
-        for k, angle in enumerate(ANGLES):
-            yield kind, name, f"placement.{angle}", ("placement", "rpy", k)
 
 
 def _hint(wrong: str, known: Iterable[str]) -> str:
