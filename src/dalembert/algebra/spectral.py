@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, exact_tensor, numeric
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant, is_symbolic, product, sqrt
+from dalembert.algebra.scalar import Array, Scalar, asarray, constant, is_symbolic, sqrt
 from dalembert.algebra.tensors import axial_projection, scalar_invariants
-from dalembert.algebra.vectors import cross, double_dot, unit
+from dalembert.algebra.vectors import cross, dot, double_dot, norm, unit
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 
 SYMMETRIC = 1e-9
@@ -117,10 +117,8 @@ def _exact(t: Array, values: Array) -> SpectralDecomposition:
         pair = [across, cross(normal, across)]
         axes = asarray([*pair, normal] if lower else [normal, *pair]).T
         eigenvalues = [double, double, single] if lower else [single, double, double]
-    else:  # by Cayley and Hamilton the columns of (T - a 1)(T - b 1) lie along the axis of the third value
-        first = _longest_column(product(t - middle * one, t - high * one))
-        last = _longest_column(product(t - low * one, t - middle * one))
-        axes = asarray([first, cross(last, first), last]).T
+    else:
+        axes = _distinct_axes(t, eigenvalues)
     return SpectralDecomposition(asarray(eigenvalues), axes)
 
 
@@ -151,6 +149,28 @@ def _value(x: Scalar) -> Any:
 
 def _equal(a: Scalar, b: Scalar) -> bool:
     return constant(a - b) == 0
+
+
+def _distinct_axes(t: Array, eigenvalues: list[Scalar]) -> Array:
+    """Each axis is normal to all rows of ``T - lambda 1``: along the product of the two that differ most.
+
+    Which two, and whether the axes are right-handed, is decided in 50 digits: to evaluate long exact expressions takes
+    SymPy seconds each, and here only the eigenvalues need it.
+    """
+    sympy = sys.modules["sympy"]
+    one = asarray(sympy.eye(3))
+    decimal = asarray(sympy.Matrix(t).evalf(50))
+    axes, rough = [], []
+    for value in eigenvalues:
+        near = decimal - value.evalf(50) * one
+        i, j = max(((0, 1), (1, 2), (2, 0)), key=lambda rows: norm(cross(near[rows[0]], near[rows[1]])))
+        rows = t - value * one
+        along = cross(rows[i], rows[j])
+        axes.append(along / norm(along))
+        rough.append(cross(near[i], near[j]))
+    if dot(cross(rough[0], rough[1]), rough[2]) < 0:
+        axes[0] = -axes[0]
+    return asarray(axes).T
 
 
 def _longest_column(t: Array) -> Array:
