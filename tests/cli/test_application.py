@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dalembert
-from dalembert.cli import application, main, show
+from dalembert.cli import application, main, options, show
 from dalembert.cli.application import COMMANDS, build_parser
 from dalembert.errors import DalembertError
 
@@ -30,7 +30,8 @@ def test_every_command_teaches_with_examples_that_name_it(capsys, name):
 
 
 @pytest.mark.parametrize("module", COMMANDS)
-def test_the_examples_in_the_help_are_valid_command_lines(module):
+def test_the_examples_in_the_help_are_valid_command_lines(module, monkeypatch):
+    monkeypatch.setattr(options, "find_spec", lambda package: object())  # whatever is installed here
     lines = [line.strip() for line in (module.__doc__ or "").splitlines()]
     examples = [line for line in lines if line.startswith(("dalembert ", 'eval "$(dalembert '))]
     assert examples
@@ -38,8 +39,8 @@ def test_the_examples_in_the_help_are_valid_command_lines(module):
         words = (
             line.removeprefix('eval "$(').partition(")")[0].partition("   ")[0].partition(" | ")[0].partition(" >")[0]
         )
-        options = build_parser().parse_args(words.split()[1:])
-        assert options.run is module.run or options.command in NAMES
+        found = build_parser().parse_args(words.split()[1:])
+        assert found.run is module.run or found.command in NAMES
 
 
 def test_help_lists_every_command(capsys):
@@ -284,8 +285,8 @@ def test_errors_that_are_not_ours_but_the_systems_are_clean_too(capsys, monkeypa
     ],
 )
 def test_options_may_stand_anywhere_among_the_arguments(words):
-    options = build_parser().parse_args(words)
-    assert (options.model, options.other, options.states) == ("demo_arm", "puma560", 2)
+    found = build_parser().parse_args(words)
+    assert (found.model, found.other, found.states) == ("demo_arm", "puma560", 2)
 
 
 @pytest.mark.parametrize(
@@ -418,3 +419,19 @@ def test_a_full_disk_is_told():
         outcome = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert outcome.returncode == 2
     assert "No space left" in outcome.stderr and "Errno" not in outcome.stderr and "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (["simulate", "demo_arm", "--plot", "x.png"], "plot"),
+        (["verify", "demo_arm", "--plot", "x.png"], "plot"),
+        (["linearize", "demo_arm", "--plot", "x.png"], "plot"),
+        (["simulate", "demo_arm", "--to", "x.parquet"], "tables"),
+        (["derive", "demo_arm", "--to", "x.html"], "report"),
+    ],
+)
+def test_a_missing_extra_is_told_before_the_work(capsys, monkeypatch, words, extra):
+    monkeypatch.setattr(options, "find_spec", lambda package: None)
+    outcome = run(capsys, *words)
+    assert outcome.code == 2 and f"pip install 'dalembert[{extra}]'" in outcome.err

@@ -17,13 +17,18 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, output
+from dalembert.cli.options import add_common, add_model, output, with_extra
 from dalembert.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
 
 SUMMARY = "derive the equations of motion, as mathematics"
+
+DOCUMENT = with_extra(
+    output(".html", ".tex", ".md", makes_folders=True), "latex2mathml", "report", "a report in HTML", (".html",)
+)
+"""The name of a document to write."""
 
 METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
 
@@ -41,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", action="store_true", help="print the derivation, not only the result")
     parser.add_argument("--latex", action="store_true", help="print LaTeX")
     parser.add_argument(
-        "--to", metavar="FILE", type=output(".html", ".tex", ".md", makes_folders=True),
+        "--to", metavar="FILE", type=DOCUMENT,
         help="write a document with figure, every step, agreement and costs: .html, .tex or .md",
     )  # fmt: skip
     add_common(parser)

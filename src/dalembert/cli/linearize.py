@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, picture
+from dalembert.cli.options import add_common, add_model, plot
 from dalembert.cli.state import add_state, dynamics_of, start, tidy, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--actuator", metavar="NAME", action="append", help="a velocity with a motor; may be repeated; all by default"
     )
     group.add_argument("--matrices", action="store_true", help="print A and B, however large")
-    group.add_argument("--plot", metavar="FILE", type=picture, help="draw the eigenvalues: .png, .svg or .pdf")
+    group.add_argument("--plot", metavar="FILE", type=plot, help="draw the eigenvalues: .png, .svg or .pdf")
     add_common(parser)
 
 

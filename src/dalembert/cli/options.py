@@ -7,10 +7,11 @@ import difflib
 import math
 import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -134,8 +135,33 @@ def output(*suffixes: str, makes_folders: bool = False) -> Callable[[str], str]:
     return parse
 
 
+def with_extra(
+    parse: Callable[[str], str], package: str, extra: str, purpose: str, suffixes: Sequence[str]
+) -> Callable[[str], str]:
+    """A type of argument like another, which also needs an optional package; asked for before anything is computed.
+
+    Args:
+        parse: the other type.
+        package: the import that is needed.
+        extra: the extra that brings it.
+        purpose: what it is needed for.
+        suffixes: of the files that need it.
+    """
+
+    def checked(text: str) -> str:
+        file = parse(text)
+        if Path(file).suffix.lower() in suffixes and find_spec(package) is None:
+            raise argparse.ArgumentTypeError(str(MissingExtraError(package, extra, purpose)))
+        return file
+
+    return checked
+
+
 picture = output(*PICTURES)
 """The name of a picture to write."""
+
+plot = with_extra(picture, "matplotlib", "plot", "a picture", PICTURES)
+"""The name of a picture to write that matplotlib draws."""
 
 page = output(".html", ".htm", makes_folders=True)
 """The name of a page to write."""

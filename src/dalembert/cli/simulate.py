@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, integer, output, picture, real
+from dalembert.cli.options import add_common, add_model, integer, output, plot, real, with_extra
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError
@@ -35,6 +35,9 @@ SUMMARY = "simulate a motion, write it, draw it"
 
 WRITERS = {".csv": "to_csv", ".npz": "to_npz", ".parquet": "to_parquet"}
 """Suffix of a file -> method of a trajectory."""
+
+MOTION = with_extra(output(*WRITERS), "pyarrow", "tables", "a Parquet file", (".parquet",))
+"""The name of a file for a motion."""
 
 CONTROLS = {"zero": "no forces", "gravity": "compensates gravity", "hold": "computed torque towards the start"}
 
@@ -55,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--step", type=real(1e-9, 1e3), help="of methods of fixed step (default 1e-3)")
     group.add_argument("--samples", type=integer(2, 10**7), help="how many, evenly spaced; by default every step")
     files = parser.add_argument_group("files")
-    files.add_argument("--to", metavar="FILE", type=output(*WRITERS), help="write the motion: .csv, .npz or .parquet")
-    files.add_argument("--plot", metavar="FILE", type=picture, help="draw it: .png, .svg or .pdf")
+    files.add_argument("--to", metavar="FILE", type=MOTION, help="write the motion: .csv, .npz or .parquet")
+    files.add_argument("--plot", metavar="FILE", type=plot, help="draw it: .png, .svg or .pdf")
     add_common(parser)
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, integer, picture, real
+from dalembert.cli.options import add_common, add_model, integer, plot, real
 from dalembert.cli.terminal import Cell, Terminal
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance", type=real(0.0, 1.0), default=1e-10, help="largest relative difference (default 1e-10)"
     )
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
-    parser.add_argument("--plot", metavar="FILE", type=picture, help="draw comparisons as dots: .png, .svg or .pdf")
+    parser.add_argument("--plot", metavar="FILE", type=plot, help="draw comparisons as dots: .png, .svg or .pdf")
     add_common(parser)
 
 
