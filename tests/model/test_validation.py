@@ -81,7 +81,7 @@ BROKEN = {
         "forces": (Force("f", "joint-spring", "jb"),),
     },
     "joint 'jb' mimics 'x', which does not exist": {"joints": with_joint(mimic=Mimic("x"))},
-    "joint 'jb' mimics 'jb', which is a mimic joint itself": {"joints": with_joint(mimic=Mimic("jb"))},
+    "joint 'jb' mimics itself; name the joint that leads": {"joints": with_joint(mimic=Mimic("jb"))},
     "joint 'jb' (spherical) cannot mimic 'ja' (revolute): both must have one degree": {
         "joints": with_joint(mimic=Mimic("ja"), kind="spherical")
     },
