@@ -184,3 +184,12 @@ def test_a_branch_not_taken_spoils_no_derivative(name, mode):
     result = evaluate(program_of(graph, {"slope": jacobian(f, x, mode), "second": hessian(f, x)}), [point])
     np.testing.assert_array_equal(result["slope"], expected)
     assert np.isfinite(result["second"]).all()  # whose own branches not taken have worse singularities
+
+
+def test_derivatives_of_nothing_and_by_nothing_are_empty():
+    x = Graph().input("x", (3,))
+    for mode in ("auto", "forward", "reverse"):
+        assert jacobian([], x, mode).shape == (0, 3)
+        assert jacobian(x, [], mode).shape == (3, 0)
+        assert jacobian(np.zeros((2, 0)), np.zeros((0, 4)), mode).shape == (2, 0, 0, 4)
+    assert hessian(x[0] * x[1], []).shape == (0, 0) and hessian([], x).shape == (0, 3, 3)

@@ -72,9 +72,10 @@ def reverse(exprs: Any, wrt: Any, weights: Any = None) -> np.ndarray:
     if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(results):
         raise ArgumentError(f"weights have shape {matrix.shape}; must be ({len(results)},) or (k, {len(results)})")
     graph = _graph(results, variables)
-    rows = [_gradient(graph, results, variables, row) for row in matrix.reshape(-1, len(results))]
+    rows = matrix if matrix.ndim == 2 else matrix[None]
     table = np.empty((len(rows), len(variables)), dtype=object)
-    table[:] = np.array(rows, dtype=object).reshape(table.shape)
+    for k, row in enumerate(rows):
+        table[k] = _gradient(graph, results, variables, row)
     return table.reshape((_shape(exprs) if weights is None else matrix.shape[:-1]) + _shape(wrt))
 
 
