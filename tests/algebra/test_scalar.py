@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -114,3 +115,12 @@ def test_product_with_zeros_and_ones_is_free_and_exact():
     r = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
     assert product(r, np.array([x, 1, 0.5], dtype=object)).tolist() == [x, -0.5, 1]
     assert count(lambda v: product(np.eye(3), v), np.ones(3)) == {}
+
+
+def test_elementary_functions_take_fractions_and_arrays_without_dimensions_and_refuse_the_rest():
+    assert scalar.sin(Fraction(1, 2)) == scalar.sin(np.array(0.5)) == math.sin(0.5)
+    for wrong in (None, "x", [1.0], np.ones(2), {}):
+        with pytest.raises(ArgumentError, match="sin takes one scalar"):
+            scalar.sin(wrong)
+    assert math.isnan(scalar.sin(10**400)) and scalar.exp(1000) == math.inf and scalar.sqrt(10**400) == math.inf
+    assert cmath.isnan(scalar.log(0j)) and cmath.isnan(scalar.exp(complex(1000, 1)))

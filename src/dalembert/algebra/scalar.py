@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import numbers
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -117,6 +118,8 @@ def _elementary(name: str):
             return getattr(sys.modules["sympy"], name)(x)
         if isinstance(x, np.ndarray) and x.ndim == 0:
             return function(x.item())
+        if isinstance(x, numbers.Real):  # a Fraction
+            return function(float(x))
         try:
             method = getattr(x, name)
         except AttributeError:
