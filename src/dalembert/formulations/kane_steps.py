@@ -67,15 +67,10 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         g: gravity forces.
         reduced: whether the speeds u are others than the velocities v.
     """
-    same = "" if reduced else " The speeds are the velocities, so that the partial velocities are the Jacobians above."
-    text = (
-        "Inertia forces and active forces of every body, projected on the partial velocities, PARSA (33), (46). The "
-        f"moment and force on body i make up w, its weight among them.{same}"
-    )
     T = "T_i" if reduced else "J_i"
     return Step(
         "Kane's equations",
-        text,
+        "Inertia forces and active forces of every body, projected on the partial velocities, PARSA (33), (46).",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),
@@ -83,5 +78,6 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         ),
         rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right) = \sum_i {T}^T w_i, \quad "
         r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
-        r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}",
+        r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
+        r"w_i = \begin{bmatrix} \text{moment} \\ \text{force} \end{bmatrix}_i",
     )

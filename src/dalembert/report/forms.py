@@ -53,11 +53,13 @@ class Forms:
         return self._known[key][1]
 
     def _attempt(self, quantity: Quantity) -> list[Any] | None:
-        if quantity.cost.operations > LARGEST:
+        scope = quantity.scope
+        patience = 3 if scope.quaternions else 1  # their unit length makes short what is long at first
+        if quantity.cost.operations > patience * LARGEST:
             return None
         try:
-            scope = quantity.scope
-            (entries,) = closed_forms(quantity.program, scope.symbols, self._rates, scope.unit_vectors, BUDGET)
+            budget = patience * BUDGET
+            (entries,) = closed_forms(quantity.program, scope.symbols, self._rates, scope.unit_vectors, budget)
         except Swell:
             return None
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
