@@ -1,7 +1,8 @@
 """3-D mathematics over any scalar: vectors, tensors, inertia, rotations, attitude, Kronecker calculus.
 
-Every function runs on floats, complex numbers, SymPy expressions and traced scalars alike, unless its first
-line says *numeric*. The equation numbers in docstrings are those of the source documents.
+Every function runs on floats, complex numbers, SymPy expressions and traced scalars alike, in arrays, nested lists or
+SymPy matrices, unless it says which it cannot take and why. The equation numbers in
+docstrings are those of the source documents.
 """
 
 from dalembert.algebra.attitude import (
