@@ -199,6 +199,8 @@ def test_a_spring_pendulum_keeps_its_energy():
         (lambda: Force("f", "wrench", "a", components=(1, 2, 3)), "six components"),
         (lambda: Force("f", "user"), "needs a function"),
         (lambda: Force("f", "joint-stop", "a", stiffness=3), "lower or an upper"),
+        (lambda: Force("f", "joint-stop", "a", stiffness=3, lower=1, upper=0), "lies above"),
+        (lambda: Force("f", "joint-friction", "a", value=-1), "must not be negative"),
     ],
 )
 def test_forces_that_make_no_sense_are_refused(bad, words):

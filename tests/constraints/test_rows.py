@@ -153,8 +153,8 @@ def test_a_constraint_that_is_not_linear_in_the_velocities_is_refused_and_the_te
     mechanism = four_bar().replace(constraints=())
     (q1, _, _), (v1, v2, _), _ = coordinate_symbols(mechanism)
     cases = [
-        (lambda q, v, t: v[2] + q[0] * v[0] * v[1], "crank_dot \\* coupler_dot"),
-        (lambda q, v, t: [v[0], v[2] ** 2 - 1], "row 1: a term in rocker_dot \\*\\* 2"),
+        (lambda q, v, t: v[2] + q[0] * v[0] * v[1], "the term coupler_dot\\*crank\\*crank_dot"),
+        (lambda q, v, t: [v[0], v[2] ** 2 - 1], "row 1: the term rocker_dot\\*\\*2"),
         (v2 + q1 * v1**2, "the term crank\\*crank_dot\\*\\*2"),
     ]
     for function, term in cases:

@@ -71,7 +71,7 @@ def slopes(x):
 
 def squeezed(x, v):
     """Accelerations by their M and f, (VII.7.6) and (VII.7.7), and the closures twice differentiated."""
-    b, th, g, p, d, o, e = x
+    _, th, g, p, _, o, _ = x
     db, dth, _, dp, dd, do, de = v
     M = np.zeros((7, 7))
     M[0, 0] = M1 * RA**2 + M2 * (RR**2 - 2 * DA * RR * np.cos(th) + DA**2) + I1 + I2
@@ -105,9 +105,7 @@ def test_andrews_accelerations_are_those_of_hairer_and_wanner():
     mechanism = andrews()
     order = [("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon").index(j.name) for j in mechanism.joints]
     system = ConstrainedDynamics(mechanism, forces="all", reference=ANDREWS_START)
-    path, positions, speeds = simulated(
-        system, np.array(ANDREWS_START), np.zeros(7), 0.03, t_eval=np.linspace(0, 0.03, 7)
-    )
+    _, positions, speeds = simulated(system, np.array(ANDREWS_START), np.zeros(7), 0.03, t_eval=np.linspace(0, 0.03, 7))
     for q, v in zip(positions, speeds):
         x, u = np.zeros(7), np.zeros(7)
         x[order], u[order] = q, v

@@ -92,7 +92,7 @@ def _free(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
 def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str], t: float, restarts: int) -> str:
     rows = [row for row in system.rows if row.holonomic]
     worst: dict[str, tuple[float, str]] = {}
-    for row, x in zip(rows, residual):
+    for row, x in zip(rows, np.nan_to_num(residual, nan=np.inf)):
         if abs(x) >= worst.get(row.constraint, (-1.0, ""))[0]:
             worst[row.constraint] = (abs(float(x)), row.meaning)
     lines = [f"  {name}: {size:.3g} ({meaning})" for name, (size, meaning) in worst.items()]

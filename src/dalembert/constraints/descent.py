@@ -112,7 +112,7 @@ def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen:
         raise SingularityError(
             f"{system.mechanism.name!r}: at these positions and t = {t:g} s the gradient of constraint "
             f"{', '.join(map(repr, dict.fromkeys(lost)))} is not defined; start from positions where it is (a disc "
-            "that lies flat has no lowest point)"
+            "that lies flat has no lowest point, a user's function may be out of its domain)"
         )
 
 

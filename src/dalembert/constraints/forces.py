@@ -136,17 +136,22 @@ def _between(item: Force, state: State) -> Effect:
     stretch, slope = (_length if item.kind == "spring" else _angle)(pair)
     zero = scalar.zeros(3)
     motion = pair.velocity if item.kind == "spring" else pair.turning
-    pull = item.stiffness * (stretch - item.rest)
-    if not scalar.is_zero(item.damping):
-        pull = pull + item.damping * dot(slope, motion)
-    load = -pull * slope
+    if item.kind == "spring" and scalar.is_zero(item.rest):
+        load = -item.stiffness * pair.offset  # has a direction where it matters, also where the ends coincide
+        if not scalar.is_zero(item.damping):
+            load = load - item.damping * dot(slope, motion) * slope
+    else:
+        pull = item.stiffness * (stretch - item.rest)
+        if not scalar.is_zero(item.damping):
+            pull = pull + item.damping * dot(slope, motion)
+        load = -pull * slope
     force, moment = (load, zero) if item.kind == "spring" else (zero, load)
     on, axes = (item.b, item.placement_b), (item.a, item.placement_a)
     return pair.generalised(force, moment), [Action(on, axes, force, moment, mutual=True)]
 
 
 def _length(pair: Pair) -> tuple[Scalar, Array]:
-    """|d| and its derivative per d'; a spring whose ends coincide has no direction."""
+    """|d| and its derivative per d'; where its ends coincide a spring has no direction, unless it has no length."""
     length = norm(pair.offset)
     return length, pair.offset / length
 
@@ -226,6 +231,9 @@ def _energy(item: Force, state: State) -> Scalar:
         return attraction_energy(item, state)
     if item.kind == "joint-spring":
         stretch = state.coordinate(item.a)[0] - item.rest
+    elif item.kind == "spring" and scalar.is_zero(item.rest):
+        offset = state.pair(item).offset
+        return item.stiffness * dot(offset, offset) / 2
     else:
         stretch = (_length if item.kind == "spring" else _angle)(state.pair(item))[0] - item.rest
     return item.stiffness * stretch * stretch / 2

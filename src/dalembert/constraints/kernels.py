@@ -20,7 +20,7 @@ from dalembert.constraints.pivots import Pivots, find_pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
 from dalembert.constraints.reactions import places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice, expect_names, expect_path, expect_real, real_array, shown
 from dalembert.model.parameters import map_scalars, substitute
@@ -28,6 +28,9 @@ from dalembert.model.record import content
 
 if TYPE_CHECKING:
     from dalembert.compiler.cost import Cost
+
+TIMES = (0.0, 0.37, 1.0, 3.1)
+"""When given motions of the same coordinates are compared, s."""
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -263,7 +266,23 @@ class ConstrainedKernels:
                 f"{', '.join(map(repr, self.independent)) or 'no joint'} cannot be the independent speeds of "
                 f"{self.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
             )
+        self._refuse_contradiction(found, states[0])
         return found
+
+    def _refuse_contradiction(self, found: Pivots, q: np.ndarray) -> None:
+        """Rows that are left out must demand what the others demand, also later."""
+        if not (self.constraints.rheonomic and found.redundant) or found.varying:
+            return
+        kept = list(found.rows)
+        for t in TIMES:
+            _, G, rate, _ = self.evaluate("constraints", q, np.zeros(self.mechanism.nv), t)
+            for k in found.redundant:
+                demanded = np.linalg.lstsq(G[kept].T, G[k], rcond=1e-9)[0] @ rate[kept] if kept else 0.0
+                if abs(rate[k] - demanded) > 1e-8 * (1 + np.abs(rate).max()):
+                    raise SingularityError(
+                        f"{self.mechanism.name!r}: constraints contradict each other at t = {t:g} s: {self.rows[k]} "
+                        f"demands the rate {rate[k]:.6g}, others the rate {demanded:.6g} of the same; analyse says more"
+                    )
 
     def velocity_names(self) -> list[str]:
         """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components."""

@@ -21,7 +21,7 @@ from dalembert.constraints.relative import Pair
 from dalembert.constraints.rolling import ROLLING_ROWS, rolling_entries
 from dalembert.constraints.state import State
 from dalembert.constraints.user import position_program, time_program, velocity_program
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
 
@@ -81,6 +81,13 @@ class ConstraintSet:
             self._prepare(item)
 
     def _prepare(self, item: Constraint) -> None:
+        if item.has_ends and not item.on_joints:
+            bodies = {self.mechanism.frame(end).body for end in (item.a, item.b)}
+            if len(bodies) == 1:
+                raise ModelError(
+                    f"constraint {item.name!r} joins {item.a!r} with {item.b!r}, which are on the same body: it holds "
+                    "always or never. Name two bodies that can move"
+                )
         if item.kind == "position":
             self.programs[item.name] = position_program(self.mechanism, item.name, item.function)
         elif item.kind == "velocity":

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import is_sympy, is_zero
+from dalembert.algebra.scalar import is_number, is_sympy, is_zero
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import evaluate, inline
-from dalembert.compiler.graph import Graph
+from dalembert.compiler.graph import Expr, Graph
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import program_of
-from dalembert.errors import ArgumentError, ModelError
+from dalembert.errors import ArgumentError, ModelError, UnsupportedError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect
+from dalembert.model.checks import expect, shown
 from dalembert.model.formula import Formula, coordinate_names
 
 
@@ -62,7 +62,7 @@ def velocity_program(mechanism: Mechanism, name: str, function: Any) -> Program:
     """
     graph, known = _inputs(mechanism, function, ("q", "v", "t"))
     residual = _called(mechanism, name, function, ("q", "v", "t"), known)
-    _refuse_nonlinear(mechanism, name, function, graph, known["v"], residual)
+    _refuse_nonlinear(mechanism, name, function, graph, known, residual)
     return _rows(mechanism, graph, known, np.zeros(len(residual), dtype=object), residual)
 
 
@@ -132,7 +132,7 @@ def _called(
     """What the user's function says of traced scalars."""
     if not isinstance(function, Formula):
         _refuse_other_arguments(name, function, arguments)
-        return np.atleast_1d(np.array(function(*(known[port] for port in arguments)), dtype=object))
+        return _answered(name, function, [known[port] for port in arguments])
     q, v, t = coordinate_symbols(mechanism)
     names = {"q": [s.name for s in q], "v": [s.name for s in v], "t": [t.name], "p": list("xyz")}
     table: dict[str, Any] = {}
@@ -146,6 +146,27 @@ def _called(
             f"{mechanism.name!r} as well; rename the symbol"
         )
     return _from_formula(function, name, table | dict(zip(own, known.get("parameters", ()))))
+
+
+def _answered(name: str, function: Callable[..., Any], arguments: list[Any]) -> np.ndarray:
+    """What a user's function returns: a scalar or a sequence of scalars, or else an error that names its owner."""
+    try:
+        answer = function(*arguments)
+    except (UnsupportedError, ArgumentError) as error:  # of tracing
+        raise type(error)(f"{name!r}: {error}") from error
+    except Exception as error:
+        raise ModelError(
+            f"{name!r}: its function raised {type(error).__name__}: {error}. It is called once with traced scalars, "
+            "not numbers; it must do with arithmetic and the functions of dalembert.algebra.scalar or NumPy, and "
+            "parameters that are SymPy symbols belong into a SymPy expression instead"
+        ) from error
+    try:
+        value = np.atleast_1d(np.array(answer, dtype=object))
+    except ValueError:
+        value = np.array([[answer]], dtype=object)
+    if value.ndim != 1 or not value.size or not all(isinstance(x, Expr) or is_number(x) for x in value):
+        raise ModelError(f"{name!r}: the function must return a scalar or a sequence of scalars, got {shown(answer)}")
+    return value
 
 
 def _refuse_other_arguments(name: str, function: Callable[..., Any], wanted: tuple[str, ...]) -> None:
@@ -184,12 +205,13 @@ def _rows(mechanism: Mechanism, graph: Graph, known: dict[str, Any], phi: np.nda
 
 
 def _refuse_nonlinear(
-    mechanism: Mechanism, name: str, function: Any, graph: Graph, v: np.ndarray, residual: np.ndarray
+    mechanism: Mechanism, name: str, function: Any, graph: Graph, known: dict[str, Any], residual: np.ndarray
 ) -> None:
     """Derivatives by v must not depend on v; evaluated at random states, since zeros may be hidden.
 
     Second derivatives see powers and products. Reversed velocities see what is linear piece by piece: |v|, max(v, 0).
     """
+    v = known["v"]
     first = forward(residual, v)
     for k, row in enumerate(first):
         if all(is_zero(x) for x in row):
@@ -199,26 +221,31 @@ def _refuse_nonlinear(
     second = forward(first, v)
     program = program_of(graph, {"first": first, "second": second}, "second")
     rng = np.random.default_rng(0)
-    worst, bends = np.zeros(second.shape), np.zeros(second.shape)
+    worst, bends, rounding = np.zeros(second.shape), np.zeros(second.shape), 1e-12
     for _ in range(4):
         inputs = {port.name: rng.normal(size=port.shape) for port in program.inputs}
         found = evaluate(program, inputs)
         back = evaluate(program, inputs | ({"v": -inputs["v"]} if "v" in inputs else {}))
         worst = np.maximum(worst, np.abs(np.nan_to_num(found["second"])))
+        rounding = max(rounding, 1e-12 * float(np.abs(np.nan_to_num(found["first"])).max()))
         change = np.abs(np.nan_to_num(found["first"] - back["first"]))
         bends = np.maximum(bends, change[:, :, None] * np.eye(len(v)))
-    bent = worst.max(initial=0) < 1e-9
-    worst = bends if bent else worst
-    if worst.max(initial=0) < 1e-9:
+    if worst.max(initial=0) < rounding:
+        worst = bends
+    if worst.max(initial=0) < rounding:
         return
     row, i, j = (int(k) for k in np.unravel_index(worst.argmax(), worst.shape))
     names = [symbol.name for symbol in coordinate_symbols(mechanism)[1]]
-    term = f"a term in {names[i]} * {names[j]}" if i != j else f"a term in {names[i]}{'' if bent else ' ** 2'}"
     if isinstance(function, Formula):
-        term = f"the term {nonlinear_term(function.expressions[row], (names[i], names[j]))}"
+        expression = function.expressions[row]
+    else:
+        q_symbols, v_symbols, t = coordinate_symbols(mechanism)
+        whole = program_of(graph, {"r": residual}, "residual")
+        expression = inline(whole, {"q": q_symbols, "v": v_symbols, "t": t})["r"][row]
+    term = nonlinear_term(expression, (names[i], names[j]))
     raise ModelError(
-        f"constraint {name!r}, row {row}: {term} is not linear in the velocities. Constraints on velocities must be "
-        "A(q, t) v = b(q, t); a law that is not linear needs a control force instead"
+        f"constraint {name!r}, row {row}: the term {term} is not linear in the velocities. Constraints on velocities "
+        "must be A(q, t) v = b(q, t); a law that is not linear needs a control force instead"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,7 +91,7 @@ class Constraint(Record):
         self._check_needs(where)
 
     def _check_needs(self, where: str) -> None:
-        if self.kind in WITH_LENGTH and is_number(self.value) and not self.value > 0:
+        if self.kind in WITH_LENGTH and is_number(self.value) and not 0 < self.value < math.inf:
             raise ModelError(f"{where}: a {self.kind} constraint needs a positive value (metres), got {self.value}")
         if self.kind == "rolling-ellipsoid" and len(self.coefficients) != 3:
             raise ModelError(f"{where}: give the three semi-axes as coefficients, got {len(self.coefficients)} numbers")

@@ -110,6 +110,14 @@ class Force(Record):
             raise ModelError(f"{where}: a {self.kind} force needs a function")
         if self.kind == "joint-stop" and all(is_number(x) and math.isinf(x) for x in (self.lower, self.upper)):
             raise ModelError(f"{where}: give the stop a lower or an upper position")
+        if (
+            self.kind == "joint-stop"
+            and all(is_number(x) for x in (self.lower, self.upper))
+            and self.lower > self.upper
+        ):
+            raise ModelError(f"{where}: the lower position {self.lower} lies above the upper one, {self.upper}")
+        if self.kind == "joint-friction" and is_number(self.value) and self.value < 0:
+            raise ModelError(f"{where}: friction takes energy, its value must not be negative, got {self.value}")
 
     @property
     def on_joints(self) -> bool:
