@@ -9,6 +9,7 @@ from dalembert.control import computed_torque, gravity_compensation, operational
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
+from dalembert.model.operations import with_base
 from dalembert.simulation import manifold, simulate
 from random_mechanisms import random_mechanism
 
@@ -132,3 +133,45 @@ def test_a_bound_law_fits_into_a_kilohertz_loop_many_times(arm, capsys):
         lines.append(f"{name}: median {np.median(times) * 1e6:.2f} us, 99.9 % {np.quantile(times, 0.999) * 1e6:.2f} us")
     with capsys.disabled():
         print("\n" + "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [gravity_compensation, pd_with_gravity, computed_torque, lambda m, **o: operational_space(m, "flange", **o)],
+    ids=["gravity", "pd", "computed torque", "operational space"],
+)
+def test_a_base_without_motors_is_refused_by_name(law):
+    """The law would ask six forces of a joint that has no motor; a vehicle with thrusters may say that it has them."""
+    floating = with_base(load("demo_arm"), "free")
+    name = next(joint.name for joint in floating.joints if joint.kind == "free")
+    with pytest.raises(ArgumentError, match=f"floats on the joint '{name}', which has no motor"):
+        law(floating)
+    with pytest.raises(ArgumentError, match="driven_base = 1"):
+        law(floating, driven_base=1)
+    assert law(floating, driven_base=True).outputs[0].shape == (12,)
+
+
+def test_a_task_that_asks_for_more_than_there_is_needs_damping():
+    planar = load("double_pendulum", parameters="default")
+    with pytest.raises(ArgumentError, match=r"asks for 3 motions, but 'double_pendulum' has 2 degrees.*give damping="):
+        operational_space(planar, "tip", task="position")
+    law, n = operational_space(planar, "tip", task="position", damping=1e-6), np.zeros(2)
+    tip = Dynamics(planar).pose(np.array([0.3, 0.4]), frame="tip")[1]
+    gains = np.zeros(3), np.zeros(3), np.full(3, 100.0), np.full(3, 20.0)
+    at_rest = law(np.array([0.3, 0.4]), n, tip, *gains, np.array([0.3, 0.4]), n, n)
+    assert np.abs(at_rest - Dynamics(planar).gravity(np.array([0.3, 0.4]))).max() < 1e-6
+
+
+def test_damping_keeps_forces_finite_at_a_singular_position(arm):
+    """Stretched out, the arm cannot move its flange in every direction; the forces it is asked for stay bounded."""
+    n, still = arm.mechanism.nv, np.zeros(6)
+    R, position = arm.pose(still, frame="flange")
+    assert np.linalg.svd(arm.jacobian(still, frame="flange"))[1][-1] < 1e-12
+    law = operational_space(arm, "flange", damping=1e-2)
+    gains = still, still, np.full(6, 100.0), np.full(6, 20.0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        push = 0.1 * rng.normal(size=3)
+        tau = law(still, still, position + push, R, *gains, still, np.zeros(n), np.zeros(n))
+        # errors of 0.3 m at 100 1/s^2 and some kilograms: a kilonewton over a metre, by far
+        assert np.abs(tau).max() < 1e3

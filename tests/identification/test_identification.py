@@ -373,3 +373,10 @@ def test_differentiation_follows_a_known_motion_through_noise():
         differentiate(t, q, 600.0)
     with pytest.raises(ArgumentError, match="evenly"):
         differentiate(np.sort(rng.uniform(0, 5, len(t))), q, 10.0)
+
+
+def test_torques_of_nothing_are_refused():
+    dynamics = Dynamics(load("demo_arm"))
+    q, v, a = dynamics.mechanism.random_state(np.random.default_rng(0), (100,))
+    with pytest.raises(ArgumentError, match="nothing was measured"):
+        identify(dynamics, q, v, a, np.zeros((100, 6)))

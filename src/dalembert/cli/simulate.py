@@ -120,7 +120,7 @@ def _holding(tree: Dynamics, q0: np.ndarray, stiffness: np.ndarray) -> Callable[
 
     from dalembert.control import computed_torque
 
-    law, still = computed_torque(tree), np.zeros(tree.mechanism.nv)
+    law, still = computed_torque(tree, driven_base=True), np.zeros(tree.mechanism.nv)
     damping = 2 * np.sqrt(stiffness)  # critical
     return lambda t, q, v: law(q, v, q0, still, still, stiffness, damping)
 

@@ -25,40 +25,47 @@ from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
 from dalembert.simulation.manifold import difference
+from dalembert.simulation.state import as_flag
 
 
-def gravity_compensation(mechanism: Mechanism | Dynamics) -> Kernel:
+def gravity_compensation(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
     """tau = gravity(q): the mechanism floats. Inputs: q.
 
     Args:
         mechanism: the mechanism, or its dynamics.
+        driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
+            it, for vehicles that have thrusters.
     """
-    return _dynamics(mechanism).kernel("gravity")
+    return _dynamics(mechanism, driven_base).kernel("gravity")
 
 
-def pd_with_gravity(mechanism: Mechanism | Dynamics) -> Kernel:
+def pd_with_gravity(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
     """tau = gravity(q) + kp (q_ref - q) - kd v. Inputs: q, v, q_ref, kp, kd; gains per velocity.
 
     Globally stable for any positive gains (Takegaki and Arimoto 1981).
 
     Args:
         mechanism: the mechanism, or its dynamics.
+        driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
+            it, for vehicles that have thrusters.
     """
 
     def law(d: Dynamics, g: Mapping[str, Array]) -> Array:
         error = difference(d.mechanism.tree, g["q"], g["q_ref"])
         return _part(d, "gravity", g) + g["kp"] * error - g["kd"] * g["v"]
 
-    return _kernel(mechanism, "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law)
+    return _kernel(_dynamics(mechanism, driven_base), "pd_with_gravity", {}, ("q", "v", "q_ref", "kp", "kd"), {}, law)
 
 
-def computed_torque(mechanism: Mechanism | Dynamics) -> Kernel:
+def computed_torque(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
     """tau = inverse dynamics of a_ref + kd (v_ref - v) + kp (q_ref - q): every joint obeys a linear equation.
 
     Inputs: q, v, q_ref, v_ref, a_ref, kp, kd; gains per velocity, 1/s^2 and 1/s.
 
     Args:
         mechanism: the mechanism, or its dynamics.
+        driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
+            it, for vehicles that have thrusters.
     """
 
     def law(d: Dynamics, g: Mapping[str, Array]) -> Array:
@@ -66,12 +73,19 @@ def computed_torque(mechanism: Mechanism | Dynamics) -> Kernel:
         a = g["a_ref"] + g["kd"] * (g["v_ref"] - g["v"]) + g["kp"] * error
         return _part(d, "inverse_dynamics", {**g, "a": a})
 
-    return _kernel(mechanism, "computed_torque", {}, ("q", "v", "q_ref", "v_ref", "a_ref", "kp", "kd"), {}, law)
+    return _kernel(
+        _dynamics(mechanism, driven_base),
+        "computed_torque",
+        {},
+        ("q", "v", "q_ref", "v_ref", "a_ref", "kp", "kd"),
+        {},
+        law,
+    )
 
 
 def operational_space(
     mechanism: Mechanism | Dynamics, frame: str, *, point: Sequence[float] = (0, 0, 0), task: str = "pose",
-    damping: float = 0.0,
+    damping: float = 0.0, driven_base: bool = False,
 ) -> Kernel:  # fmt: skip
     """A frame follows a motion in space while the null space holds a posture (Khatib 1987).
 
@@ -88,7 +102,9 @@ def operational_space(
         point: that follows, components in the frame.
         task: ``"position"`` or ``"pose"``.
         damping: added to the diagonal of the inverse inertia of the frame, 1/kg: keeps forces finite near singular
-            positions, at the price of tracking errors.
+            positions, at the price of tracking errors. Without it the mechanism needs as many freedoms as the task.
+        driven_base: a free joint is refused, because no motor gives the six forces that the law asks of it; true allows
+            it, for vehicles that have thrusters.
     """
     expect_choice(task, ("position", "pose"), "operational_space, task")
     place, damping = (
@@ -97,9 +113,14 @@ def operational_space(
     )
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ArgumentError(f"point = {shown(point)}; give three numbers, finite ones")
-    dynamics = _dynamics(mechanism)
+    dynamics = _dynamics(mechanism, driven_base)
     dynamics.mechanism.frame(frame)  # says if there is none
     m = 3 if task == "position" else 6
+    if dynamics.mechanism.nv < m and not damping:
+        raise ArgumentError(
+            f"task = {task!r} asks for {m} motions, but {dynamics.mechanism.name!r} has {dynamics.mechanism.nv} "
+            "degrees of freedom; give damping=, which lets the frame follow as far as it can"
+        )
     at = {"frame": frame, "point": tuple(place.tolist()), "axes": "world"}
     extra = {"x_ref": (3,), "R_ref": (3, 3), **dict.fromkeys(("xd_ref", "xdd_ref", "kp", "kd"), (m,))}
     names = ("q", "v", "x_ref", *(("R_ref",) if m == 6 else ()), "xd_ref", "xdd_ref", "kp", "kd")
@@ -130,8 +151,14 @@ def operational_space(
     return _kernel(dynamics, "operational_space", extra, (*names, "q_ref", "posture_kp", "posture_kd"), options, law)
 
 
-def _dynamics(mechanism: Mechanism | Dynamics) -> Dynamics:
+def _dynamics(mechanism: Mechanism | Dynamics, driven_base: bool) -> Dynamics:
     found = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    floats = [joint.name for joint in found.mechanism.joints if joint.kind == "free"]
+    if floats and not as_flag("driven_base", driven_base):
+        raise ArgumentError(
+            f"{found.mechanism.name!r} floats on the joint {floats[0]!r}, which has no motor: the law would ask it for "
+            "six forces. Lock that joint, or say driven_base=True for a vehicle with thrusters"
+        )
     if found.mechanism.constraints:
         raise ArgumentError(f"{found.mechanism.name!r} has constraints; these laws are for trees")
     if found.wrenches or found.device != "cpu":
@@ -140,7 +167,7 @@ def _dynamics(mechanism: Mechanism | Dynamics) -> Dynamics:
 
 
 def _kernel(
-    mechanism: Mechanism | Dynamics,
+    dynamics: Dynamics,
     name: str,
     shapes: Mapping[str, tuple[int, ...]],
     names: Sequence[str],
@@ -148,7 +175,6 @@ def _kernel(
     law: Callable[[Dynamics, Mapping[str, Array]], Array],
 ) -> Kernel:
     """The kernel of a law, traced when it is first called."""
-    dynamics = _dynamics(mechanism)
     m = dynamics.mechanism
     sizes = {"q": (m.nq,), "q_ref": (m.nq,), **shapes}
     ports = [Port(port, sizes.get(port, (m.nv,))) for port in names]

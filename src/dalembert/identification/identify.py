@@ -135,6 +135,8 @@ def identify(
         if sigma.shape not in ((), (nv,)) or not ((sigma > 0) & np.isfinite(sigma)).all():
             raise ArgumentError(f"noise = {noise}; give a positive standard deviation, or {nv}, one for each velocity")
         sigma = np.broadcast_to(sigma, (nv,))
+    if not rest.any():
+        raise ArgumentError("tau is zero, or what the known bodies need, at every sample: nothing was measured")
     prior = as_positive("prior", prior)
     values, covariance, condition, left = _weighted(W, rest, sigma, visible)
     bodies = [nearest_consistent(_guess(model.body(name).inertia)) for name in torques.unknown]

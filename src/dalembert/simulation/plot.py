@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import MissingExtraError
+from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.model.checks import expect_whole
 from dalembert.simulation.names import position_names, velocity_names
 
@@ -28,6 +28,8 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "Trajectory.plot") from error
     m, points = trajectory.mechanism, expect_whole(points, "Trajectory.plot, points", 1)
+    if not len(trajectory):
+        raise ArgumentError("the trajectory is empty; there is nothing to draw")
     chosen = joints or [joint.name for joint in m.joints if joint.nq]
     in_q = [k for name in chosen for k in range(m.nq)[m.q_slice(name)]]
     in_v = [k for name in chosen for k in range(m.nv)[m.v_slice(name)]]
