@@ -149,3 +149,9 @@ def test_names_of_coordinates():
     assert velocity_names(body)[0] == f"{joint}.vx"
     assert len(position_names(body)) == body.nq
     assert len(velocity_names(body)) == body.nv
+
+
+def test_nothing_cannot_be_drawn(motion):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ArgumentError, match="empty"):
+        motion[motion.t > 1e9].plot()

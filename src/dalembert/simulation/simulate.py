@@ -19,7 +19,7 @@ from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
-from dalembert.simulation.state import as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
+from dalembert.simulation.state import UNIT, as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.watch import Watch
@@ -168,7 +168,7 @@ def _drive(
                 return stopped
             for event in fired:
                 if event.reset is not None:
-                    x = system.projected(t, np.concatenate(event.after(t, *recorder.split(x))))
+                    x = _after(recorder, event, t, x)
                     recorder.jump(t, x)
             crowd = crowd + 1 if t - before < CROWD_TIME else 0
             if crowd > CROWD:
@@ -179,6 +179,18 @@ def _drive(
             break
         if t >= end and not fired:
             return _noted(recorder, watch.last(t, *recorder.split(x)), t, x) or "finished"
+
+
+def _after(recorder: Recorder, event: Event, t: float, x: np.ndarray) -> np.ndarray:
+    """The state after a reset, which must be one that the mechanism can have."""
+    system, (q, v) = recorder.system, event.after(t, *recorder.split(x))
+    wrong = system.violation(t, q, v, recorder.parameters, ("q", "v"))
+    lengths = [float(np.linalg.norm(q[k : k + 4])) for k in quaternion_places(system.tree)]
+    if any(abs(length - 1) > UNIT for length in lengths):
+        wrong = f"a quaternion has the length {max(lengths, key=lambda x: abs(x - 1)):.6g} and must have 1"
+    if wrong:
+        raise Fault(f"reset of event {event.name!r} gave a state that cannot be: {wrong}", t, q, v)
+    return system.projected(t, np.concatenate([q, v]))
 
 
 def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray) -> str:

@@ -151,8 +151,24 @@ class System:
             v: velocities, (..., nv).
             parameters: values of the symbols, (..., k), if there are any.
         """
+        wrong = self.violation(t, q, v, parameters, ("q0", "v0"))
+        if wrong:
+            raise ArgumentError(wrong)
+
+    def violation(
+        self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None, names: tuple[str, str]
+    ) -> str:
+        """Which constraint states violate, by how much and what to do; empty if there is none.
+
+        Args:
+            t: time.
+            q: positions, (..., nq).
+            v: velocities, (..., nv).
+            parameters: values of the symbols, (..., k), if there are any.
+            names: what positions and velocities are called.
+        """
         if not self.has_loops:
-            return
+            return ""
         assert self.constrained is not None
         last = () if parameters is None else (parameters,)
         phi, G, rate, _ = self.constrained.kernel("constraints")(q, v, np.float64(t), *last)
@@ -161,17 +177,18 @@ class System:
         off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
         if not off.max() <= INCONSISTENT:
             name = rows[int(np.argmax(off))].constraint
-            raise ArgumentError(
-                f"q0 violates the constraint {name!r} by {off.max():.3g} m or rad; find a consistent position with "
-                "ConstrainedDynamics(mechanism).assemble(q0)"
+            return (
+                f"{names[0]} violates the constraint {name!r} by {off.max():.3g} m or rad; find a consistent position "
+                f"with ConstrainedDynamics(mechanism).assemble({names[0]})"
             )
         missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
         if not missing.max() <= INCONSISTENT * max(1.0, float(np.abs(v).max(initial=0))):
             row = rows[int(np.argmax(missing))]
-            raise ArgumentError(
-                f"v0 violates the constraint {row.constraint!r} ({row.meaning}) by {missing.max():.3g}; find "
-                "consistent velocities with ConstrainedDynamics(mechanism).project_velocity(q0, v0)"
+            return (
+                f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing.max():.3g}; find "
+                f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]})"
             )
+        return ""
 
     def acceleration_anywhere(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Constrained accelerations also where the rows that kernels keep lose rank.
