@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 
 import dalembert as da
 from dalembert.algorithms import inverse_dynamics
 from dalembert.cost_tables import generic_arm
 from dalembert.errors import UnsupportedError
-from dalembert.model import Mechanism
+from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.quantities import QUANTITIES
 from dalembert.quantities.contest import MOST, Plan, contest, plans
 from random_mechanisms import random_mechanism
@@ -129,3 +130,14 @@ def test_the_hopeless_are_not_tried_again():
 
 def test_there_is_no_contest_with_many_velocities():
     assert plans({"one": 99}, MOST + 1) == []
+
+
+def test_if_no_candidate_suits_the_reason_is_told():
+    with pytest.raises(UnsupportedError, match="not for this mechanism"):
+        run({})
+    mass = sympy.sinh(sympy.Symbol("x", real=True))
+    bob = Body("bob", Inertia(mass, [0, 0, 0.1], np.eye(3)))
+    pendulum = Mechanism("pendulum", [bob], [Joint("hinge", "revolute", "world", "bob")])
+    for name in FAMILIES:
+        with pytest.raises(UnsupportedError, match="sinh"):
+            da.Dynamics(pendulum).cost(name)

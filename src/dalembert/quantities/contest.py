@@ -113,20 +113,27 @@ def contest(
 def _written(
     candidates: list[Plan], write: Callable[[Plan, Callable[[Tree], Tree]], Any], count: Callable[[Any], int]
 ) -> tuple[dict[Plan, Any], dict[Plan, int]]:
-    """The programs of the candidates, each once, and the operations of all that were tried."""
+    """The programs of the candidates, each once, and the operations of all that were tried.
+
+    If none suits the mechanism, what the first of them says is raised.
+    """
     forms = {name: lru_cache(maxsize=2)(form.make) for name, form in FORMS.items()}  # forgotten after the contest
     written: dict[Plan, Any] = {}
     counts: dict[Plan, int] = {}
+    refusals: list[UnsupportedError] = []
     for plan in candidates:
         if _is_hopeless(plan, counts):
             continue
         try:
             program = write(plan, forms[plan.form])
-        except UnsupportedError:  # by its nature this algorithm is not for this mechanism
+        except UnsupportedError as refusal:  # by its nature this algorithm is not for this mechanism
+            refusals.append(refusal)
             continue
         counts[plan] = count(program)
         if all(program.nodes != other.nodes for other in written.values()):
             written[plan] = program
+    if not counts:
+        raise refusals[0]
     return written, counts
 
 

@@ -196,7 +196,15 @@ def _combine(e: Any, memo: Mapping[Any, Any], graph: Any) -> Any:
     for kind, operation in _CHAINS.items():
         if isinstance(e, kind):
             return _reduce(args, operation)
-    raise UnsupportedError(f"the SymPy function {type(e).__name__} in {e} has no traced counterpart; rewrite it first")
+    known = ", ".join(sorted(kind.__name__ for kind in (*_FUNCTIONS, *_CHAINS) if issubclass(kind, sympy.Expr)))
+    raise UnsupportedError(
+        f"the SymPy function {type(e).__name__} in {e} has no counterpart among the operations of kernels; write it "
+        f"with powers, Piecewise and {known}"
+    )
+
+
+def _sign(a: Any) -> Any:
+    return (a > 0).select(1, (a < 0).select(-1, 0))
 
 
 def _reduce(items: Sequence[Any], operation: Any) -> Any:
@@ -208,7 +216,8 @@ def _reduce(items: Sequence[Any], operation: Any) -> Any:
 
 _FUNCTIONS: dict[type, Callable[..., Any]] = {
     sympy.sin: lambda a: a.sin(), sympy.cos: lambda a: a.cos(), sympy.tan: lambda a: a.tan(),
-    sympy.exp: lambda a: a.exp(), sympy.log: lambda a: a.log(), sympy.Abs: abs,
+    sympy.sec: lambda a: 1 / a.cos(), sympy.csc: lambda a: 1 / a.sin(), sympy.cot: lambda a: a.cos() / a.sin(),
+    sympy.exp: lambda a: a.exp(), sympy.log: lambda a: a.log(), sympy.Abs: abs, sympy.sign: _sign,
     sympy.atan2: lambda a, b: a.atan2(b), sympy.atan: lambda a: a.atan2(1),
     sympy.asin: lambda a: a.atan2((1 - a * a).sqrt()), sympy.acos: lambda a: (1 - a * a).sqrt().atan2(a),
     sympy.StrictLessThan: lambda a, b: a < b, sympy.LessThan: lambda a, b: a <= b,
