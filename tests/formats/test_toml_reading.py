@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dalembert.errors import ArgumentError, FormatError, ValidationError
+from dalembert.errors import ArgumentError, FormatError, ModelWarning, ValidationError
 from dalembert.formats import default_parameters, read_toml
 
 HEAD = 'name = "t"\n'
@@ -281,3 +281,19 @@ def test_files_that_are_not_text(tmp_path):
 def test_an_unknown_kind_is_named_once_with_what_was_probably_meant():
     with pytest.raises(FormatError, match=r": joint 'j': unknown kind 'Revolute'; did you mean 'revolute'\?"):
         read_toml(toml().replace('"revolute"', '"Revolute"'))
+
+
+@pytest.mark.parametrize("parameters", [None, "default", {"m": 2.0, "k": 3.0}])
+def test_a_parameter_that_no_expression_uses_is_told(parameters):
+    """Whether symbols stay or become numbers; limits and shapes count as uses."""
+    declared = "[parameters]\nm = 1.0\nhigh = 0.5\nk = 2.0\n"
+    text = declared + toml(joint='limits = { lower = 0, upper = "high" }\n').replace("mass = 1", 'mass = "m"')
+    text = text.replace(HEAD, "")
+    with pytest.warns(ModelWarning, match="parameters that no expression uses: k$"):
+        assert "parameters that no expression uses: k" in read_toml(text, parameters).notes
+    read_toml(text.replace("k = 2.0\n", ""), parameters if isinstance(parameters, str) else None)
+
+
+def test_every_wrong_entry_of_an_array_is_told():
+    with pytest.raises(FormatError, match=r"(?s)'1 \+' ends too early.*divides by zero"):
+        read_toml(toml(body='center = ["1 +", 0, "1/0"]\n'))

@@ -379,6 +379,34 @@ def test_no_problem_of_a_file_hides_another():
         assert sum(line.startswith(f"<text>:{number}: ") and words in line for line in lines) == 1, (words, lines)
 
 
+def test_every_wrong_number_of_an_element_is_told():
+    """Several words in one attribute, several attributes of one element, several elements of one inertial."""
+    body = (
+        '<inertial><origin xyz="a 0 b" rpy="c 0 0"/><mass value="d"/>'
+        '<inertia ixx="e" iyy="f" izz="1" ixy="0" ixz="0"/></inertial>'
+    )
+    inside = (
+        '<limit lower="g" upper="h" effort="-1" velocity="i"/><dynamics damping="-2" friction="j"/>'
+        '<axis xyz="k l 0"/><mimic joint="m" multiplier="n" offset="o"/>'
+    )
+    text = robot(link("a"), link("b", body), link("c"), joint("m", "a", "c"), joint("j", "a", "b", inside))
+    with pytest.raises(FormatError) as caught:
+        read_urdf(text)
+    told = str(caught.value)
+    assert [word for word in (*"abcdefghijklno", "-1", "-2") if f"='{word}'" not in told] == []
+    assert "'iyz' is missing" in told
+    with pytest.raises(FormatError, match=r"(?s)needs a <mass>.*needs a <inertia>"):
+        read_urdf(chain(body="<inertial/>"))
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating", "fixed", "continuous"])
+def test_limits_of_joints_that_have_none_are_told(kind):
+    inside = '<limit lower="-1" upper="1" effort="2" velocity="3"/>'
+    text = robot(link("a"), link("b"), joint("j", "a", "b", inside, kind=kind))
+    assert any(f"<limit> of 'j' ({kind}" in note for note in read_urdf(text).notes)
+    assert not any("<limit>" in note for note in read_urdf(text.replace(inside, "")).notes)
+
+
 @pytest.mark.parametrize("kind", ["planar", "floating"])
 def test_a_mimic_of_several_degrees_says_what_to_do(kind):
     leader, follower = joint("j1", "a", "b"), joint("j2", "b", "c", '<mimic joint="j1"/>', kind=kind)

@@ -107,6 +107,15 @@ BROKEN = {
     "joint 'jb': armature -1 is negative": {"joints": with_joint(armature=-1)},
     "joint 'jb': limits 1 .. 0 are not an interval": {"joints": with_joint(limits=Limits(1, 0))},
     "joint 'jb': limits nan .. 0 are not an interval": {"joints": with_joint(limits=Limits(NAN, 0))},
+    "joint 'jb': limits are for joints of one degree, and this one is planar": {
+        "joints": with_joint(kind="planar", limits=Limits(-1, 1))
+    },
+    "joint 'jb': limits are for joints of one degree, and this one is fixed; leave them out": {
+        "joints": with_joint(kind="fixed", limits=Limits(effort=1))
+    },
+    "joint 'jb': a continuous joint has no range, but -inf .. 1 is given; make it revolute": {
+        "joints": with_joint(kind="continuous", limits=Limits(upper=1, velocity=2))
+    },
     "joint 'jb': mimic contains nan": {"joints": with_joint(mimic=Mimic("ja", NAN))},
     "frame 'f': placement contains nan": {"frames": (Frame("f", "a", NOWHERE),)},
     "constraint 'c': placement contains nan": {"constraints": (Constraint("c", "weld", "a", placement_b=NOWHERE),)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -41,6 +41,18 @@ class Problems:
         told = {str(error): error for error in self.found}  # the same wrong word may have been met twice
         first, *rest = sorted(told.values(), key=lambda error: error.line or 0)
         raise FormatError("\n".join([first.message, *map(str, rest)]), first.file, first.line) from first
+
+
+def together(makes: Iterable[Callable[[], Part]]) -> list[Part]:
+    """What each of several functions returns; if some raise a FormatError, one that tells all their problems.
+
+    Args:
+        makes: each reads one part of the file.
+    """
+    problems = Problems()
+    parts: list[Any] = [problems.attempt(make, None) for make in makes]
+    problems.raise_all()
+    return parts
 
 
 def kept(instead: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

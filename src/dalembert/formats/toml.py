@@ -5,7 +5,8 @@
     notes = ["printed with the mechanism"]
     strict = true                           # refuse inertias that no real body can have
 
-    [parameters]                            # default values of the symbols; if the table is there, it names them all
+    [parameters]                            # default values of the symbols; if the table is there, it names them all,
+                                            # and one that no expression uses is told
     g = 9.81
     l = 0.5
     m = 2.0
@@ -52,12 +53,13 @@ must be numbers in the end. Keys that are not known are errors.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dalembert.algebra import scalar
-from dalembert.errors import ArgumentError, DalembertError, FormatError
+from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelWarning
 from dalembert.formats import toml_parts as parts
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh
@@ -172,6 +174,9 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
     problems.raise_all()
     if not found["bodies"] and "body" not in data:
         raise top.error("there is no [[body]] and no [dh] table")
+    if idle := [name for name in document.declared or () if name not in document.used]:
+        document.notes.append(f"parameters that no expression uses: {', '.join(idle)}")
+        warnings.warn(f"{document.file}: {document.notes[-1]}", ModelWarning, stacklevel=4)
     if document.declared:
         used = document.values or document.declared
         named = listed({name: used[name] for name in document.declared})

@@ -18,7 +18,7 @@ from dalembert.errors import FormatError
 from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.dh import symmetric_tensor, tidy
 from dalembert.formats.expression import evaluate, evaluate_exact, names
-from dalembert.formats.problems import Problems, kept
+from dalembert.formats.problems import Problems, kept, together
 from dalembert.formats.suggest import check_keys, hint
 from dalembert.formats.xml import TEXT, read_bytes
 
@@ -250,7 +250,7 @@ class Table:
     def _entries(self, key: str, value: Any, count: int | None = None) -> list[Any]:
         if not isinstance(value, list) or (count is not None and len(value) != count):
             raise self.error(f"{key!r} must be an array of {count or 'some'} numbers, got {shown(value)}")
-        return [self._read(key, x) for x in value]
+        return together(partial(self._read, key, x) for x in value)
 
     @kept(())
     def scalars(self, key: str) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, ModelWarning
 from dalembert.formats import urdf_elements as parts
-from dalembert.formats.problems import Problems
+from dalembert.formats.problems import Problems, together
 from dalembert.formats.urdf_elements import Findings
 from dalembert.formats.urdf_unread import doubtful_words, other_attributes
 from dalembert.formats.urdf_visuals import colours, shapes
@@ -235,6 +235,8 @@ def _joints(
             more["axis"] = attempt(partial(parts.axis, joint, findings), (0, 0, 1))
         if kind in ONE_DEGREE:
             more["limits"] = attempt(partial(parts.limits, joint, findings), Limits())
+        elif any(joint.all("limit")):
+            findings.limitless.append(f"{name!r} ({joint.attributes.get('type')})")
         more["mimic"] = attempt(partial(_mimic, joint, joints, strict, findings), None)
         placement = attempt(partial(parts.origin, joint, findings), Transform.identity())
         yield Joint(name, kind, *ends, placement, **more)
@@ -247,11 +249,10 @@ def _body_names(joint: Element, rename: dict[str, str]) -> tuple[str, str]:
 
 def _dynamics(joint: Element) -> dict[str, Any]:
     element = joint.one("dynamics")
-    return (
-        {key: parts.number(element, key, 0.0, least=0) for key in ("damping", "friction")}
-        if element is not None
-        else {}
-    )
+    if element is None:
+        return {}
+    damping, friction = together(partial(parts.number, element, key, 0.0, least=0) for key in ("damping", "friction"))
+    return {"damping": damping, "friction": friction}
 
 
 def _kind(joint: Element) -> str:
@@ -283,8 +284,9 @@ def _mimic(joint: Element, joints: dict[str, Element], strict: bool, findings: F
             return None
         if name in chain:
             raise element.error(f"the mimic joints {' -> '.join(map(repr, [*chain, name]))} lead in a circle")
-        offset += multiplier * parts.number(element, "offset", 0.0)
-        multiplier *= parts.number(element, "multiplier", 1.0)
+        defaults = {"multiplier": 1.0, "offset": 0.0}
+        ratio, shift = together(partial(parts.number, element, key, value) for key, value in defaults.items())
+        offset, multiplier = offset + multiplier * shift, multiplier * ratio
         chain.append(name)
         element = joints[name].one("mimic")
     for name in (chain[0], chain[-1]):

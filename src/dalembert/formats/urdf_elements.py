@@ -10,13 +10,15 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.formats.arithmetic import LARGEST
-from dalembert.formats.problems import Problems
+from dalembert.formats.problems import Problems, together
 from dalembert.formats.xml import Element
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Limits
@@ -47,6 +49,7 @@ class Findings:
         snapped: number of angles read as the multiple of a right angle they were close to.
         rescaled: axes that were not unit vectors, as sentences.
         massless: links without an inertial element, with their lines.
+        limitless: joints with a limit that their type has no use for, with that type.
         loose: mimic joints whose leader does not exist, words that were probably meant to be read, and angles that
             look like degrees, as sentences.
         skipped: elements that say nothing about the dynamics, by tag.
@@ -57,6 +60,7 @@ class Findings:
     snapped: int = 0
     rescaled: list[str] = field(default_factory=list)
     massless: list[str] = field(default_factory=list)
+    limitless: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     assumed: list[str] = field(default_factory=list)
@@ -71,6 +75,8 @@ class Findings:
         notes = [*self.assumed, *self.loose]
         if self.massless:
             notes.append(f"no <inertial>, so no mass and no inertia: {', '.join(self.massless)}")
+        if self.limitless:
+            notes.append(f"not read, because the joint has no such limit: <limit> of {', '.join(self.limitless)}")
         if self.rescaled:
             notes.append(f"axes divided by their length: {', '.join(self.rescaled)}")
         if self.snapped:
@@ -133,7 +139,7 @@ def numbers(element: Element, name: str, count: int, default: tuple[float, ...] 
     words = element.attribute(name).split()
     if len(words) != count:
         raise element.error(f"<{element.tag}>: {name}={' '.join(words)!r} holds {len(words)} values, not {count}")
-    return tuple(_number(element, name, word) for word in words)
+    return tuple(together(partial(_number, element, name, word) for word in words))
 
 
 def origin(parent: Element, findings: Findings) -> Transform:
@@ -146,10 +152,10 @@ def origin(parent: Element, findings: Findings) -> Transform:
     element = parent.one("origin")
     if element is None:
         return Transform.identity()
-    xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0))
     if "quat_xyzw" in element.attributes:
         raise element.error("<origin>: quat_xyzw is not supported; give the rotation as rpy")
-    angles = [snap(angle, findings) for angle in numbers(element, "rpy", 3, (0.0, 0.0, 0.0))]
+    xyz, rpy = together(partial(numbers, element, name, 3, (0.0, 0.0, 0.0)) for name in ("xyz", "rpy"))
+    angles = [snap(angle, findings) for angle in rpy]
     if max(map(abs, angles)) > TURN:
         findings.loose.append(f"line {element.line}: rpy={element.attributes['rpy']!r} is more than a turn; {RADIANS}")
     return Transform.from_rpy_xyz(np.array(angles), np.array(xyz))
@@ -199,11 +205,17 @@ def inertia(link: Element, findings: Findings) -> Inertia:
     if element is None:
         findings.massless.append(f"{link.attributes['name']!r} (line {link.line})")
         return Inertia()
-    mass = number(element.need("mass"), "value", least=0)
-    tensor = element.need("inertia")
-    xx, yy, zz, xy, xz, yz = (number(tensor, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
-    about_center = Inertia(mass, np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    pose = origin(element, findings)
+
+    def tensor() -> Array:
+        six = element.need("inertia")
+        entries = together(partial(number, six, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+        return np.array(entries)[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
+
+    def mass() -> float:
+        return number(element.need("mass"), "value", least=0)
+
+    parts: list[Any] = together((mass, tensor, partial(origin, element, findings)))
+    about_center, pose = Inertia(parts[0], np.zeros(3), parts[1]), parts[2]
     if np.array_equal(pose.rotation, np.eye(3)):
         return about_center.replace(center=pose.translation)
     return about_center.moved(pose.rotation, pose.translation)
@@ -221,10 +233,16 @@ def limits(joint: Element, findings: Findings) -> Limits:
         if kind != "continuous":
             findings.assumed.append(f"joint {name!r} (line {joint.line}) has no <limit>: its range is not limited")
         return Limits()
-    effort, velocity = (number(element, key, math.inf, least=0, infinite=True) for key in ("effort", "velocity"))
+    effort, velocity, lower, upper = together(
+        [
+            *(partial(number, element, key, math.inf, least=0, infinite=True) for key in ("effort", "velocity")),
+            *(partial(number, element, key, 0.0, infinite=True) for key in ("lower", "upper")),
+        ]
+    )
     if kind == "continuous":
+        if {"lower", "upper"} & element.attributes.keys():
+            findings.limitless.append(f"{name!r} (continuous, its range)")
         return Limits(velocity=velocity, effort=effort)
-    lower, upper = (number(element, key, 0.0, infinite=True) for key in ("lower", "upper"))
     if lower > upper:
         raise element.error(f"joint {name!r}: the lower limit {lower:g} is above the upper limit {upper:g}")
     if kind == "revolute" and all(abs(x) in DEGREES for x in (lower, upper)) and (lower, upper) != (0, 0):

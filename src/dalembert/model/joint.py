@@ -38,7 +38,9 @@ SIZES = {
 
 @dataclass(frozen=True, eq=False)
 class Limits(Record):
-    """Range of a one-degree joint; data only, never enforced by the algorithms.
+    """Range, speed and effort of a joint of one degree; data only, never enforced by the algorithms.
+
+    A ``continuous`` joint has no range.
 
     Args:
         lower: smallest position.
@@ -92,7 +94,7 @@ class Joint(Record):
         axis: unit vector in the joint frame (normal of the plane for ``planar``).
         axis2: second axis of a ``universal`` joint, in the frame moved by the first.
         pitch: advance per radian of a ``helical`` joint, m/rad.
-        limits: range, data only.
+        limits: of a joint of one degree, data only.
         damping: viscous coefficient, data only unless asked for by name.
         friction: Coulomb friction, data only unless asked for by name.
         armature: rotor inertia reflected to the joint, data only unless asked for by name.

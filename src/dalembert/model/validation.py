@@ -19,7 +19,7 @@ from dalembert.algebra.scalar import Array
 from dalembert.errors import ValidationError
 from dalembert.model.body import Body
 from dalembert.model.constants import floats, is_finite, is_negative
-from dalembert.model.joint import Joint
+from dalembert.model.joint import SIZES, Joint, Limits
 from dalembert.model.singularity import massless_ends, singular_motions
 from dalembert.model.structure import name_problems, reference_problems, tree_problems
 
@@ -118,6 +118,15 @@ def _numbers(mechanism: Mechanism) -> list[str]:
         low, high = joint.limits.lower, joint.limits.upper
         if math.isnan(low) or math.isnan(high) or low > high:
             problems.append(f"joint {joint.name!r}: limits {low} .. {high} are not an interval")
+        if joint.limits != Limits() and SIZES[joint.kind][1] != 1:
+            problems.append(
+                f"joint {joint.name!r}: limits are for joints of one degree, and this one is {joint.kind}; leave them "
+                "out" + ("" if joint.kind == "fixed" else ", or build it from joints of one degree in series")
+            )
+        elif joint.kind == "continuous" and (low, high) != (-math.inf, math.inf):
+            problems.append(
+                f"joint {joint.name!r}: a continuous joint has no range, but {low} .. {high} is given; make it revolute"
+            )
         for name in ("velocity", "effort"):
             largest = getattr(joint.limits, name)
             if not largest >= 0:
