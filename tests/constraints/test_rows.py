@@ -184,9 +184,34 @@ def test_symbols_of_a_formula_are_no_parameters_of_the_mechanism():
         (lambda: Constraint("c", "position"), "needs a function"),
         (lambda: Constraint("c", "weld", "a", function=lambda q, t: 0), "no function"),
         (lambda: Constraint("c", "rolling-ellipsoid", "a", coefficients=(1, 2)), "three semi-axes"),
+        (lambda: Constraint("c", "rolling-ellipsoid", "a", coefficients=(1, 2, -3)), "semi-axes are positive"),
         (lambda: Constraint("c", "velocity", function="v[0]"), "expected a function"),
+        (lambda: Constraint("c", "coupling", "j", "k"), "coefficients of its polynomial"),
+        (lambda: Constraint("c", "coupling", "j", "j", coefficients=(0, 2)), "couples joint 'j' with itself"),
     ],
 )
 def test_constraints_that_make_no_sense_are_refused(bad, words):
     with pytest.raises(ModelError, match=words):
         bad()
+
+
+PLACED = Transform.from_translation([1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "kind, needed, idle",
+    [
+        ("weld", {"a": "a"}, {"value": 3, "coefficients": (1, 2)}),
+        ("skate", {"a": "a"}, {"value": 3.0}),
+        ("distance", {"a": "a", "value": 1.0}, {"coefficients": (3,)}),
+        ("rolling-ellipsoid", {"a": "a", "coefficients": (1, 2, 3)}, {"value": 2.0}),
+        ("coupling", {"a": "j", "b": "k", "coefficients": (0, 1)}, {"placement_a": PLACED, "value": 1}),
+        ("motion", {"a": "j", "b": "", "coefficients": (1,)}, {"b": "k", "placement_b": PLACED}),
+        ("position", {"function": sympy.Symbol("j")}, {"a": "j", "b": "k", "value": 2, "placement_a": PLACED}),
+    ],
+)
+def test_what_a_kind_does_not_use_is_refused_not_ignored(kind, needed, idle):
+    Constraint("c", kind, **needed)
+    for name, value in idle.items():
+        with pytest.raises(ModelError, match=f"'c': a {kind} constraint does not use {name}"):
+            Constraint("c", kind, **{**needed, name: value})

@@ -45,6 +45,9 @@ OF_USERS = ("position", "velocity")
 WITH_LENGTH = ("distance", "rolling-disc", "rolling-sphere", "rolling-wheel")
 """Kinds that need a positive ``value``."""
 
+WITH_COEFFICIENTS = ("coupling", "motion", "rolling-ellipsoid")
+"""Kinds that have ``coefficients``."""
+
 
 @dataclass(frozen=True, eq=False)
 class Constraint(Record):
@@ -101,6 +104,31 @@ class Constraint(Record):
             raise ModelError(f"{where}: give either coefficients or a function of time")
         if self.function is not None and self.kind not in (*OF_USERS, "motion"):
             raise ModelError(f"{where}: a {self.kind} constraint has no function; use 'position' or 'velocity'")
+        if self.kind == "coupling" and not self.coefficients:
+            raise ModelError(f"{where}: give the coefficients of its polynomial, constant first; (0, 1) is b = a")
+        if self.kind == "coupling" and self.a == self.b:
+            raise ModelError(f"{where}: couples joint {self.a!r} with itself; b='' fixes a joint where it is")
+        if self.kind == "rolling-ellipsoid" and any(is_number(x) and not 0 < x < math.inf for x in self.coefficients):
+            raise ModelError(f"{where}: semi-axes are positive lengths (metres), got {list(self.coefficients)}")
+        self._check_uses(where)
+
+    def _check_uses(self, where: str) -> None:
+        """What a kind has no use for must stay at its default, so that nobody believes it to act."""
+        idle: dict[str, tuple[Any, ...]] = {}
+        if self.kind not in WITH_LENGTH:
+            idle["value"] = (0,)
+        if self.kind not in WITH_COEFFICIENTS:
+            idle["coefficients"] = ((),)
+        if self.on_joints or not self.has_ends:
+            idle |= {"placement_a": (Transform.identity(),), "placement_b": (Transform.identity(),)}
+        if not self.has_ends:
+            idle["a"] = (WORLD, "")
+        if not self.has_ends or self.kind == "motion":
+            idle["b"] = (WORLD, "")
+        for name, defaults in idle.items():
+            given = getattr(self, name)
+            if not any(given == default for default in defaults):
+                raise ModelError(f"{where}: a {self.kind} constraint does not use {name}, got {given!r}")
 
     @property
     def on_joints(self) -> bool:
