@@ -13,7 +13,7 @@ from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import motion, poses
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
-from dalembert.formulations import NoSlip, derive, verify
+from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Joint, Mechanism
@@ -278,6 +278,54 @@ def test_a_driven_joint_depends_on_time():
     assert verify(mechanism, states=2).ok
 
 
+def test_time_in_a_users_constraint_is_the_clock():
+    """The same law written as a constraint of the mechanism and as a Pfaffian: the same forces, the same multiplier."""
+    m, l, t, theta, xdot = symbols("m l t theta xdot")
+    law = xdot - l * cos(3 * t)
+    moved = (cart_pole(), {"pfaffian": [law]}), (cart_pole(), {"pfaffian": [sympy.Eq(xdot, l * cos(3 * t))]})
+    own = Constraint("drive", "velocity", function=symbols("x_dot") - l * cos(3 * t))
+    found = [derive(mechanism, "kane", **options) for mechanism, options in moved]
+    found.append(derive(cart_pole().replace(constraints=(own,)), "kane"))
+    for equations in found:
+        assert_equal(equations.sympy("coriolis"), [-3 * m * l**2 * sin(3 * t) * cos(theta)])
+        assert_equal(equations.sympy("multipliers"), found[-1].sympy("multipliers"))
+        assert "t" not in map(str, equations.parameters)
+        assert [port.name for port in equations.compile("coriolis").inputs][:2] == ["q", "t"]
+
+
+def test_time_in_a_users_speed_is_the_clock():
+    """u = xdot - w t: its rate misses the constant acceleration w, which the drift gives back."""
+    t, w, xdot, thetadot, M, m = symbols("t w xdot thetadot m_c m")
+    equations = derive(cart_pole(), "kane", speeds=[("s", xdot - w * t), ("r", thetadot)])
+    assert sympy.simplify(equations.sympy("coriolis")[0].subs(symbols("r"), 0) - (M + m) * w) == 0
+
+
+def test_what_sympy_assumes_about_a_symbol_does_not_change_the_equations():
+    plain, real = symbols("x y theta xdot ydot"), symbols("x y theta xdot ydot", real=True)
+    m = symbols("m")
+
+    def found(own, others):
+        x, y, theta, *_ = own
+        bodies = [MovingBodyFormula("b", m, [x, others[1], cos(theta)])]
+        knife = others[3] * sin(others[2]) - others[4] * cos(theta)
+        return derive(MovingBodies("b", [x, y, theta], bodies), "kane", pfaffian=[knife])
+
+    expected = found(plain, plain)
+    for own, others in ((plain, real), (real, plain), (real, real)):
+        equations = found(own, others)
+        assert equations.parameters == (m,)
+        same = dict(zip(real, plain))
+        for part in ("mass_matrix", "coriolis", "kinematics"):
+            assert_equal(equations.sympy(part).xreplace(same), expected.sympy(part))
+
+
+def test_names_of_speeds_pass_to_their_rates():
+    xdot, ydot, thetadot, theta = symbols("xdot ydot thetadot theta")
+    speeds = [("s", xdot * cos(theta) + ydot * sin(theta)), ("w1", thetadot)]
+    multipliers = derive(sleigh(), "kane", pfaffian=[TestChaplyginSleigh.knife], speeds=speeds).sympy("multipliers")
+    assert symbols("wdot1") in multipliers.free_symbols
+
+
 def test_a_chain_of_free_bodies_is_a_pendulum():
     """Two free bodies, one pinned to the ground and to the other: the same motion as spherical joints in a tree."""
     rng = np.random.default_rng(6)
@@ -323,6 +371,18 @@ def test_mistakes_are_explained():
         derive(sleigh(), "kane", speeds=[symbols("xdot"), symbols("ydot"), symbols("xdot") + symbols("ydot")])
     with pytest.raises(UnsupportedError, match="method='kane'"):
         derive(sleigh(), "lagrange", pfaffian=[TestChaplyginSleigh.knife])
+    x, a = symbols("xdot a")
+    with pytest.raises(ArgumentError, match="contradicts the others"):
+        derive(cart_pole(), "kane", pfaffian=[x - a, 2 * x - 3 * a])
+    assert derive(cart_pole(), "kane", pfaffian=[x - a, 2 * x - 2 * a]).velocities == ("u1",)  # told twice
+    with pytest.raises(ArgumentError, match="got the statement xdot > a"):
+        derive(cart_pole(), "kane", pfaffian=[x > a])
+    with pytest.raises(ArgumentError, match="either speeds or independent"):
+        derive(cart_pole(), "kane", speeds=[x, symbols("thetadot")], independent=["x", "theta"])
+    with pytest.raises(ArgumentError, match="two speeds are called s"):
+        derive(cart_pole(), "kane", speeds=[("s", x), ("s", symbols("thetadot"))])
+    with pytest.raises(ArgumentError, match="2 independent velocities"):
+        derive(cart_pole(), "kane", independent=["x"])
 
 
 def test_what_is_not_linear_in_the_velocities_is_refused_and_the_term_named():

@@ -23,6 +23,7 @@ from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kane_steps import acceleration_step, final_step, motion_steps
+from dalembert.formulations.names import rate_name
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.speeds import Speeds, choose_speeds
@@ -44,7 +45,8 @@ def kane(
 
     Args:
         system: the system; see :func:`dalembert.formulations.derive.derive` for mechanisms.
-        speeds: the quasi-velocities u, as SymPy expressions linear in the velocities, or pairs (name, expression).
+        speeds: the quasi-velocities u, as SymPy expressions linear in the velocities, or pairs (name, expression);
+            they may depend on time, the symbol ``t``.
         pfaffian: constraints on velocities, see :func:`dalembert.formulations.pfaffian.constraint_rows`.
         independent: names of the velocities to be kept as u; chosen automatically by default.
         wrenches: frames on which external wrenches act; each becomes an input.
@@ -52,7 +54,7 @@ def kane(
     """
     speeds = None if speeds is None else expect_items(speeds, object, "speeds")
     pfaffian = expect_items(pfaffian, object, "pfaffian")
-    if not (speeds or pfaffian or system.constraints):
+    if not (speeds or pfaffian or system.constraints or independent is not None):
         return _unconstrained(system, wrenches, actuated)
     chosen = choose_speeds(system, speeds, pfaffian, independent)
     return _reduced(system, chosen, wrenches, actuated)
@@ -184,7 +186,7 @@ def _multipliers(
     scope = system.scope
     udot = scope.arrays.get("udot")
     if udot is None:
-        udot = scope.input("udot", [f"udot{k}" for k in range(1, len(chosen.u) + 1)])
+        udot = scope.input("udot", [rate_name(str(name)) for name in scope.names["u"]])
         scope.input("tau", [f"tau{k}" for k in range(1, inputs.shape[1] + 1)])
     tau = scope.arrays["tau"]
     v = chosen.velocities

@@ -62,8 +62,8 @@ def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, n
 
     Args:
         system: the system.
-        items: each a SymPy expression, linear in the velocities, that vanishes; or a callable that makes such
-            expressions from the system.
+        items: each a SymPy expression, linear in the velocities, that vanishes, or an equation of that kind; or a
+            callable that makes such expressions from the system. The symbol ``t`` is time.
     """
     held = system.constraints
     if held is None:
@@ -71,7 +71,7 @@ def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, n
     else:
         rows, right, names = [held.A], [held.rate], list(held.names)
     for item in items:
-        expressions = item(system) if callable(item) else [item]
+        expressions = item(system) if callable(item) else [_vanishing(item)]
         A, rest = linear_in_velocities(system, expressions, f"constraint {item}")
         rows.append(A)
         right.append(-rest)
@@ -87,6 +87,10 @@ def linear_in_velocities(system: System, expressions: Sequence[Any], what: str) 
         expressions: SymPy expressions or traced scalars.
         what: they are, for messages.
     """
+    for x in expressions:
+        if is_sympy(x) and (x.is_Relational or x.is_Boolean):
+            raise ArgumentError(f"{what}: expected an expression, got the statement {x}")
+    _start_clock(system, expressions)
     values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)
     if values.ndim != 1:
         raise ArgumentError(f"{what}: each must be one expression, not a sequence of them")
@@ -106,6 +110,21 @@ def linear_in_velocities(system: System, expressions: Sequence[Any], what: str) 
         told = nonlinear_term(term, (names[i], names[j])) if is_sympy(term) else f"{names[i]} * {names[j]}"
         raise ArgumentError(f"{what}: the term {told} is not linear in the velocities {', '.join(names)}")
     return Y, with_inputs(system.scope, values, {"v": [0] * system.n})
+
+
+def _vanishing(item: Any) -> Any:
+    """An equation as the expression that vanishes."""
+    if is_sympy(item) and item.is_Equality:
+        return item.lhs - item.rhs
+    return item
+
+
+def _start_clock(system: System, expressions: Sequence[Any]) -> None:
+    """A symbol t that the system does not know is time."""
+    if system.time is not None or "t" in {str(x) for x in system.scope.known()}:
+        return
+    if any(is_sympy(x) and "t" in {symbol.name for symbol in x.free_symbols} for x in expressions):
+        system.time = system.scope.clock()
 
 
 def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:

@@ -111,6 +111,8 @@ class Scope:
     def read(self, value: Any, *, new_parameters: bool = True) -> np.ndarray:
         """Numbers, SymPy expressions and traced scalars as an array of numbers and traced scalars.
 
+        Symbols are known by their names; what SymPy assumes about them (real, positive) makes no difference.
+
         Args:
             value: a scalar or (nested) array of them.
             new_parameters: symbols that are not known yet become parameters; otherwise they are refused.
@@ -127,11 +129,15 @@ class Scope:
 
         known = self.known()
         functions = {x: sympy.Dummy() for x in known if not x.is_Symbol}  # q(t) and the like are known as a whole
+        spelled = {x.name: x for x in known if x.is_Symbol}
         unknown: set[Any] = set()
         for x in array.flat:
             if scalar.is_sympy(x):
                 free = x.xreplace(functions).free_symbols if functions else x.free_symbols
                 unknown |= free.difference(known, functions.values())
+        # Who writes theta means theta, whatever SymPy was told to assume about it.
+        same = {x: spelled[x.name] for x in unknown if x.name in spelled}
+        unknown.difference_update(same)
         if unknown and not new_parameters:
             names = ", ".join(sorted(map(str, unknown)))
             raise ArgumentError(f"unknown symbols {names}; known are {', '.join(map(str, known))}")
@@ -145,7 +151,7 @@ class Scope:
             elif not x.free_symbols and x.is_number:
                 result[place] = float(x)
             else:
-                result[place] = from_sympy(x, known)
+                result[place] = from_sympy(x.xreplace(same), known)
         return result
 
     def program(self, outputs: Mapping[str, Any], name: str) -> Program:

@@ -97,6 +97,7 @@ def choose_speeds(
     n, why = system.n, []
     if len(A):
         kept = independent_rows(sampled(system, A))
+        _refuse_contradiction(system, A, b, names, kept)
         left_out = [names[k] for k in range(len(A)) if k not in kept]
         if left_out:
             why.append(
@@ -105,6 +106,8 @@ def choose_speeds(
             )
         A, b = A[kept], b[kept]
     count = n - len(A)
+    if speeds and independent is not None:
+        raise ArgumentError("give either speeds or independent: both choose the quasi-velocities")
     if speeds:
         labels, Y, y = _wanted(system, speeds, count)
         why.append("The speeds are chosen by the user.")
@@ -131,8 +134,26 @@ def _wanted(system: System, speeds: Sequence[Any], count: int) -> tuple[list[str
             raise ArgumentError(
                 f"speed {name}: {x!r} is text; give a SymPy expression, or name velocities by independent="
             )
+    labels = [str(name) for name, _ in pairs]
+    if twice := sorted({name for name in labels if labels.count(name) > 1}):
+        raise ArgumentError(f"two speeds are called {', '.join(twice)}")
     Y, y = linear_in_velocities(system, [x for _, x in pairs], "speeds")
-    return [str(name) for name, _ in pairs], Y, y
+    return labels, Y, y
+
+
+def _refuse_contradiction(system: System, A: np.ndarray, b: np.ndarray, names: list[str], kept: list[int]) -> None:
+    """Rows that follow from others must demand what the others demand; told at sample states, by the median."""
+    matrices, sides = sampled(system, A), sampled(system, b)
+    for row in sorted(set(range(len(A))).difference(kept)):
+        gaps = []
+        for matrix, side in zip(matrices, sides):
+            share = np.linalg.lstsq(matrix[kept].T, matrix[row], rcond=None)[0]
+            size = abs(side[row]) + float(np.abs(share * side[kept]).sum())
+            gaps.append(abs(side[row] - float(share @ side[kept])) / max(size, 1e-6))  # loops close to 1e-13 only
+        if np.median(gaps) > 1e-6:
+            raise ArgumentError(
+                f"constraint {names[row]} contradicts the others: they fix the same motion, at another speed"
+            )
 
 
 def _automatic(
