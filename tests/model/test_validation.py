@@ -74,7 +74,9 @@ BROKEN = {
     "frame 'f': body 'c' does not exist": {"frames": (Frame("f", "c"),)},
     "constraint 'c': body or frame 'x' does not exist": {"constraints": (Constraint("c", "weld", "a", "x"),)},
     "force 'f': body or frame 'x' does not exist": {"forces": (Force("f", "spring", "x"),)},
-    "constraint 'c': joint 'x' does not exist": {"constraints": (Constraint("c", "coupling", "ja", "x", coefficients=(0, 1)),)},
+    "constraint 'c': joint 'x' does not exist": {
+        "constraints": (Constraint("c", "coupling", "ja", "x", coefficients=(0, 1)),)
+    },
     "force 'f': joint 'world' does not exist": {"forces": (Force("f", "joint-spring", WORLD),)},
     "force 'f': joint 'jb' must have one degree": {
         "joints": with_joint(kind="planar"),
