@@ -363,15 +363,16 @@ HOSTILE = [
 
 
 def hostile_program():
-    count = len(HOSTILE)
+    names = [name for name in HOSTILE if name]  # a graph refuses an input without a name
+    count = len(names)
     graph = Graph()
-    exprs = [graph.input(name, (2,)) for name in HOSTILE]
+    exprs = [graph.input(name, (2,)) for name in names]
     made = []
     for k, x in enumerate(exprs):
         value = np.sin(x[0]) * exprs[(k + 1) % count][1] + x[0].minimum(x[1])
-        made.append(value.label(HOSTILE[-1 - k]))
+        made.append(value.label(names[-1 - k]))
     total = sum(v * v for v in made)
-    outputs = {f"{name} out": v * total for name, v in zip(HOSTILE, made)}
+    outputs = {f"{name} out": v * total for name, v in zip(names, made)}
     program = program_of(graph, outputs, HOSTILE[0])
     return Program(HOSTILE[1], program.inputs, program.outputs, program.nodes, program.results, program.labels)
 
