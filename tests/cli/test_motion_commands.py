@@ -57,6 +57,12 @@ def test_controls_keep_a_mechanism_at_rest(capsys, control):
     assert max(data["largest_force"]) > 1
 
 
+def test_a_stiffness_without_a_law_that_has_one_is_not_ignored(capsys):
+    for control in ((), ("--control", "gravity"), ("--force", "turn=1")):
+        outcome = run(capsys, "simulate", "demo_arm", *control, "--stiffness", "3")
+        assert outcome.code == 2 and "--control hold" in outcome.err
+
+
 def test_a_constant_force_accelerates_a_cart(capsys):
     free = run(capsys, "simulate", "cart_pole", "--json").json
     pushed = run(capsys, "simulate", "cart_pole", "--force", "rail=2", "--json").json

@@ -33,6 +33,14 @@ def test_the_tree_as_a_drawing_needs_no_matplotlib(capsys, tmp_path, monkeypatch
     assert missing.code == 2 and "pip install 'dalembert[plot]'" in missing.err and "Traceback" not in missing.err
 
 
+@pytest.mark.parametrize("command", ["cost", "linearize", "show", "simulate", "verify"])
+def test_matplotlib_is_asked_for_before_anything_is_computed(capsys, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("dalembert.cli.options.find_spec", lambda name: None)
+    flag = "--graph" if command == "show" else "--plot"
+    outcome = run(capsys, command, "not_even_a_model.urdf", flag, str(tmp_path / "picture.png"))
+    assert outcome.code == 2 and "pip install 'dalembert[plot]'" in outcome.err
+
+
 def test_the_tree_as_text(capsys):
     outcome = run(capsys, "show", "four_bar", "--tree")
     lines = outcome.out.splitlines()

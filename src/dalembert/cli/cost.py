@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.counting import FAMILIES, count_algorithms, is_plain_arm, published
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, picture
+from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, plot
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError, SingularityError
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tables", action="store_true", help="add published counts, and all tables for a generic arm")
     parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
     parser.add_argument("--keep-symbols", action="store_true", help="leave symbols of the model as inputs")
-    parser.add_argument("--plot", metavar="FILE", type=picture, help="draw the counts as bars: .png, .svg or .pdf")
+    parser.add_argument("--plot", metavar="FILE", type=plot, help="draw the counts as bars: .png, .svg or .pdf")
     add_common(parser)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, picture
+from dalembert.cli.options import add_common, add_model, picture, with_extra
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ModelWarning
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "show a mechanism as tables"
 
+GRAPH = with_extra(picture, "matplotlib", "plot", "a picture", (".png", ".pdf"))
+"""The name of a drawing of the tree; SVG is written without help."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
@@ -35,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--frames", action="store_true", help="also list where bodies and frames are in the world at q neutral"
     )
     parser.add_argument("--tree", action="store_true", help="only the tree of bodies and joints")
-    parser.add_argument("--graph", metavar="FILE", type=picture, help="draw the tree: .svg, .png or .pdf")
+    parser.add_argument("--graph", metavar="FILE", type=GRAPH, help="draw the tree: .svg, .png or .pdf")
     add_common(parser)
 
 

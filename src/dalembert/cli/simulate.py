@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--force", type=numbers, action="append", default=[], metavar="JOINT=VALUE",
         help="a constant generalised force; may be repeated",
     )  # fmt: skip
-    group.add_argument("--stiffness", type=real(0, 1e9), default=100.0, help="of --control hold, 1/s^2 (default 100)")
+    group.add_argument("--stiffness", type=real(0, 1e9), help="of --control hold, 1/s^2 (default 100)")
     group.add_argument("--method", default="DOP853", help="DOP853, Radau, ..., rk4, variational, ... (default DOP853)")
     group.add_argument("--rtol", type=real(1e-14, 1.0), help="tolerance per step of adaptive methods (default 1e-9)")
     group.add_argument("--step", type=real(1e-9, 1e3), help="of methods of fixed step (default 1e-3)")
@@ -70,6 +70,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     if options.force and options.control != "zero":
         raise ArgumentError("--force and --control exclude each other")
+    if options.stiffness is not None and options.control != "hold":
+        raise ArgumentError("--stiffness belongs to --control hold; give that, too, or leave it out")
     mechanism = open_model(options, numeric=True)
     terminal.progress(f"preparing {mechanism.name} ...")
     system = dynamics_of(mechanism, options.include, options.elements)
@@ -112,7 +114,7 @@ def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
     tree = system if isinstance(system, Dynamics) else Dynamics(model, open_loops=True)
     if options.control == "gravity":
         return lambda t, q, v: tree.gravity(q)
-    return _holding(tree, q0, np.full(model.nv, options.stiffness))
+    return _holding(tree, q0, np.full(model.nv, 100.0 if options.stiffness is None else options.stiffness))
 
 
 def _holding(tree: Dynamics, q0: np.ndarray, stiffness: np.ndarray) -> Callable[..., Any]:
