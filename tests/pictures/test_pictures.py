@@ -61,6 +61,14 @@ def test_eigenvalues(pyplot_free):
     assert "grows" not in texts(pictures.draw_poles([-1.0, -2.0]))
 
 
+@pytest.mark.parametrize("poles", [[4e-16 + 3j, 4e-16 - 3j], [1e-20, -1e-21], [-2.0, -1.0], [5.0, 1e-9], [0.0]])
+def test_the_picture_of_eigenvalues_shows_all_of_them_and_does_not_magnify_rounding(pyplot_free, poles):
+    left, right = pictures.draw_poles(poles).axes[0].get_xlim()
+    size = max(map(abs, poles))
+    assert left < min(0, *np.real(poles), 0) and right > max(0, *np.real(poles), 0)
+    assert min(-left, right) > 0.1 * size
+
+
 def test_a_locus_follows_modes_and_shades_where_it_is_stable(pyplot_free):
     """x'' + c x' + x = 0: stable for c > 0, real from c = 2 on; the order of eigenvalues given is shuffled."""
     rng = np.random.default_rng(0)
