@@ -104,6 +104,8 @@ def test_npz_round_trip(motion, tmp_path):
     (tmp_path / "other.npz").write_bytes(b"PK nonsense")
     with pytest.raises(FormatError, match="no trajectory"):
         load_trajectory(tmp_path / "other.npz", pendulum())
+    with pytest.raises(FormatError, match="this is a folder"):
+        load_trajectory(tmp_path, pendulum())
 
 
 def test_csv_keeps_every_digit(motion, tmp_path):

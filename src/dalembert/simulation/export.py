@@ -100,6 +100,8 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     from dalembert.simulation.trajectory import Trajectory
 
     path = expect_path(path, "load_trajectory, path")
+    if path.is_dir():
+        raise FormatError("this is a folder; name the file in it", path)
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -51,11 +51,15 @@ def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:
         mechanism: what moved.
     """
     suffix = Path(path).suffix.lower()
+    if Path(path).is_dir():
+        raise FormatError("this is a folder; name the file in it", path)
     if suffix == ".npz":
         return load_trajectory(path, mechanism)
     if suffix == ".csv":
         return _read_csv(path, mechanism)
-    raise FormatError(f"a trajectory is a .npz or .csv file, not {suffix or 'one without a suffix'!r}", path)
+    raise FormatError(
+        f"a trajectory is a .npz or .csv file, not one {f'in {suffix}' if suffix else 'without a suffix'}", path
+    )
 
 
 def _read_csv(path: str | Path, mechanism: Mechanism) -> Trajectory:
