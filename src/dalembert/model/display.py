@@ -19,7 +19,6 @@ from dalembert.model.force import FORCE_KINDS
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import KINDS, Joint
 from dalembert.model.layout import columns, columns_with_text, printable, wrapped
-from dalembert.model.layout import shortened as shortened
 from dalembert.model.mechanism import Mechanism
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.formulations.names import GREEK
 from dalembert.model import WORLD, Frame, Joint, Mechanism
-from dalembert.model.display import shortened
+from dalembert.model.layout import shortened
 from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Point
 from dalembert.report.escape import latex_text, printable
 from dalembert.report.placement import Placer
