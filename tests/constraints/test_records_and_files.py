@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -13,7 +14,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, constraint_rows, coordinate_symbols
 from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, whipple_bicycle
-from dalembert.errors import UnsupportedError
+from dalembert.errors import FormatError, UnsupportedError
 from dalembert.formats import read_toml, write_toml
 from dalembert.model import WORLD, Constraint, Force
 from dalembert.model.assembly import attach, merge_fixed, subtree
@@ -45,8 +46,98 @@ def test_motions_stops_and_wrenches_come_back_from_a_file():
 
 def test_functions_cannot_be_written_to_a_file():
     mechanism = four_bar().replace(constraints=(Constraint("mine", "position", function=quarter),))
-    with pytest.raises(UnsupportedError, match="'mine' is a function"):
+    with pytest.raises(UnsupportedError, match=r"'mine' is a Python function; .* write it with SymPy"):
         write_toml(mechanism)
+
+
+OWN_RULES = """
+name = "shaken"
+[parameters]
+A = 0.1
+W = 7.0
+l = 0.6
+[[body]]
+name = "support"
+mass = 1.0
+[[body]]
+name = "bob"
+mass = 2.0
+center = [0, 0, "-l"]
+[[joint]]
+name = "lift"
+kind = "prismatic"
+parent = "world"
+child = "support"
+[[joint]]
+name = "hinge"
+kind = "revolute"
+parent = "support"
+child = "bob"
+axis = "y"
+"""
+LAWS = {
+    "motion": 'a = "lift"\nfunction = "A*sin(W*t)"',
+    "position": 'function = "lift - A*sin(W*t)"',
+    "velocity": 'function = ["lift_dot - A*W*cos(W*t)"]',
+}
+
+
+@pytest.mark.parametrize("parameters", [None, "default", {"A": 0.1}])
+@pytest.mark.parametrize("kind", LAWS)
+def test_laws_written_in_a_file_hold(kind, parameters):
+    """A pendulum on a shaken support: theta'' = -(g + z'') sin(theta) / l, closed form."""
+    text = f'{OWN_RULES}\n[[constraint]]\nname = "shake"\nkind = "{kind}"\n{LAWS[kind]}\n'
+    mechanism = read_toml(text, parameters)
+    assert read_toml(write_toml(mechanism)) == mechanism
+    numbers = [0.6] if mechanism.symbols else []  # A and W occur in formulas only and have their values
+    assert [symbol.name for symbol in mechanism.symbols] == ["l"][: len(numbers)]
+    t, angle = 0.37, 0.5
+    lift = 0.1 * 7.0**2 * -np.sin(7.0 * t)
+    q, v = [0.1 * np.sin(7.0 * t), angle], [0.7 * np.cos(7.0 * t), 0.8]
+    found = ConstrainedDynamics(mechanism, parameters=numbers).forward_dynamics(q, v, np.zeros(2), t)
+    np.testing.assert_allclose(found, [lift, -(9.81 + lift) * np.sin(angle) / 0.6], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kind, function, values",
+    [
+        ("user", ["-3*hinge_dot*lift", "sin(t) + l"], [-3 * 0.4 * 0.2, np.sin(0.3) + 0.6]),
+        ("user-wrench", [0, 0, "t**2", 0, 0, 0], [0.09, 0.0]),
+        ("joint-force", "exp(-t)", [np.exp(-0.3), 0.0]),
+        ("gravity-field", [0, 0, "-(1 + z)"], None),
+    ],
+)
+def test_forces_written_in_a_file_act(kind, function, values):
+    ends = {"user-wrench": 'a = "support"\n', "joint-force": 'a = "lift"\n'}.get(kind, "")
+    text = f'{OWN_RULES}\n[[force]]\nname = "f"\nkind = "{kind}"\n{ends}function = {json.dumps(function)}\n'
+    mechanism = read_toml(text.replace("A = 0.1\nW = 7.0\n", ""), "default")
+    assert read_toml(write_toml(mechanism)) == mechanism
+    q, v = [0.2, 0.1], [0.5, 0.4]
+    if values is None:  # masses 1 at height z and 2 at height z - l cos(angle), arm l sin(angle)
+        low = -2 * (1 + 0.2 - 0.6 * np.cos(0.1))
+        values = [-(1 + 0.2) + low, low * 0.6 * np.sin(0.1)]
+    found = ConstrainedDynamics(mechanism, forces="all").evaluate("forces", q, v, 0.3)[0]
+    np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ('function = "lift - B*t"', r"function: 'B' is neither a coordinate nor among the \[parameters\]"),
+        ('function = "lifft - A*t"', r"'lifft' is neither .*did you mean 'lift'"),
+        ("function = []", "'function' is empty"),
+        ("function = true", "expected a number or an expression"),
+        ('function = "lift - "', "ends too early"),
+    ],
+)
+def test_formulas_of_a_file_that_make_no_sense_are_told(line, words):
+    with pytest.raises(FormatError, match=f"constraint 'c': .*{words}"):
+        read_toml(f'{OWN_RULES}\n[[constraint]]\nname = "c"\nkind = "position"\n{line}\n')
+    with pytest.raises(FormatError, match="'lift' is a coordinate and a parameter as well"):
+        read_toml(
+            OWN_RULES.replace("A = 0.1", "lift = 0.1")
+            + '\n[[constraint]]\nname = "c"\nkind = "position"\nfunction = "lift"\n'
+        )
 
 
 def test_tables_show_what_constraints_and_forces_mean():

@@ -153,6 +153,7 @@ ERRORS = [
     ("nmae = 't'\n" + BODY, None, "unknown key 'nmae'; did you mean 'name'"),
     (toml(body="mas = 1\n"), 2, "body 'b': unknown key 'mas'; did you mean 'mass'"),
     (toml(joint="axes = 'z'\n"), 6, "joint 'j': unknown key 'axes'; did you mean 'axis'"),
+    (toml(joint="translation = [1, 0, 0]\n"), 6, r"unknown key 'translation'; did you mean 'rotation'\? Known are .*xyz"),
     (toml(tail="[[joints]]\n"), None, "unknown key 'joints'; did you mean 'joint'"),
     (toml(tail="[[body]]\nmass = 1\n"), 11, "body number 2: 'name' is missing"),
     (toml(tail="[body.x]\n"), 2, "body 'b': unknown key 'x'"),

@@ -51,4 +51,7 @@ def check_keys(table: Iterable[str], known: Iterable[str], where: str) -> None:
     known = tuple(known)
     for key in table:
         if key not in known:
-            raise FormatError(f"{where}: unknown key {key!r}{hint(str(key), known)}")
+            found = hint(str(key), known)
+            # A guess may be wrong, and the right key look quite different.
+            more = f" Known are {', '.join(sorted(known))}" if found.endswith("?") and len(known) <= MANY else ""
+            raise FormatError(f"{where}: unknown key {key!r}{found}{more}")

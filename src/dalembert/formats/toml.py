@@ -32,9 +32,9 @@
 
     [[frame]]                               # name, body: required; xyz, rpy
     [[constraint]]                          # name, kind, a: required; b, placement_a = { xyz, rpy }, placement_b,
-                                            # value, coefficients
+                                            # value, coefficients, function = "x_joint - l*sin(2*t)"
     [[force]]                               # name, kind, a: required; b, placement_a, placement_b, stiffness,
-                                            # damping, rest, value, smoothing, lower, upper, components
+                                            # damping, rest, value, smoothing, lower, upper, components, function
 
 A serial chain may be given by a Denavit-Hartenberg table instead, with the keys of :func:`~dalembert.formats.from_dh`:
 
@@ -49,6 +49,10 @@ A serial chain may be given by a Denavit-Hartenberg table instead, with the keys
 
 Wherever a number may stand, an expression in quotes may: see :mod:`dalembert.formats.expression`. Limits and shapes
 must be numbers in the end. Keys that are not known are errors.
+
+A ``function`` is an expression, or an array of them, of parameters, of time ``t`` (at the point x, y, z for a gravity
+field) and of the coordinates, called as :func:`dalembert.coordinate_symbols` has it: a joint's name for its position,
+``name_dot`` for its velocity, ``name_0``, ``name_dot_0``, ... where it has several. Kinds without ends need no ``a``.
 """
 
 from __future__ import annotations
@@ -65,13 +69,17 @@ from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh
 from dalembert.formats.expression import RESERVED
 from dalembert.formats.suggest import hint
+from dalembert.formats.toml_formulas import settled
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
 from dalembert.formats.xml import TEXT
 from dalembert.model.defaults import DEFAULT_VALUES, listed
+from dalembert.model.formula import coordinate_names
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.validation import impossible_inertias
 
 Part = TypeVar("Part")
+TIME_AND_PLACE = ("t", "x", "y", "z")
+"""What formulas may contain beside coordinates and parameters."""
 
 
 def read_toml(
@@ -165,9 +173,11 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         "bodies": (*chain.bodies, *_made(top, "body", parts.body)),
         "joints": (*chain.joints, *_made(top, "joint", parts.joint)),
         "frames": (*chain.frames, *_made(top, "frame", parts.frame)),
-        "constraints": _made(top, "constraint", parts.constraint),
-        "forces": _made(top, "force", parts.force),
     }
+    positions, velocities = coordinate_names(found["joints"])
+    document.coordinates = {*positions, *velocities, *TIME_AND_PLACE}
+    found["constraints"] = _made(top, "constraint", parts.constraint)
+    found["forces"] = _made(top, "force", parts.force)
     problems = document.problems
     if problems and strict:
         problems.found += (FormatError(sentence, document.file) for sentence in impossible_inertias(found["bodies"]))
@@ -181,7 +191,8 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         used = document.values or document.declared
         named = listed({name: used[name] for name in document.declared})
         document.notes.append(("values: " if document.values else DEFAULT_VALUES) + named)
-    return Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
+    mechanism = Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
+    return settled(mechanism, document)
 
 
 def _made(top: Table, key: str, make: Callable[[Table], Part]) -> tuple[Part, ...]:

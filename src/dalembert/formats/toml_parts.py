@@ -10,15 +10,18 @@ import numpy as np
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.formats.suggest import hint
+from dalembert.formats.toml_formulas import formulas
 from dalembert.formats.toml_tables import Table
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import ON_JOINTS, Constraint
+from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 
 SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
 POSE = ("xyz", "rpy", "rotation")
+ON_NOTHING = (*OF_USERS, "user", "gravity-field", "attraction")
+"""Kinds of constraints and forces that need no end."""
 
 
 def body(table: Table) -> Body:
@@ -100,8 +103,9 @@ def frame(table: Table) -> Frame:
 
 
 def _between(table: Table) -> dict[str, Any]:
-    """Name, kind and ends, which constraints and forces share."""
-    found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind", "a")}
+    """Name, kind, ends and formula, which constraints and forces share."""
+    found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind")}
+    found["a"] = table.text("a", WORLD if found["kind"] in ON_NOTHING else None)
     on_joints = found["kind"] in ON_JOINTS or found["kind"].startswith("joint-")
     found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
     for key in ("placement_a", "placement_b"):
@@ -110,18 +114,19 @@ def _between(table: Table) -> dict[str, Any]:
             found[key] = inner.placement()
         else:
             found[key] = Transform.identity()
+    found["function"] = table.document.problems.attempt(partial(formulas, table, "function"), None)
     return found
 
 
 def constraint(table: Table) -> Constraint:
     """A ``[[constraint]]``."""
-    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients"))
+    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients", "function"))
     return Constraint(**_between(table), value=table.scalar("value"), coefficients=table.scalars("coefficients"))
 
 
 def force(table: Table) -> Force:
     """A ``[[force]]``."""
     numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
-    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", *numbers))
+    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", "function", *numbers))
     given = {key: table.scalar(key) for key in numbers if key in table.data}
     return Force(**_between(table), components=table.scalars("components"), **given)

@@ -65,6 +65,7 @@ class Document:
         exact: read expressions exactly, with SymPy.
         notes: what was assumed.
         used: names found in expressions so far.
+        coordinates: what formulas of the user's own may contain beside parameters: positions, velocities, t, x, y, z.
         problems: what is wrong, to be raised when the whole file has been read.
     """
 
@@ -75,6 +76,7 @@ class Document:
     exact: bool
     notes: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    coordinates: set[str] = field(default_factory=set)
     problems: Problems = field(default_factory=Problems)
 
     def line(self, header: str, index: int) -> int | None:

@@ -22,6 +22,7 @@ from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
 from dalembert.model.defaults import default_values, is_default_note
 from dalembert.model.force import Force
+from dalembert.model.formula import Formula
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
 
@@ -223,8 +224,11 @@ def _between(item: Constraint | Force) -> Pairs:
         pose = _pose(getattr(item, key), where)
         if pose:
             pairs.append((key, _inline(pose)))
-    if item.function is not None:
-        raise UnsupportedError(f"{where} is a function; TOML holds numbers and expressions of parameters only")
+    if isinstance(item.function, Formula):
+        formulas = [_scalar(x, where) for x in item.function.expressions]
+        pairs.append(("function", formulas[0] if len(formulas) == 1 else "[" + ", ".join(formulas) + "]"))
+    elif item.function is not None:
+        raise UnsupportedError(f"{where} is a Python function; TOML holds numbers and expressions, write it with SymPy")
     for key in item.numbers:
         value = getattr(item, key)
         if not scalar.is_zero(value) and not (scalar.is_number(value) and math.isinf(value)):
