@@ -222,6 +222,28 @@ def test_time_is_known_where_coordinates_are_functions_of_it():
         from_lagrangian(law, ["x"])
 
 
+@pytest.mark.parametrize("spelling", ["xdot1 xdot2", "x1dot x2dot", "a b"])
+@pytest.mark.parametrize("real", [None, True])
+def test_rates_are_known_however_they_are_spelled(spelling, real):
+    """Two masses and a spring: M is diagonal, and dampers act on the same rates."""
+    x, y, m, k, d = sympy.symbols("x1 x2 m k d", real=real)
+    xdot, ydot = sympy.symbols(spelling)
+    law = m * (xdot**2 + 3 * ydot**2) / 2 - k * (x - y) ** 2 / 2
+    rates = [xdot, ydot] if spelling == "a b" else None
+    found = from_lagrangian(law, sympy.symbols("x1 x2"), rates, dissipation=d * (xdot - ydot) ** 2 / 2)
+    assert found.sympy("mass_matrix") == sympy.diag(m, 3 * m)
+    assert sympy.expand(found.sympy("passive")[0] + d * (xdot - ydot)) == 0
+    assert {str(p) for p in found.parameters} == {"m", "k", "d"}
+
+
+def test_a_lagrangian_without_rates_is_refused():
+    x, m = sympy.symbols("x m")
+    with pytest.raises(ArgumentError, match="none of the rates xdot occurs"):
+        from_lagrangian(m * sympy.Symbol("x_dot") ** 2, [x])
+    with pytest.raises(ArgumentError, match="both look like the rate of x1"):
+        from_lagrangian(sympy.Symbol("x1dot") ** 2 + sympy.Symbol("xdot1") ** 2, ["x1"])
+
+
 def test_a_coordinate_is_given_once():
     x, rate = sympy.symbols("x xdot")
     with pytest.raises(ArgumentError, match="x, xdot occurs twice"):

@@ -49,7 +49,7 @@ class MovingBodies:
 
     Args:
         name: for display.
-        coordinates: SymPy symbols (or names) of the coordinates; all other symbols are parameters.
+        coordinates: symbols, names or functions of time of the coordinates; all other symbols are parameters.
         bodies: the bodies.
         gravity: acceleration of free fall, inertial axes.
         potential: potential energy of springs and the like, a SymPy expression in the coordinates.
@@ -63,9 +63,13 @@ class MovingBodies:
 
     def system(self) -> System:
         """The system of moving bodies, its Jacobians made by differentiation."""
+        names = [str(x) for x in self.coordinates]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ArgumentError(f"{self.name!r}: the coordinate {', '.join(twice)} is given twice")
+        self._refuse_time(names)
         scope = Scope()
         q = scope.input("q", self.coordinates)
-        v = scope.input("v", [rate_name(str(x)) for x in self.coordinates])
+        v = scope.input("v", [_rate(x) for x in self.coordinates])
         bodies = [self._body(scope, q, body) for body in self.bodies]
         by_name = {body.name: body for body in bodies}
 
@@ -79,9 +83,24 @@ class MovingBodies:
         passive = []
         if not scalar.is_zero(self.potential):
             energy = scope.read(self.potential)[()]
+            if not all(scalar.is_zero(x) for x in reverse(energy, v)):
+                raise ArgumentError(f"{self.name!r}: its potential depends on velocities; begin with from_lagrangian")
             passive.append(("potential", -reverse(energy, q)))
-        names = [str(x) for x in self.coordinates]
         return System(self.name, scope, q, v, v.copy(), bodies, gravity, place, names, passive=passive)
+
+    def _refuse_time(self, names: Sequence[str]) -> None:
+        """Bodies that time moves have velocities that no Jacobian gives."""
+        given = [self.potential, *self.gravity]
+        for body in self.bodies:
+            parts = (body.mass, body.position, body.rotation, body.inertia)
+            given += [x for part in parts if part is not None for x in np.array(part, dtype=object).flat]
+        functions = {x: x.func(0) for x in self.coordinates if scalar.is_sympy(x) and x.is_Function}
+        found = {s.name for x in given if scalar.is_sympy(x) for s in x.xreplace(functions).free_symbols}
+        if "t" in found.difference(names):
+            raise ArgumentError(
+                f"{self.name!r}: is the symbol t time? Then begin with from_lagrangian(..., t=t), or constrain a "
+                "coordinate by pfaffian=[...]; if not, give it another name"
+            )
 
     @staticmethod
     def _body(scope: Scope, q: np.ndarray, body: MovingBodyFormula) -> MovingBody:
@@ -94,8 +113,18 @@ class MovingBodies:
         inertia = None
         if body.rotation is not None:
             R = scope.read(body.rotation)
+            if R.shape != (3, 3):
+                raise ArgumentError(f"body {body.name!r}: its rotation has shape {R.shape}, must be 3 x 3")
             slopes = forward(R, q)
             for k in range(len(q)):  # w~ = R^T Rdot
                 Jw[:, k] = vect(product(R.T, slopes[:, :, k]))
             inertia = None if body.inertia is None else scope.read(body.inertia)
+            if inertia is not None and inertia.shape != (3, 3):
+                raise ArgumentError(f"body {body.name!r}: its inertia has shape {inertia.shape}, must be 3 x 3")
         return MovingBody(body.name, mass, inertia, R, center, Jw, forward(center, q))
+
+
+def _rate(coordinate: Any) -> Any:
+    if scalar.is_sympy(coordinate) and coordinate.is_Function:
+        return coordinate.diff(coordinate.args[0])
+    return rate_name(str(coordinate))

@@ -37,8 +37,8 @@ def from_lagrangian(
     Args:
         lagrangian: SymPy expression in coordinates, rates, time and parameters.
         q: coordinates: symbols, or functions of time such as SymPy's dynamic symbols.
-        qdot: their rates, in the same order; for functions of time their derivatives, for symbols those called
-            ``qdot``, if left out.
+        qdot: their rates, in the same order; if left out, for functions of time their derivatives, for symbols those
+            called like them with ``dot``: ``thetadot`` for ``theta``, ``x1dot`` or ``xdot1`` for ``x1``.
         forces: generalised forces Q, one for each coordinate; they may depend on everything. Functions of time that
             are no coordinates, F(t), become parameters of the same name.
         t: the symbol of time, if something depends on it explicitly; known where coordinates are functions of it.
@@ -50,19 +50,24 @@ def from_lagrangian(
     expect(name, str, "from_lagrangian, name")
     coordinates = [_variable(x, "q") for x in expect_items(q, object, "from_lagrangian, q")]
     time = _time(coordinates, t)
-    if qdot is None:
-        rates = [x.diff(time) if x.is_Function else sympy.Symbol(rate_name(str(x))) for x in coordinates]
-    else:
-        rates = [_variable(x, "qdot") for x in expect_items(qdot, object, "from_lagrangian, qdot")]
-    if len(rates) != len(coordinates):
-        raise ArgumentError(f"{len(coordinates)} coordinates, but {len(rates)} rates: {rates}")
-    _refuse_repetition([*coordinates, *rates])
     given = _expression(lagrangian, "lagrangian")
     acting = None if forces is None else [_expression(f, "forces") for f in expect_items(forces, object, "forces")]
     if acting is not None and len(acting) != len(coordinates):
         raise ArgumentError(f"{len(coordinates)} coordinates, but {len(acting)} generalised forces")
     lost = _expression(dissipation, "dissipation")
     known = [given, *(acting or ()), lost]
+    if qdot is None:
+        rates = [x.diff(time) if x.is_Function else _rate(x, known) for x in coordinates]
+    else:
+        rates = [_variable(x, "qdot") for x in expect_items(qdot, object, "from_lagrangian, qdot")]
+    if len(rates) != len(coordinates):
+        raise ArgumentError(f"{len(coordinates)} coordinates, but {len(rates)} rates: {rates}")
+    _refuse_repetition([*coordinates, *rates])
+    if not {str(x) for x in given.atoms(sympy.Symbol, sympy.Derivative)}.intersection(map(str, rates)):
+        raise ArgumentError(
+            f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by qdot=[...] "
+            "what they are called there"
+        )
     if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
         raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
     scope = Scope()
@@ -144,6 +149,21 @@ def _variable(value: Any, what: str) -> Any:
     ):
         return found
     raise ArgumentError(f"from_lagrangian, {what}: expected a symbol or a function of time, got {shown(value)}")
+
+
+def _rate(coordinate: Any, expressions: Sequence[Any]) -> Any:
+    """The symbol of a rate, by its name: that which the expressions use."""
+    import sympy
+
+    used = {symbol.name: symbol for x in expressions for symbol in x.free_symbols}
+    names = dict.fromkeys((rate_name(coordinate.name), f"{coordinate.name}dot"))
+    found = [used[name] for name in names if name in used]
+    if len(found) > 1:
+        raise ArgumentError(
+            f"from_lagrangian: {' and '.join(map(str, found))} both look like the rate of {coordinate}; say by qdot=[...] "
+            "which it is"
+        )
+    return found[0] if found else sympy.Symbol(next(iter(names)))
 
 
 def _time(coordinates: Sequence[Any], t: Any) -> Any:
