@@ -65,8 +65,8 @@ def from_lagrangian(
     _refuse_repetition([*coordinates, *rates])
     if not {str(x) for x in given.atoms(sympy.Symbol, sympy.Derivative)}.intersection(map(str, rates)):
         raise ArgumentError(
-            f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by qdot=[...] "
-            "what they are called there"
+            f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by "
+            "qdot=[...] what they are called there"
         )
     if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
         raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
@@ -160,8 +160,8 @@ def _rate(coordinate: Any, expressions: Sequence[Any]) -> Any:
     found = [used[name] for name in names if name in used]
     if len(found) > 1:
         raise ArgumentError(
-            f"from_lagrangian: {' and '.join(map(str, found))} both look like the rate of {coordinate}; say by qdot=[...] "
-            "which it is"
+            f"from_lagrangian: {' and '.join(map(str, found))} both look like the rate of {coordinate}; say by "
+            "qdot=[...] which it is"
         )
     return found[0] if found else sympy.Symbol(next(iter(names)))
 
