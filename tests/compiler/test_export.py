@@ -156,3 +156,11 @@ def test_a_header_of_others_stops_the_source_too(tmp_path):
 def test_wrong_arguments_are_named(arguments, words):
     with pytest.raises(ArgumentError, match=words):
         export(kernel(), **arguments)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_program_is_exported_as_its_kernel_is(language):
+    program = trace(lambda x: 2 * np.sin(x), {"x": ()}, "double_sine", outputs="y")
+    assert export(program, language) == export(Kernel("k", program.inputs, program.outputs, program), language)
+    with pytest.raises(ArgumentError, match="export takes a kernel or a program, got int"):
+        export(3, language)

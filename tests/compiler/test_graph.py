@@ -15,8 +15,12 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert.compiler.cost import cost
+from dalembert.compiler.derivatives import differentiate
 from dalembert.compiler.evaluate import evaluate, inline
 from dalembert.compiler.graph import Expr, Graph, Predicate
+from dalembert.compiler.kernel import Kernel
+from dalembert.compiler.passes import optimise
 from dalembert.compiler.trace import label, program_of, trace
 from dalembert.errors import ArgumentError, UnsupportedError
 
@@ -446,3 +450,25 @@ def test_inlining_a_program_into_fresh_inputs_gives_it_back():
     graph = Graph()
     again = program_of(graph, inline(program, [graph.input("q", (4,))]), "f")
     assert again.digest == program.digest
+
+
+@pytest.mark.parametrize("given", [3, None, "program", lambda x: x, [1.0]])
+def test_what_is_no_program_is_told_so(given):
+    """Every function of programs says what it takes; a kernel, which has a program, is told where."""
+    for call in (cost, optimise, lambda p: evaluate(p, [1.0]), lambda p: differentiate(p, "y", "x")):
+        with pytest.raises(ArgumentError, match=r"takes a Program, got \w+; trace\(\) makes one"):
+            call(given)
+    program = trace(np.sin, {"x": ()}, "f", outputs="y")
+    with pytest.raises(ArgumentError, match=r"pass its \.program"):
+        cost(Kernel("f", program.inputs, program.outputs, program))
+    with pytest.raises(ArgumentError, match="arguments are a float"):
+        evaluate(program, 1.0)
+
+
+def test_tracing_tells_what_cannot_be_called_with_its_inputs():
+    for function, told in ((lambda x, y: x, "'y'"), (lambda: 0, "too many"), (lambda x, *, k: x, "'k'")):
+        with pytest.raises(ArgumentError, match=f"one argument for each of the inputs x: .*{told}"):
+            trace(function, {"x": ()})
+    with pytest.raises(ArgumentError, match="trace takes a function over scalars, got int"):
+        trace(3, {"x": ()})
+    assert trace(lambda *inputs, k=2: k * inputs[0], {"x": (), "y": ()}).inputs[1].name == "y"

@@ -1,6 +1,7 @@
 """Compiled recurrences against the same program called again and again."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -141,3 +142,23 @@ def test_code_is_found_in_the_cache_by_another_process(tmp_path):
     answer = f"{[[7.0, 7.0]] * 3}\n"
     assert runs[0].stdout == "traced\n" + answer
     assert runs[1].stdout == answer
+
+
+def test_arrays_that_do_not_fit_are_named():
+    """Lists, numbers and too few arrays: whatever cannot be used as it lies in memory, by the name of its port."""
+    _, recurrence = made()
+    x, n, h, u = np.zeros((2, 3)), np.zeros(2), np.zeros(2), np.zeros((2, 4, 2))
+    good = {"state": [x, n], "held": [h], "driven": [u], "final": [x.copy(), n.copy()], "records": [None, None]}
+    recurrence.run(**good, steps=4)
+    for group, bad, told in (
+        ("state", [x.tolist(), n], "x is a list"),
+        ("state", [x], "state are 1 arrays; needed are 2"),
+        ("state", [np.float64(0), n], "x is a float64"),
+        ("held", [0.1], "h is a float"),
+        ("held", [np.array(0.1)], "h has shape ()"),
+        ("driven", [], "driven are 0 arrays; needed are 1"),
+        ("final", [x.tolist(), n], "x is a list"),
+        ("records", [None], "records are 1 arrays"),
+    ):
+        with pytest.raises(ArgumentError, match=re.escape(told)):
+            recurrence.run(**{**good, group: bad}, steps=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, fields
 
-from .program import Node, Program
+from .program import Node, Program, require_program
 
 WEIGHTS = {
     "neg": 0, "abs": 0, "add": 1, "sub": 1, "mul": 1, "div": 10, "sqrt": 12,
@@ -74,6 +74,7 @@ class Cost:
 
 def cost(program: Program) -> Cost:
     """Count the operations of a program."""
+    require_program(program, "cost")
     count = Counter(node.op for node in program.nodes)
     two = {k for k, node in enumerate(program.nodes) if node.op == "const" and node.value == 2}
     doublings = sum(1 for node in program.nodes if node.op == "mul" and not two.isdisjoint(node.args))

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .cost import WEIGHTS
 from .graph import Expr, Graph, Predicate
-from .program import PREDICATES, Program
+from .program import PREDICATES, Program, require_program
 from .slopes import slopes_of
 from .trace import program_of, retrace
 
@@ -142,6 +142,7 @@ def differentiate(program: Program, output: str, input: str, mode: Mode = "auto"
     Returns:
         A program with the same inputs and one output of the shape of ``output``, then that of ``input``.
     """
+    require_program(program, "differentiate")
     outputs, inputs = [p.name for p in program.outputs], [p.name for p in program.inputs]
     if output not in outputs or input not in inputs:
         raise ArgumentError(

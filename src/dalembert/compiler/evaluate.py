@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .graph import Expr
-from .program import Port, Program
+from .program import Port, Program, require_program
 from .rules import RULES
 
 Arguments = Mapping[str, Any] | Sequence[Any]
@@ -124,7 +124,7 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
 
 def ordered(program: Program, arguments: Arguments) -> list[Any]:
     """The arguments in the order of the program's inputs, checked for missing and unknown names."""
-    names = [port.name for port in program.inputs]
+    names = [port.name for port in require_program(program, "evaluate").inputs]
     if isinstance(arguments, Mapping):
         missing, unknown = set(names) - set(arguments), set(arguments) - set(names)
         if missing or unknown:
@@ -134,9 +134,16 @@ def ordered(program: Program, arguments: Arguments) -> list[Any]:
                 + (f"; unknown: {', '.join(sorted(map(str, unknown)))}" if unknown else "")
             )
         return [arguments[name] for name in names]
-    if len(arguments) != len(names):
-        raise ArgumentError(f"{program.name} takes {len(names)} inputs ({', '.join(names)}), got {len(arguments)}")
-    return list(arguments)
+    try:
+        given = list(arguments)
+    except TypeError:
+        raise ArgumentError(
+            f"{program.name}: arguments are a {type(arguments).__name__}; needed is a list of arrays, "
+            f"one for each of the inputs {', '.join(names)}"
+        ) from None
+    if len(given) != len(names):
+        raise ArgumentError(f"{program.name} takes {len(names)} inputs ({', '.join(names)}), got {len(given)}")
+    return given
 
 
 def _numeric(x: Any) -> bool:

@@ -12,7 +12,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ..errors import ArgumentError
 
 ARITY = {
     "const": 0,  # Node.value holds the number
@@ -91,3 +93,16 @@ class Program:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
         result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
         return f"Program {self.name}({ports}) -> {result}: {sum(1 for _ in self.operations())} operations"
+
+
+def require_program(given: Any, caller: str) -> Program:
+    """``given`` if it is a program.
+
+    Args:
+        given: what a user passed.
+        caller: the name of the function it was passed to, for the message.
+    """
+    if isinstance(given, Program):
+        return given
+    hint = "pass its .program" if isinstance(getattr(given, "program", None), Program) else "trace() makes one"
+    raise ArgumentError(f"{caller} takes a Program, got {type(given).__name__}; {hint}")

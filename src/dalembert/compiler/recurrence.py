@@ -132,7 +132,14 @@ class Recurrence:
             every: steps from record to record.
             hold: steps for which a row of the driven inputs is used.
         """
-        n = len(state[0])
+        for name, arrays, ports in (
+            ("state", state, self.state), ("held", held, self.held), ("driven", driven, self.driven),
+            ("final", final, self.state), ("records", records, self.state),
+        ):  # fmt: skip
+            if len(arrays) != len(ports):
+                told = ", ".join(port.name for port in ports)
+                raise ArgumentError(f"{self.name}: {name} are {len(arrays)} arrays; needed are {len(ports)} ({told})")
+        n = next((len(array) for array in state if np.ndim(array)), 0)
         if steps < 0 or every < 1 or hold < 1:
             raise ArgumentError(f"{self.name}: steps = {steps}, every = {every}, hold = {hold} are out of range")
         pointers: list[int] = []
@@ -169,11 +176,15 @@ class Recurrence:
         written: bool = False,
     ) -> None:
         lead = 1 if rows is None else 2
+        if not isinstance(array, np.ndarray):
+            raise ArgumentError(
+                f"{self.name}: {port.name} is a {type(array).__name__}; its memory is used, so it must be a NumPy array"
+            )
         core = tuple(self.dtype.itemsize * math.prod(port.shape[d + 1 :]) for d in range(len(port.shape)))
         fits = (
-            isinstance(array, np.ndarray)
-            and array.dtype == self.dtype
+            array.dtype == self.dtype
             and array.flags.aligned
+            and array.ndim >= lead
             and array.shape[lead:] == port.shape
             and (array.shape[0] == n or (array.shape[0] == 1 and not written))
             and (rows is None or array.shape[1] >= rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ def trace(
         raise ArgumentError(f"trace: inputs = {inputs!r}; it must be a dict of shapes by name, such as {{'q': (3,)}}")
     graph = Graph()
     arrays = [graph.input(port, shape) for port, shape in inputs.items()]
+    _check_takes(function, inputs)
     returned = function(*arrays)
     if name is None:
         name = getattr(function, "__name__", "")
@@ -113,6 +115,21 @@ def label(array: Any, name: str) -> Any:
             if isinstance(x, Expr):
                 x.label("_".join([name, *map(str, place)]))
     return array
+
+
+def _check_takes(function: Callable[..., Any], inputs: Mapping[str, Any]) -> None:
+    """Refuse what cannot be called with one argument for each input, before Python does in words of its own."""
+    if not callable(function):
+        raise ArgumentError(f"trace takes a function over scalars, got {type(function).__name__}")
+    try:
+        inspect.signature(function).bind(*inputs)
+    except ValueError:  # some functions in C do not tell what they take
+        pass
+    except TypeError as error:
+        told = getattr(function, "__name__", type(function).__name__)
+        raise ArgumentError(
+            f"trace calls {told} with one argument for each of the inputs {', '.join(inputs) or '(none)'}: {error}"
+        ) from None
 
 
 def _named(returned: Any, names: str | Sequence[str] | None, program: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...errors import ArgumentError
 from ..cost import weight
-from ..program import Program
+from ..program import Program, require_program
 from .factor import factor
 from .rebuild import rebuild
 from .schedule import schedule
@@ -41,7 +41,7 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
     """
     if level not in (0, 1, 2):
         raise ArgumentError(f"level is {level!r}; must be 0, 1 or 2")
-    best = rebuild(program)
+    best = rebuild(require_program(program, "optimise"))
     if level == 0:
         return best
     if len(best.nodes) > LARGE:
