@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import DalembertError
+from dalembert.formulations.names import GREEK, expression_latex, symbol_latex
 from dalembert.report import document, report
 from dalembert.report.escape import html_text, latex_text, markdown_text, printable
 from dalembert.report.html import to_html
@@ -104,3 +105,26 @@ def test_a_path_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises((OSError, DalembertError)):
         report(cases.hostile(), tmp_path / "file" / "report.md", agreement=False)
+
+
+@given(st.from_regex(r"[A-Za-z]{1,5}(_?[a-z0-9]{1,3})?", fullmatch=True))
+def test_no_symbol_reads_as_a_product(name):
+    text = symbol_latex(sympy.Symbol(name))
+    stem = re.split("[_^]", text, maxsplit=1)[0]
+    while accent := re.fullmatch(r"\\(?!mathrm)[a-z]+\{(.*)\}", stem):
+        stem = accent[1]
+    assert re.fullmatch(r"[A-Za-z]|\\[A-Za-z]+( |$)?|\\mathrm\{[A-Za-z0-9]+\}|\\left\|.*", stem), text
+
+
+def test_formulas_tell_a_word_from_a_product():
+    m, r, mr = sympy.symbols("m r mr")
+    assert expression_latex(mr * r**2) != expression_latex(m * r**3)
+    assert "m_{r}" in expression_latex(mr * r**2) and "_" not in expression_latex(m * r**3)
+    assert r"\mathrm{mass}_{rod}^{2}" in expression_latex(sympy.Symbol("mass_rod") ** 2)
+    assert Notation().latex(mr * r**2) == expression_latex(mr * r**2)
+
+
+@pytest.mark.parametrize("letter", GREEK)
+def test_greek_letters_stay_greek(letter):
+    for name in (letter, f"{letter}1", f"{letter}_2", letter.capitalize()):
+        assert symbol_latex(sympy.Symbol(name)) == sympy.latex(sympy.Symbol(name))

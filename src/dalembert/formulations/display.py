@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.names import rate_name
+from dalembert.formulations.names import expression_latex, rate_name
 from dalembert.formulations.quantity import FORMS, Quantity
 from dalembert.model.checks import expect_choice
 
@@ -72,13 +72,13 @@ def equations_latex(equations: Equations, form: str) -> str:
     if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest))):
         rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
-        left = [rf"{sympy.latex(M)} {sympy.latex(rates)}", *(sympy.latex(x) for x in (c, g) if any(x))]
+        left = [rf"{expression_latex(M)} {expression_latex(rates)}", *(expression_latex(x) for x in (c, g) if any(x))]
         inputs = sympy.Matrix([sympy.Symbol(f"tau{k}") for k in range(1, equations.input_map.shape[1] + 1)])
         forces = equations.input_map.sympy()
         driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
-        right = [*([sympy.latex(driven)] if inputs else []), *(sympy.latex(x.sympy()) for x in rest)]
+        right = [*([expression_latex(driven)] if inputs else []), *(expression_latex(x.sympy()) for x in rest)]
         if equations.constraint_matrix is not None:
-            right.append(rf"{sympy.latex(equations.constraint_matrix.sympy().T)} \lambda")
+            right.append(rf"{expression_latex(equations.constraint_matrix.sympy().T)} \lambda")
         return f"{' + '.join(left)} = {' + '.join(right) or '0'}"
     return " \\\\\n".join(part.latex(form) for part in (*parts, *rest))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from dalembert.model import Mechanism
 
@@ -15,6 +16,10 @@ GREEK = (
 
 READABLE = re.compile(rf"(?:[A-Za-z]|{'|'.join(GREEK)})(?:_?[0-9a-z]{{1,2}})?")
 """A letter, Latin or Greek, with at most two characters of index: ``q1``, ``theta_12``, ``x``, ``d2``."""
+
+_NOT_GREEK = rf"(?!(?:{'|'.join([*GREEK, *map(str.capitalize, GREEK)])})(?:\d|$))"
+_RUN_TOGETHER = re.compile(_NOT_GREEK + r"([A-Za-z])([A-Za-z]?\d+[a-z]{0,2}|[A-Za-z]|[xyz]{2})")
+_WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z][A-Za-z0-9]+")
 
 SEVERAL = {
     "planar": (("x", "y", "psi"), ("xdot", "ydot", "psidot")),
@@ -97,3 +102,32 @@ def identifier(name: str) -> str:
     """
     plain = re.sub(r"\W+", "_", name).strip("_") or "parameter"
     return f"p_{plain}" if plain[0].isdigit() else plain
+
+
+def symbol_latex(symbol: Any) -> str:
+    """LaTeX of a symbol: ``mr`` and ``I1x`` get an index, ``mass`` stands upright; letters side by side are a product.
+
+    Args:
+        symbol: of SymPy. Names that are LaTeX already stay as they are.
+    """
+    import sympy
+
+    name = symbol.name
+    if parts := _RUN_TOGETHER.fullmatch(name):
+        return f"{parts[1]}_{{{parts[2]}}}"
+    text = sympy.latex(symbol)
+    if "\\" in name or "{" in name:
+        return text
+    stem = re.split("[_^]", text, maxsplit=1)[0]
+    return _WORD.sub(r"\\mathrm{\g<0>}", stem) + text[len(stem) :]
+
+
+def expression_latex(expression: Any) -> str:
+    """LaTeX of an expression or a matrix, in which no symbol reads as a product of others.
+
+    Args:
+        expression: of SymPy.
+    """
+    import sympy
+
+    return sympy.latex(expression, symbol_names={x: symbol_latex(x) for x in expression.free_symbols})

@@ -13,6 +13,7 @@ from dalembert.compiler.cost import Cost, cost
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.program import Program
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations.names import expression_latex
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_choice, real_array
 
@@ -135,14 +136,12 @@ class Quantity:
             form: ``"closed"``, ``"intermediates"`` (an ``aligned`` list of definitions, the result last), or
                 ``"auto"``: closed if it can be brought to textbook shape.
         """
-        import sympy
-
         expect_choice(form, FORMS, "form")
         if form == "closed" or (form == "auto" and self.is_simplified):
-            return sympy.latex(self.sympy())
+            return expression_latex(self.sympy())
         definitions, result = self.intermediates()
-        lines = [rf"{sympy.latex(symbol)} &= {sympy.latex(value)}" for symbol, value in definitions]
-        lines.append(rf"{self.symbol} &= {sympy.latex(result)}")
+        lines = [rf"{expression_latex(symbol)} &= {expression_latex(value)}" for symbol, value in definitions]
+        lines.append(rf"{self.symbol} &= {expression_latex(result)}")
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def _repr_latex_(self) -> str:

@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dalembert.formulations.names import GREEK, identifier, rate_name
+from dalembert.formulations.names import GREEK, expression_latex, identifier, rate_name
 
 DIGITS = 6
 """Significant digits of numbers."""
@@ -23,7 +23,6 @@ _SAFE = re.compile(
     rf"(?:[A-Za-z][A-Za-z0-9]*|\\(?:{_GREEK}))"
     r"(?:(?:__?|\^)(?:[A-Za-z0-9]+|\{[A-Za-z0-9, ]+\}))*_*"
 )
-_RUN_TOGETHER = re.compile(r"([A-Za-z])((?:[A-Za-z]?\d+[a-z]{0,2})|[xyz]{1,2})")
 _PLAIN_ARGUMENT = re.compile(
     r"(\\(?:sin|cos|tan)(?:\^\{\d+\})?)\{\\left\(((?:\\?[A-Za-z]+|\\ddot\{\\?[a-z]+\}|\\dot\{\\?[a-z]+\})"
     r"(?:_\{\w+\})?) \\right\)\}(?=$| ?[-+,&=}]| ?\\\\| ?\\(?:sin|cos|tan|right)(?![a-z]))"
@@ -58,7 +57,7 @@ class Notation:
             replaced = replaced.applyfunc(self._rounded)
         else:
             replaced = self._rounded(replaced)
-        return _PLAIN_ARGUMENT.sub(r"\1 \2", sympy.latex(replaced))
+        return _PLAIN_ARGUMENT.sub(r"\1 \2", expression_latex(replaced))
 
     def terms(self, expression: Any) -> list[str]:
         """LaTeX of the terms of a sum, each with its sign if that is a minus.
@@ -70,7 +69,7 @@ class Notation:
 
         rounded = self._rounded(self._safe(sympy.sympify(expression)))
         terms = rounded.as_ordered_terms() if rounded.is_Add else [rounded]
-        return [_PLAIN_ARGUMENT.sub(r"\1 \2", sympy.latex(term)) for term in terms]
+        return [_PLAIN_ARGUMENT.sub(r"\1 \2", expression_latex(term)) for term in terms]
 
     def number(self, value: Any) -> str:
         """A number with few digits.
@@ -112,8 +111,6 @@ class Notation:
         import sympy
 
         name = atom.name if atom.is_Symbol else atom.func.__name__
-        if atom.is_Symbol and (parts := _RUN_TOGETHER.fullmatch(name)):
-            return sympy.Symbol(f"{parts[1]}_{parts[2]}")
         if _SAFE.fullmatch(name):
             return atom
         words = re.findall(r"[A-Za-z0-9]+", identifier(name)) or ["symbol"]
