@@ -25,6 +25,7 @@ from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import NoSlip, derive, from_lagrangian
 from dalembert.formulations.kernels import packed
 from dalembert.formulations.names import coordinate_names, rate_name
+from dalembert.model import Body, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
 VALUES = {"m1": 1.5, "m2": 0.7, "l1": 0.4, "g": 9.81, "I_zz1": 0.2, "I_zz2": 0.1}
@@ -46,6 +47,37 @@ def test_substitution_gives_numbers_and_keeps_the_rest():
     assert sympy.Symbol("L") in steps["gravity"].sympy().free_symbols
     christoffel = equations["christoffel"].evaluate({"q": state[0], **VALUES})
     np.testing.assert_allclose(whole["christoffel"].evaluate({"q": state[0]}), christoffel)
+
+
+def test_substitution_reaches_equations_of_time_and_their_multipliers():
+    """A cart that is moved by a given law: numbers put in before or after give the same."""
+    l, t, xdot = sympy.symbols("l t xdot")
+    values = {"m_c": 1.0, "m": 0.2, "l": 0.5}
+    state = {"q": np.array([0.1, 0.4]), "u": np.array([0.8]), "t": 0.3, "g": 9.81}
+    pushed = {**state, "udot": np.array([1.7]), "tau": np.array([0.6, -0.2])}
+    equations = derive(cart_pole(), "kane", pfaffian=[xdot - l * sympy.cos(3 * t)])
+    half = equations.substitute(values)
+    for name, inputs in (("bias", state), ("kinematics", state), ("multipliers", pushed)):
+        found = half[name].evaluate({k: v for k, v in inputs.items() if k in half.scope.names or k == "g"})
+        np.testing.assert_allclose(found, equations[name].evaluate({**inputs, **values}), rtol=1e-13)
+    assert half.compile("bias").signature == "(2),(),(1),()->(1)"  # q, t, u, g
+    assert sympy.Symbol("t") not in equations.substitute({"t": 0}).sympy("bias").free_symbols
+
+
+@pytest.mark.parametrize("name", ["tau", "u", "udot", "q", "v", "tau1", "u1"])
+def test_a_symbol_may_be_called_like_an_input(name):
+    """A mass called tau is a mass: the motion is that of the same pendulum with a mass called m."""
+    found = []
+    for called in (name, "m"):
+        bob = Body("bob", Inertia(sympy.Symbol(called), center=[0, 0, -1]))
+        pendulum = Mechanism("pendulum", [bob], [Joint("swing", "revolute", "world", "bob", axis=[0, 1, 0])])
+        for options in ({}, {"speeds": [2 * sympy.Symbol("qdot1")]}):
+            quantity = derive(pendulum, "kane", **options).accelerations()
+            assert sympy.Symbol(called) in quantity.sympy().free_symbols
+            inputs = {port.name: np.full(port.shape, 0.7 if port.shape else 2.0) for port in quantity.program.inputs}
+            assert len({port for port in inputs if port != "tau"}) == 3  # positions, velocities and the mass
+            found.append(quantity.evaluate(inputs))
+    np.testing.assert_allclose(found[:2], found[2:], rtol=1e-13)
 
 
 def test_a_coordinate_can_be_substituted_too():

@@ -187,3 +187,10 @@ def test_a_motion_without_acceleration_is_no_disagreement():
     mechanism = Mechanism("ball", (ball,), (Joint("free", "free", WORLD, "ball"),), constraints=(rolling,))
     outcome = verify(mechanism, states=2)
     assert outcome.ok and any(row.quantity == "constrained motion" for row in outcome.rows), str(outcome)
+
+
+def test_no_tolerance_is_a_tolerance():
+    """Rounding then disagrees, and the worst row is the one with the largest error."""
+    outcome = verify(stacker(), states=1, tolerance=0.0)
+    assert not outcome.ok
+    assert outcome.worst.error == max(row.error for row in outcome.rows)

@@ -54,7 +54,7 @@ class Agreement:
     @property
     def worst(self) -> Row:
         """The row with the largest error relative to its tolerance."""
-        return max(self.rows, key=lambda row: row.error / row.tolerance if row.error == row.error else float("inf"))
+        return max(self.rows, key=_badness)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -73,3 +73,11 @@ class Agreement:
         title = f"{self.subject}: {len(self.rows)} comparisons at {self.states} random states, {verdict}"
         tail = [line for reason in self.skipped for line in wrap(f"left out: {reason}", 118, subsequent_indent="  ")]
         return "\n".join([title, "", *lines, *([""] if tail else []), *tail])
+
+
+def _badness(row: Row) -> tuple[float, float]:
+    """Error relative to the tolerance, then the error itself; NaN is the worst of all."""
+    error = row.error if row.error == row.error else float("inf")
+    if row.tolerance > 0:
+        return error / row.tolerance, error
+    return (float("inf") if error > 0 else 0.0), error

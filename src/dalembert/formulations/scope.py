@@ -19,6 +19,9 @@ from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError
 from dalembert.formulations.names import distinct, identifier
 
+LATER = ("u", "udot", "tau")
+"""Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""
+
 
 class Scope:
     """A graph and the names of its inputs.
@@ -76,7 +79,7 @@ class Scope:
         for port in self.parameters:
             if self.names[port][0] == symbol:
                 return self.arrays[port][0]
-        (port,) = distinct([identifier(str(symbol))], self.names)
+        (port,) = distinct([identifier(str(symbol))], {*self.names, *LATER})
         self.names[port] = (symbol,)
         self.arrays[port] = np.array([self.graph.input(port)], dtype=object)
         self.parameters.append(port)

@@ -41,7 +41,9 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         check_scalar(value, f"substitute, {key}")
     scope = Scope()
     for port, symbols in old.names.items():
-        if port not in old.parameters:
+        if port == "t" and port not in old.parameters:
+            scope.clock(symbols[0])
+        elif port not in old.parameters:
             scope.input(port, symbols)
         elif str(symbols[0]) not in wanted:
             scope.parameter(symbols[0])
@@ -52,9 +54,13 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
             scope.read(wanted[str(symbol)])[()] if str(symbol) in wanted else _own(scope, port, symbol, k)
             for k, symbol in enumerate(symbols)
         ]
-        arguments[port] = entries[0] if port in old.parameters else np.array(entries, dtype=object)
+        arguments[port] = entries[0] if port in (*old.parameters, "t") else np.array(entries, dtype=object)
 
     def moved(quantity: Quantity) -> Quantity:
+        for port in quantity.program.inputs:
+            if port.name not in arguments:  # declared by an extra that was made only now
+                mine = scope.arrays.get(port.name)
+                arguments[port.name] = scope.input(port.name, old.names[port.name]) if mine is None else mine
         needed = {port.name: arguments[port.name] for port in quantity.program.inputs}
         lifted = {name: _lifted(scope, value) for name, value in needed.items()}
         result = inline(quantity.program, lifted)[quantity.name] if needed else quantity.values
