@@ -214,9 +214,15 @@ def test_independent_speeds_that_are_not_enough_are_refused():
     )
     with pytest.raises(ArgumentError, match="3 velocities are needed"):
         _ = system.pivots
-    many = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7], independent=["crank", "rocker"])
+    many = ConstrainedDynamics(
+        four_bar(), reference=[1.0, -0.5, 1.7], method="projection", independent=["crank", "rocker"]
+    )
     with pytest.raises(ArgumentError, match="1 velocities are needed"):
         _ = many.pivots
+    with pytest.raises(ArgumentError, match="'multipliers' has no independent speeds"):
+        ConstrainedDynamics(four_bar(), independent=["crank"])
+    with pytest.raises(ArgumentError, match="no joint 'crink'"):
+        ConstrainedDynamics(four_bar(), method="projection", independent=["crink"])
     with pytest.raises(ArgumentError, match="'multipliers' or 'projection'"):
         ConstrainedDynamics(four_bar(), method="magic")
     with pytest.raises(ArgumentError, match="no quantity 'bias'"):
@@ -248,6 +254,34 @@ def test_symbols_are_inputs():
     assert relative(two.forward_dynamics(q, v, tau), one.forward_dynamics(q, v, tau)) < 1e-11
     heavier = two.kernel("forward_dynamics")(q, v, tau, 0.0, [5.0])
     assert relative(heavier, one.forward_dynamics(q, v, tau)) > 1e-3
+
+
+def test_values_of_symbols_come_by_name_or_in_order_and_all_of_them():
+    symbolic = symbolise(four_bar(), {"coupler_bar.mass": sympy.Symbol("m"), "crank_bar.mass": sympy.Symbol("k")})
+    ordered = [{"m": 2.5, "k": 1.5}[symbol.name] for symbol in symbolic.symbols]
+    named = ConstrainedDynamics(symbolic, reference=[1.0, -0.5, 1.7], parameters={"m": 2.5, "k": 1.5})
+    assert named.parameters.tolist() == ordered
+    for wrong, words in (
+        ([1.0], r"expected 2 numbers \(.*m.*\), got shape \(1,\)"),
+        ({"m": 1.0}, "no value for k"),
+        ({"m": 1.0, "k": 2.0, "g": 3.0}, "has no symbol g"),
+        ({"m": "heavy", "k": 2.0}, "expected real numbers"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            ConstrainedDynamics(symbolic, parameters=wrong)
+
+
+@pytest.mark.parametrize("symbols", [{}, {"coupler_bar.mass": sympy.Symbol("m")}])
+def test_states_of_single_precision_are_computed_in_it(symbols):
+    """Time and parameters that were not given with the state do not decide the precision."""
+    mechanism = symbolise(four_bar(), symbols) if symbols else four_bar()
+    system = ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7], parameters=[2.5] * len(symbols))
+    q = system.assemble()
+    v = system.project_velocity(q, [1.0, 0, 0])
+    exact = system.forward_dynamics(q, v, np.zeros(3))
+    single = system.forward_dynamics(*(x.astype(np.float32) for x in (q, v, np.zeros(3))))
+    assert exact.dtype == np.float64 and single.dtype == np.float32
+    assert relative(single, exact) < 1e-4
 
 
 def test_state_checks_shapes():

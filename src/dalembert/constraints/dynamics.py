@@ -40,12 +40,13 @@ class ConstrainedDynamics(ConstrainedKernels):
         forces: names of the force elements that act, or ``"all"``; must be said if there are any.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter.
         method: ``"multipliers"`` or ``"projection"``.
-        independent: names of joints whose velocities are the independent speeds, for projection; by default they are
-            chosen.
+        independent: names of joints whose velocities are the independent speeds, for projection only; by default
+            they are chosen.
         reference: positions around which rows and speeds are chosen; need not satisfy the constraints.
         regularisation: added to the diagonal of the matrix of the multipliers.
         stabilisation: frequency, rad/s, with which violations decay (Baumgarte); 0 for none.
-        parameters: numbers for the mechanism's symbols, wherever NumPy works: assembly, solve, choice of rows.
+        parameters: numbers for the mechanism's symbols, by name or in their order, wherever NumPy works: assembly,
+            solve, choice of rows.
         optimise: 0 to 2, how hard to look for operations to save.
     """
 

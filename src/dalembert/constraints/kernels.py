@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.constraints import assembly
+from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
 from dalembert.constraints.pivots import Pivots, find_pivots
@@ -50,7 +51,7 @@ class ConstrainedKernels:
         reference: Any = None,
         regularisation: float = 0.0,
         stabilisation: float = 0.0,
-        parameters: Sequence[float] = (),
+        parameters: Sequence[float] | Mapping[str, float] = (),
         optimise: int = 1,
     ):
         if not isinstance(mechanism, Mechanism):
@@ -62,9 +63,7 @@ class ConstrainedKernels:
         self.constraints = ConstraintSet(mechanism)
         self.forces = ForceSet(mechanism, forces)
         self.include, self.method = expect_names(include, "ConstrainedDynamics, include"), method
-        self.independent = (
-            None if independent is None else expect_names(independent, "ConstrainedDynamics, independent")
-        )
+        self.independent = independent_speeds(mechanism, method, independent)
         self.reference = mechanism.neutral if reference is None else real_array(reference, "reference")
         if self.reference.shape != (mechanism.nq,):
             raise ArgumentError(
@@ -72,7 +71,7 @@ class ConstrainedKernels:
             )
         self.regularisation = expect_real(regularisation, "ConstrainedDynamics, regularisation", 0)
         self.stabilisation = expect_real(stabilisation, "ConstrainedDynamics, stabilisation", 0)
-        self.parameters = real_array(parameters, "ConstrainedDynamics, parameters")
+        self.parameters = values_of_symbols(mechanism, parameters)
         self.optimise = optimise
         self._kernels: dict[str, Kernel] = {}
         Setting(mechanism, self.constraints, self.forces, self.include).joints  # noqa: B018 - raises for unknown terms
@@ -212,13 +211,16 @@ class ConstrainedKernels:
             options: of the kernel call: ``out``, ``threads``.
         """
         count = len(self.mechanism.symbols)
-        state = tuple(np.array(x) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
+        # States of single precision are computed in it; time and parameters do not decide that.
+        precision = np.float32 if single(state) else None
+        state = tuple(np.array(x, precision) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
         if not count:
             return self.kernel(quantity)(*state, **options)
-        if self.parameters.shape != (count,):
+        if not len(self.parameters):
             names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
             raise ArgumentError(f"{self.mechanism.name!r} has the symbols {names}; give their values as parameters=")
-        return self.kernel(quantity)(*state, self.parameters, **options)
+        parameters = self.parameters if precision is None else self.parameters.astype(precision)
+        return self.kernel(quantity)(*state, parameters, **options)
 
     def cost(self, quantity: str) -> Cost:
         """Exact operation counts of a kernel.

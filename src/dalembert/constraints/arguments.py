@@ -1,0 +1,65 @@
+"""What users give to a constrained system, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.model import Mechanism
+from dalembert.model.checks import expect_names, real_array
+
+
+def single(state: tuple[Any, ...]) -> bool:
+    """True if all arrays among the inputs, the first being one of them, have single precision.
+
+    Args:
+        state: the inputs of a kernel.
+    """
+    if not (state and isinstance(state[0], np.ndarray) and state[0].dtype == np.float32):
+        return False
+    return all(x.dtype == np.float32 for x in state if isinstance(x, np.ndarray))
+
+
+def independent_speeds(mechanism: Mechanism, method: str, independent: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names of joints, each of them checked; None if none were chosen.
+
+    Args:
+        mechanism: has the joints.
+        method: of the kernels; only projection has independent speeds.
+        independent: what the user gave.
+    """
+    if independent is None:
+        return None
+    names = tuple(expect_names(independent, "ConstrainedDynamics, independent"))
+    for name in names:
+        mechanism.joint(name)
+    if method != "projection":
+        raise ArgumentError(f"ConstrainedDynamics: the method {method!r} has no independent speeds, 'projection' has")
+    return names
+
+
+def values_of_symbols(mechanism: Mechanism, parameters: Any) -> np.ndarray:
+    """One number for every symbol, or none at all.
+
+    Args:
+        mechanism: has the symbols.
+        parameters: numbers by name, or in the order of the symbols.
+    """
+    where, symbols = "ConstrainedDynamics, parameters", [symbol.name for symbol in mechanism.symbols]
+    if isinstance(parameters, Mapping):
+        named = {str(name): x for name, x in parameters.items()}
+        if missing := [name for name in symbols if name not in named]:
+            raise ArgumentError(f"{where}: there is no value for {', '.join(missing)}")
+        if other := [name for name in named if name not in symbols]:
+            raise ArgumentError(f"{where}: {mechanism.name!r} has no symbol {', '.join(other)}")
+        parameters = [named[name] for name in symbols]
+    values = real_array(parameters, where)
+    if values.shape not in ((0,), (len(symbols),)):
+        raise ArgumentError(
+            f"{where}: expected {len(symbols)} numbers ({', '.join(symbols) or 'there are no symbols'}), got shape "
+            f"{values.shape}"
+        )
+    return values
