@@ -15,6 +15,7 @@ import dalembert as da
 from dalembert.comparison.difference import TOPICS
 from dalembert.errors import ArgumentError, FormatError
 from dalembert.model import Body, Frame, Inertia, Joint, Mechanism
+from dalembert.model.joint import rotation_about
 from random_mechanisms import random_mechanism
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "conventions"))
@@ -391,3 +392,26 @@ def test_two_descriptions_differ_in_data_that_enter_no_forces(tmp_path, include)
     assert [d.topic for d in found.differences] == ["damping", "limits"]
     assert "is 0.3 here and 0.4 N m s/rad" in found.differences[0].text
     assert da.compare(da.load(str(old)), str(old), include=include).agrees
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("amount", [0.3, -1.1])
+def test_another_zero_of_any_joint_is_told_as_such(seed, amount):
+    mechanism = random_mechanism(seed, 5, kinds=("revolute", "prismatic"))
+    for joint in mechanism.joints:
+        if joint.nv != 1:
+            continue
+        axis = np.asarray(joint.axis, dtype=float)
+        turn, push = (amount, 0.0) if joint.kind == "revolute" else (0.0, amount)
+        shifted = joint.placement @ da.Transform(rotation_about(axis, turn), push * axis)
+        found = da.compare(mechanism, with_joint(mechanism, joint.name, placement=shifted), states=1).first
+        assert (found.topic, found.where) == ("zero position", joint.name), found
+        assert f"is position {amount:g}" in found.text
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs MuJoCo")
+def test_shapes_are_suspected_only_where_a_body_has_no_mass_here():
+    heavier = with_body(arm(), "lower", lambda i: i.replace(mass=2.5))
+    assert not da.compare(arm(), to_mujoco(heavier)).first.mend
+    massless = with_body(arm(), "tool", lambda i: Inertia(0.0))
+    assert "inertiafromgeom" in da.compare(massless, to_mujoco(arm())).first.mend

@@ -71,6 +71,21 @@ def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
     return axis.point + R @ (vector - axis.point) + axis.pitch * amount * axis.axis
 
 
+def carried_point(freedom: Column, line: Column) -> Array:
+    """The point of an axis that stays the same one while a joint below carries the axis along.
+
+    Args:
+        freedom: of the joint below.
+        line: the axis.
+    """
+    if freedom.turns:  # the foot of a point that does not move
+        return line.point + line.axis * (line.axis @ (freedom.point - line.point))
+    along = freedom.axis
+    across = line.axis - along * (along @ line.axis)  # where the line meets a plane that slides in itself
+    size = float(across @ across)
+    return line.point - line.axis * (across @ line.point) / size if size > 1e-12 else line.point
+
+
 def zero_shift(
     axis: Column, pairs: Sequence[tuple[Array, Array, bool]], tolerance: float, length: float
 ) -> float | None:

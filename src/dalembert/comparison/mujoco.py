@@ -29,7 +29,7 @@ class MuJoCoPeer(Peer):
     name = "MuJoCo"
     includes = ("armature", "damping")
     mass_hint = (
-        "MuJoCo takes the mass of a body without inertial data from its shapes (inertiafromgeom); here it has none"
+        "MuJoCo takes the mass of a body without inertial data from its shapes (inertiafromgeom); here it has no mass"
     )
 
     def __init__(self, mechanism: Mechanism, model: Any, joints: Mapping[str, str] | None = None):

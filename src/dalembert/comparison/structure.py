@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.algorithms.kinematics import poses
 from dalembert.comparison.difference import TOPICS, Difference
-from dalembert.comparison.joints import Column, columns, zero_shift
+from dalembert.comparison.joints import Column, carried_point, columns, zero_shift
 from dalembert.comparison.peer import Drive, Peer, View
 from dalembert.model import Joint, Mechanism
 
@@ -143,7 +143,9 @@ class Structure:
             for a, b in both:
                 if a.kind != b.kind:
                     return
-                pairs += [(a.axis, b.axis, False)] + ([(a.point, b.point, True)] if a.turns and b.turns else [])
+                pairs.append((a.axis, b.axis, False))
+                if a.turns and (axis.turns or abs(axis.axis @ a.axis) < 1 - 1e-9):  # else it slides along itself
+                    pairs.append((carried_point(axis, a), carried_point(axis, b), True))
         back = zero_shift(axis, pairs, self.tolerance, self.length)
         if back:
             unit = "rad" if axis.turns else "m"
@@ -164,7 +166,15 @@ class Structure:
         a, b = self.ours[joint.name].mass, self.theirs[joint.name].mass
         if abs(a - b) > self.tolerance * max(a, b):
             text = f"{self._body(joint)} has {a:.6g} kg here and {b:.6g} kg in {self.there.name}"
-            yield Difference("mass", joint.child, text, self.there.mass_hint)
+            massless = any(not self.mechanism.body(name).inertia.mass for name in self._welded(joint))
+            yield Difference("mass", joint.child, text, self.there.mass_hint if massless else "")
+
+    def _welded(self, joint: Joint) -> list[str]:
+        """The bodies that move as one behind a joint."""
+        found = [joint.child]
+        for name in found:
+            found += [other.child for other in self.mechanism.joints if other.kind == "fixed" and other.parent == name]
+        return found
 
     def _inside(self, joint: Joint) -> Iterator[Difference]:
         """What does not depend on where a body stands."""
