@@ -9,6 +9,7 @@ from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import poses
 from dalembert.errors import FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load, read_mjcf, read_toml, write_toml, write_urdf
+from dalembert.model import Limits
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -223,6 +224,26 @@ def test_what_is_not_taken_over_is_listed():
 def test_switched_off_gravity_is_no_gravity():
     text = TREE.replace("<worldbody>", '<option><flag gravity="disable"/></option><worldbody>', 1)
     assert read_mjcf(text).gravity.tolist() == [0, 0, 0]
+
+
+def test_what_the_file_switches_off_is_told():
+    flags = "equality", "frictionloss", "limit", "spring", "damper"
+    for off in flags:
+        text = TREE.replace("<worldbody>", f'<option><flag {off}="disable"/></option><worldbody>', 1)
+        assert (
+            f"the file switches {off} off; what it has of these is here all the same, as data" in read_mjcf(text).notes
+        )
+    assert not any("switches" in note for note in read_mjcf(TREE).notes)
+
+
+def test_force_ranges_of_joints_are_limits_of_effort():
+    text = """<mujoco><worldbody><body><joint name="a" actuatorfrcrange="-3 3"/><geom size="1"/>
+      <body><joint name="b" type="slide" range="0 1" actuatorfrcrange="-1 2"/><geom size="1"/></body></body></worldbody>
+    </mujoco>"""
+    mechanism = read_mjcf(text)
+    assert mechanism.joint("a").kind == "continuous" and mechanism.joint("a").limits == Limits(effort=3)
+    assert mechanism.joint("b").limits == Limits(0, 1)
+    assert any("1 force ranges of joints that are not symmetric" in note for note in mechanism.notes)
 
 
 def test_errors(tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, MissingExtraError
-from dalembert.formats.mjcf_extras import constraints, leftovers, pose, shapes, springs
+from dalembert.formats.mjcf_extras import constraints, largest_effort, leftovers, pose, shapes, springs
 from dalembert.formats.xml import TEXT, read_xml, source_bytes
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.inertia import Inertia
@@ -141,8 +141,10 @@ class _Reader:
                 placement = placement @ Transform.from_rotation(rotation_about(axis, -reference))
             elif reference:
                 placement = placement @ Transform.from_translation(-reference * axis)
+            limits = Limits(effort=largest_effort(model, joint))
             if model.jnt_limited[joint]:
-                limits = Limits(*(float(x) for x in model.jnt_range[joint]))
+                lower, upper = (float(x) for x in model.jnt_range[joint])
+                limits = limits.replace(lower=lower, upper=upper)
             elif kind == "revolute":
                 kind = "continuous"
         data: dict[str, Any] = {

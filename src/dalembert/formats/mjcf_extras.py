@@ -16,6 +16,9 @@ from dalembert.model.force import Force
 
 Notes = list[str]
 
+SWITCHES = ("constraint", "equality", "frictionloss", "limit", "spring", "damper")
+"""What the flags of an MJCF file can switch off and a mechanism carries as data."""
+
 
 def pose(position: Array, quaternion: Array) -> Transform:
     """A pose from MuJoCo's position and quaternion (scalar first).
@@ -138,7 +141,7 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
 
 
 def leftovers(mujoco: Any, model: Any) -> Notes:
-    """One note that lists everything of the model that was not taken over.
+    """A note that lists everything of the model that was not taken over, and one on what the file switches off.
 
     Args:
         mujoco: the package.
@@ -152,10 +155,32 @@ def leftovers(mujoco: Any, model: Any) -> Notes:
         "plugins": model.nplugin, "mocap bodies (fixed here)": model.nmocap,
         "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),
         "joints with nonlinear springs or dampers": _nonlinear(model),
+        "force ranges of joints that are not symmetric": _lopsided(model),
         "limits of ball joints": int(np.count_nonzero(np.asarray(model.jnt_limited)[np.asarray(model.jnt_type) == 1])),
     }  # fmt: skip
     listed = [f"{count} {what}" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
-    return [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []
+    notes = [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []
+    bits, flags = mujoco.mjtDisableBit, model.opt.disableflags
+    off = [name for name in SWITCHES if flags & getattr(bits, f"mjDSBL_{name.upper()}")]
+    if off:
+        notes.append(f"the file switches {', '.join(off)} off; what it has of these is here all the same, as data")
+    return notes
+
+
+def largest_effort(model: Any, joint: int) -> float:
+    """The largest force or torque that actuators may exert on a joint, if the range is symmetric.
+
+    Args:
+        model: the compiled model.
+        joint: index of the joint.
+    """
+    low, high = (float(x) for x in model.jnt_actfrcrange[joint])
+    return high if model.jnt_actfrclimited[joint] and low == -high else math.inf
+
+
+def _lopsided(model: Any) -> int:
+    limited = [k for k in range(model.njnt) if model.jnt_actfrclimited[k]]
+    return sum(math.isinf(largest_effort(model, k)) for k in limited)
 
 
 def _nonlinear(model: Any) -> int:

@@ -67,7 +67,7 @@ from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelWa
 from dalembert.formats import toml_parts as parts
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh
-from dalembert.formats.expression import RESERVED
+from dalembert.formats.expression import RESERVED, names
 from dalembert.formats.suggest import hint
 from dalembert.formats.toml_formulas import settled
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
@@ -129,6 +129,11 @@ def _declared(data: dict[str, Any], file: str | Path) -> dict[str, float] | None
             raise table.error(f"{name!r} cannot be the name of a symbol")
         if name in RESERVED:
             raise table.error(f"{name!r} has a meaning of its own in expressions; call the parameter something else")
+        if isinstance(written := table.data[name], str) and (others := sorted(names(written))):
+            raise table.error(
+                f"{name} = {written!r} depends on {', '.join(others)}; the value of a parameter is a number. Write "
+                f"that expression where {name} is used"
+            )
     declared = {name: table.real(name, 0.0) for name in table.data}
     document.problems.raise_all()
     return declared
@@ -183,7 +188,9 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         problems.found += (FormatError(sentence, document.file) for sentence in impossible_inertias(found["bodies"]))
     problems.raise_all()
     if not found["bodies"] and "body" not in data:
-        raise top.error("there is no [[body]] and no [dh] table")
+        raise top.error(
+            "the [dh] table has no [[dh.link]]" if "dh" in data else "there is no [[body]] and no [dh] table"
+        )
     if idle := [name for name in document.declared or () if name not in document.used]:
         document.notes.append(f"parameters that no expression uses: {', '.join(idle)}")
         warnings.warn(f"{document.file}: {document.notes[-1]}", ModelWarning, stacklevel=4)
