@@ -15,7 +15,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, constraint_rows, coordinate_symbols
 from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, whipple_bicycle
 from dalembert.errors import FormatError, UnsupportedError
-from dalembert.formats import read_toml, write_toml
+from dalembert.formats import read_mjcf, read_toml, write_toml
 from dalembert.model import WORLD, Constraint, Force
 from dalembert.model.assembly import attach, merge_fixed, subtree
 from dalembert.model.operations import lock
@@ -200,3 +200,27 @@ def test_operations_keep_refuse_or_drop_constraints():
     rows = constraint_rows(raised, q).phi[-3:]
     assert np.abs(rows).max() < 1e-12
     assert Transform.identity() == raised.constraints[-1].placement_b
+
+
+@pytest.mark.parametrize("scale, kind", [("0", "spherical"), ("1", "weld"), ("0.5", "weld")])
+def test_a_weld_of_mjcf_without_torque_holds_a_point_only(scale, kind):
+    """MuJoCo itself is the oracle; its constraints give way by about one percent, the more the smaller the scale."""
+    mujoco = pytest.importorskip("mujoco")
+    text = f"""<mujoco><option gravity="1 2 -9"/>
+      <default><equality solref="0.004 1" solimp="0.9999 0.9999 0.001"/></default>
+      <worldbody>
+        <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0"/><geom size="0.1" pos="0.2 0.1 0"/></body>
+        <body name="f" pos="0.5 0.2 1"><joint name="x" type="slide" axis="1 0 0"/>
+          <joint name="y" type="slide" axis="0 1 0"/><joint name="z" type="slide"/><joint name="jx" axis="1 0 0"/>
+          <joint name="jy" axis="0 1 0"/><joint name="jz" axis="0 0 1"/><geom size="0.2" pos="0.1 0.2 0.3"/></body>
+      </worldbody>
+      <equality><weld name="w" body1="a" body2="f" anchor="0.1 0 0.2" torquescale="{scale}"/></equality></mujoco>"""
+    mechanism = read_mjcf(text)
+    (closure,) = mechanism.constraints
+    assert closure.kind == kind
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    rest = np.zeros(7)
+    found = ConstrainedDynamics(mechanism).solve(rest, rest, rest).a
+    np.testing.assert_allclose(data.qacc, found, rtol=0, atol=2e-2 * np.abs(found).max())

@@ -62,14 +62,15 @@ def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -
 
 
 def _closure(name: str, mujoco: Any, model: Any, bodies: list[str], k: int) -> Constraint:
-    kind = "spherical" if mujoco.mjtEq(model.eq_type[k]) == mujoco.mjtEq.mjEQ_CONNECT else "weld"
     one, two, data = model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
+    point = mujoco.mjtEq(model.eq_type[k]) == mujoco.mjtEq.mjEQ_CONNECT
+    kind = "spherical" if point or not data[10] else "weld"  # a weld of torquescale 0 lets the bodies turn
     if mujoco.mjtObj(model.eq_objtype[k]) == mujoco.mjtObj.mjOBJ_SITE:
         at = [pose(model.site_pos[site], model.site_quat[site]) for site in (one, two)]
         ends = [bodies[model.site_bodyid[site]] for site in (one, two)]
     else:
         ends = [bodies[one], bodies[two]]
-        if kind == "spherical":
+        if point:
             at = [Transform.from_translation(np.array(data[:3])), Transform.from_translation(np.array(data[3:6]))]
         else:  # a point of each body, and the orientation of the second in the first
             at = [pose(data[3:6], data[6:10]), Transform.from_translation(np.array(data[:3]))]
