@@ -250,6 +250,19 @@ def test_constraints_on_velocities_are_eliminated_in_the_report():
     assert "in the speeds u" in said and "The rates of the coordinates are" in said
 
 
+def test_a_report_defines_velocities_and_speeds_and_gives_the_force_of_a_constraint():
+    """Chaplygin's sleigh: the blade is pushed sideways by m (a dw/dt + s w), and every letter is introduced."""
+    m, a, moment, psi, xdot, ydot, psidot = sympy.symbols("m a I psi xdot ydot psidot")
+    blade = da.Body("blade", da.Inertia(m, center=[a, 0, 0], tensor=sympy.diag(moment, moment, moment).tolist()))
+    sleigh = da.Mechanism("sleigh", [blade], [da.Joint("ice", "planar", "world", "blade")])
+    along = xdot * sympy.cos(psi) + ydot * sympy.sin(psi)
+    knife = NoSlip("blade", directions=[(0, 1, 0)])
+    equations = derive(sleigh, "kane", pfaffian=[knife], speeds=[("s", along), ("w", psidot)])
+    text = to_markdown(document(equations, mechanism=sleigh, agreement=False))
+    assert r"v = (\dot{x},\, \dot{y},\, \dot{\psi})" in text and r"u = (s,\, w)" in text
+    assert r"m \left(a \dot{w} + s w\right)" in text
+
+
 def test_lines_too_wide_for_the_page_become_a_sequence(tmp_path):
     """A four-bar in numbers by Kane: fractions of many terms, which no page can hold, are named step by step."""
     linkage = da.load("four_bar", parameters="default")

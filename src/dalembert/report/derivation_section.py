@@ -77,6 +77,12 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Paragraph(("The rates of the coordinates are",))
         rates = forms.rows(equations.kinematics)
         yield Display(tuple(rates)) if rates else Paragraph(_too_long([equations.kinematics]), "note")
+    if "multipliers" in equations.extras and len(equations["multipliers"]):
+        text = "The constraints have been eliminated; with the accelerations known, their forces on the velocities are"
+        yield Paragraph((text, " ", Math(r"A^T \lambda"), ", with the multipliers"))
+        multipliers = equations["multipliers"]
+        rows = forms.rows(multipliers)
+        yield Display(tuple(rows)) if rows else Paragraph(_too_long([multipliers]), "note")
     if equations.constraint_matrix is not None and scalar is not None:
         yield Paragraph(("The multipliers follow from the constraints",))
         parts = [part for part in (equations.constraint_matrix, equations.constraint_bias) if part is not None]

@@ -228,9 +228,10 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
     """
     yield Heading("Coordinates, frames and conventions")
     symbols = equations.scope.symbols
-    port = equations.velocity_port
     items: list[Line] = [("Coordinates ", *_tuple("q", symbols["q"], notation), ".")]
-    items.append(("Velocities ", *_tuple(port, symbols[port], notation), "."))
+    items.append(("Velocities ", *_tuple("v", symbols["v"], notation), "."))
+    if equations.velocity_port == "u":
+        items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
     if equations.parameters:
         items.append(("Parameters ", *listed([_parameter(x, notation) for x in equations.parameters]), "."))
     items.append(("SI units, radians. Numbers are shown with six digits; computations use all of them.",))
