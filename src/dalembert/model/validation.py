@@ -49,7 +49,8 @@ def check_physics(mechanism: Mechanism) -> None:
     """Raise ValidationError with every inertia that no real mechanism can have."""
     found = doubts(mechanism)
     if found:
-        raise ValidationError(f"mechanism {mechanism.name!r} (strict; pass strict=False to keep it as it is)", found)
+        mend = "to keep it as it is, pass strict=False, or write strict = false into its TOML file"
+        raise ValidationError(f"mechanism {mechanism.name!r} (strict; {mend})", found)
 
 
 def doubts(mechanism: Mechanism) -> list[str]:
