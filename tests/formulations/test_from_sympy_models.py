@@ -36,7 +36,7 @@ def test_kanes_method_with_forces_and_torques():
     model = n_link_pendulum_on_cart(3, cart_force=True, joint_torques=True)
     equations = from_sympy(model)
     q, v, r = RNG.normal(size=4), RNG.normal(size=4), RNG.normal(size=4)
-    inputs = sorted(equations.scope.names["inputs"], key=str)
+    inputs = equations.inputs
     parameters = {str(s): RNG.uniform(0.5, 1.5) for s in equations.parameters}
     values = dict(zip([*model.q, *model.u, *inputs], [*q, *v, *r]))
     values |= {sympy.Symbol(name): y for name, y in parameters.items()}
@@ -110,7 +110,7 @@ def test_functions_of_time_that_only_push_are_inputs_and_others_are_specified():
     m, k, u = sympy.Symbol("m"), sympy.Symbol("k"), dynamicsymbols("u")
     F, G, z = dynamicsymbols("F G z")
     equations = from_sympy(particle(u + z.diff(T), F - k * u * F + G**2, m))
-    assert equations.scope.names["inputs"] == (z.diff(T, 2), F) and equations.scope.names["specified"] == (G,)
+    assert equations.inputs == (z.diff(T, 2), F) and equations.scope.names["specified"] == (G,)
     assert equations.sympy("input_map") == sympy.Matrix([[-m, 1 - k * u]])
     assert equations.sympy("bias") == sympy.Matrix([-(G**2)])
     found = equations.evaluate([0.0], [2.0], m=1.5, k=0.1, specified=[3.0])
@@ -170,7 +170,7 @@ def test_system_with_a_holonomic_constraint():
     system.q_ind, system.q_dep, system.u_ind, system.u_dep = [q1], [q2], [u1], [u2]
     system.form_eoms()
     equations = from_sympy(system)
-    assert equations.scope.names["inputs"] == (F,)
+    assert equations.inputs == (F,) and "tau = (F(t))" in str(equations) and "F{\\left(t \\right)}" in equations.latex()
     state = {"q": [0.2, 0.1], "v": [0.0, 0.0], "tau": [5.0], "one_mass": 2.0, "two_mass": 3.0}
     found = equations.accelerations().evaluate(state)
     np.testing.assert_allclose(found, np.array([2, 1]) * 2 * 5.0 / (2.0 * 4 + 3.0 * 9), rtol=1e-12)

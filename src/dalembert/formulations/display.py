@@ -27,6 +27,12 @@ def equations_text(equations: Equations) -> str:
         f"  q = ({', '.join(equations.coordinates)})",
         f"  {equations.velocity_port} = ({', '.join(equations.velocities)})",
     ]
+    if equations.method == "sympy":
+        lines += [
+            f"  {port} = ({', '.join(map(str, equations.scope.names[port]))})"
+            for port in ("tau", "specified")
+            if port in equations.scope.names
+        ]
     if equations.parameters:
         lines.append(f"  parameters {', '.join(map(str, equations.parameters))}")
     shown = ["mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias"]
@@ -73,7 +79,7 @@ def equations_latex(equations: Equations, form: str) -> str:
         rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
         left = [rf"{expression_latex(M)} {expression_latex(rates)}", *(expression_latex(x) for x in (c, g) if any(x))]
-        inputs = sympy.Matrix([sympy.Symbol(f"tau{k}") for k in range(1, equations.input_map.shape[1] + 1)])
+        inputs = sympy.Matrix(equations.inputs)
         forces = equations.input_map.sympy()
         driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
         right = [*([expression_latex(driven)] if inputs else []), *(expression_latex(x.sympy()) for x in rest)]

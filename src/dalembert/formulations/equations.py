@@ -122,6 +122,14 @@ class Equations:
         symbols = self.scope.symbols
         return tuple(symbols[port][0] for port in self.scope.parameters)
 
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The symbols of the drives' forces tau, one for each column of the input map."""
+        import sympy
+
+        named = self.scope.symbols.get("tau")
+        return tuple(named or (sympy.Symbol(f"tau{k}") for k in range(1, self.input_map.shape[1] + 1)))
+
     def steps(self) -> tuple[Step, ...]:
         """The derivation, step by step."""
         return self.derivation
@@ -266,7 +274,7 @@ class Equations:
             )
         tau = self.scope.arrays.get("tau")
         if tau is None:
-            tau = self.scope.input("tau", [f"tau{k}" for k in range(1, self.input_map.shape[1] + 1)])
+            tau = self.scope.input("tau", map(str, self.inputs))
         force = product(self.input_map.values, tau) - self.bias.values if len(tau) else -self.bias.values
         for load in (self.passive, self.external):
             if load is not None:

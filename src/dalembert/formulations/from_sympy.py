@@ -19,7 +19,7 @@ def from_sympy(model: Any, name: str = "system") -> Equations:
     """Equations of a SymPy ``KanesMethod``, ``LagrangesMethod`` or ``System`` whose equations have been formed.
 
     Dynamic symbols that are neither coordinates nor speeds become inputs: those that only push, linearly (applied
-    forces, say), are ``inputs`` of the input map; all others (a given motion of the base, a changing mass) are
+    forces, say), are the inputs ``tau`` of the input map; all others (a given motion of the base, a changing mass) are
     ``specified``, an input of the parts in which they occur. Kane's models with constraints keep SymPy's mass matrix,
     whose last rows are the constraints; it is not symmetric.
 
@@ -74,14 +74,14 @@ def _converted(
     scope = Scope()
     scope.input("q", q)
     v = scope.input("v", u)
-    r = scope.input("inputs", inputs) if inputs else np.zeros(0, dtype=object)
+    r = scope.input("tau", inputs) if inputs else np.zeros(0, dtype=object)
     if specified:
         scope.input("specified", specified)
     if (clock := _time(q[0])) in _without(read, {*own, *inputs, *specified}):
         scope.clock(clock)
     f = scope.read(forcing).reshape(-1)
     B = forward(f, r) if inputs else np.zeros((len(u), 0), dtype=object)
-    free = with_inputs(scope, f, {"inputs": [0] * len(r)}) if inputs else f
+    free = with_inputs(scope, f, {"tau": [0] * len(r)}) if inputs else f
     g = -with_inputs(scope, free, {"v": [0] * len(v)})
 
     def make(kind: str, symbol: str, values: Any) -> Quantity:

@@ -81,8 +81,8 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         text = "The constraints have been eliminated; with the accelerations known, their forces on the velocities are"
         yield Paragraph((text, " ", Math(r"A^T \lambda"), ", with the multipliers"))
         multipliers = equations["multipliers"]
-        rows = forms.rows(multipliers)
-        yield Display(tuple(rows)) if rows else Paragraph(_too_long([multipliers]), "note")
+        written = forms.rows(multipliers)
+        yield Display(tuple(written)) if written else Paragraph(_too_long([multipliers]), "note")
     if equations.constraint_matrix is not None and scalar is not None:
         yield Paragraph(("The multipliers follow from the constraints",))
         parts = [part for part in (equations.constraint_matrix, equations.constraint_bias) if part is not None]
@@ -148,8 +148,8 @@ def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:
             entry = closed[name][i]  # type: ignore[index]
             left += notation.terms(entry) if entry != 0 else []
         right = [
-            _product(inputs[i * count + k], sympy.Symbol(f"tau{k + 1}"), notation)
-            for k in range(count)
+            _product(inputs[i * count + k], drive, notation)
+            for k, drive in enumerate(equations.inputs)
             if inputs[i * count + k] != 0
         ]
         for name in ("passive", "external"):
