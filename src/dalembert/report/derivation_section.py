@@ -127,7 +127,6 @@ def _legend(equations: Equations) -> Line:
 
 def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:
     """M_i1 a_1 + M_i2 a_2 + ... + c_i + g_i = forces, for every i; None if a part is too long or a line too wide."""
-    import sympy
 
     parts = equations.quantities()
     closed = {name: forms.closed(parts[name]) for name in PARTS if name in parts and name != "constraint_bias"}
