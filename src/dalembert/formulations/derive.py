@@ -56,8 +56,10 @@ def derive(
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
         actuated: names of the driven joints, in the order of the inputs; all by default.
-        options: for ``kane``: ``speeds``, ``pfaffian``, ``independent``; for ``newton-euler``: ``algorithm``,
-            ``inertia``.
+        options: for ``kane``: ``speeds``, quasi-velocities as SymPy expressions linear in the velocities, or pairs
+            (name, expression); ``pfaffian``, expressions linear in the velocities that vanish, in which ``t`` is time,
+            or :class:`NoSlip`; ``independent``, names of the velocities to keep. Their forces are
+            ``equations["multipliers"]``. For ``newton-euler``: ``algorithm``, ``inertia``, names of algorithms.
     """
     if not isinstance(mechanism, (Mechanism, MovingBodies)):
         raise ArgumentError(f"derive takes a Mechanism or MovingBodies, got {type(mechanism).__name__}")
