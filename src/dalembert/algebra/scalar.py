@@ -179,7 +179,39 @@ def select(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
     if is_sympy(condition):
         sympy = sys.modules["sympy"]
         return sympy.Piecewise((yes, condition), (no, True))
+    if not hasattr(condition, "select"):
+        hint = "; call it for each entry" if isinstance(condition, np.ndarray) else ""
+        raise ArgumentError(f"select chooses by a comparison, such as x < y, not by {type(condition).__name__}{hint}")
     return condition.select(yes, no)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two scalars, or of the entries of arrays; NaN beside anything is NaN.
+
+    Complex numbers are compared by their real parts, so the complex step works.
+    """
+    return _extremum(x, y, "minimum", "Min")
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of two scalars, or of the entries of arrays; see :func:`minimum`."""
+    return _extremum(x, y, "maximum", "Max")
+
+
+def _extremum(x: Any, y: Any, name: str, in_sympy: str) -> Any:
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        entries = np.frompyfunc(lambda a, b: _extremum(a, b, name, in_sympy), 2, 1)(x, y)
+        kind = np.result_type(*(np.asarray(a) for a in (x, y)))
+        return entries if kind.hasobject or not isinstance(entries, np.ndarray) else asarray(entries.astype(kind))
+    if is_sympy(x) or is_sympy(y):
+        return getattr(sys.modules["sympy"], in_sympy)(x, y)
+    for a, b in ((x, y), (y, x)):
+        if hasattr(a, name):
+            return getattr(a, name)(b)
+        if not isinstance(a, numbers.Number):
+            raise ArgumentError(f"{name} takes numbers, SymPy expressions and traced scalars, not {type(a).__name__}")
+    a, b = x.real, y.real
+    return x if a != a or (a < b if name == "minimum" else a > b) else y
 
 
 def asarray(x: Any) -> Array:
