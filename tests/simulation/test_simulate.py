@@ -325,6 +325,25 @@ def test_an_interrupt_between_two_lines_of_the_record_keeps_whole_samples(monkey
     assert np.isfinite(motion.energy).all()
 
 
+def test_an_interrupt_of_a_long_motion_loses_only_the_last_samples(monkeypatch):
+    """However fast the compiled loop is, samples come in small pieces, and the warning tells how far they reach."""
+    whole, pieces = Recorder.extend, []
+
+    def interrupted(self, times, states):
+        pieces.append(len(times))
+        whole(self, times, states)
+        if sum(pieces) > 150_000:
+            del self.wrenches[-1:]
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recorder, "extend", interrupted)
+    with pytest.warns(SimulationWarning, match="interrupted at t = ") as told:
+        motion = simulate(pendulum(), [1.0], None, 1e4, method="rk4", step=1e-3)
+    assert max(pieces) <= 10_000
+    assert len(motion) == sum(pieces)  # and the first one, but for the last one
+    assert f"t = {motion.t[-1]:.6g} s" in str(told[0].message)
+
+
 def test_progress_is_shown_only_when_asked_for_or_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("dalembert.simulation.progress.PATIENCE", 0.0)
     simulate(pendulum(), [1.0], None, 5.0)

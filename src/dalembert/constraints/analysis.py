@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.constraints import assembly
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.rows import Row
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_real, real_array
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def analyse(
     residual = {
         name: float(np.abs(phi[system.constraints.slice(name)]).max(initial=0.0)) for name in system.constraints.info
     }
-    usual_rank = max([rank, *_ranks_nearby(system, q, t, tolerance, neighbours)])
+    usual_rank = max([rank, *assembly.ranks_nearby(system, q, t, tolerance, neighbours)])
     sides = {"velocities": rate}
     moving = np.linalg.pinv(G, rcond=tolerance) @ rate if v is None else np.asarray(v, dtype=float)
     if np.allclose(G @ moving, rate, rtol=0, atol=1e-9 * (1 + np.abs(rate).max(initial=0.0))) and (
@@ -180,19 +180,6 @@ def _null_space(G: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
         return np.eye(G.shape[1]), 0
     _, size, Vt = np.linalg.svd(G)
     return Vt, int((size > tolerance * size.max(initial=0.0)).sum()) if size.max(initial=0.0) > 0 else 0
-
-
-def _ranks_nearby(system: ConstrainedDynamics, q: np.ndarray, t: float, tolerance: float, count: int) -> list[int]:
-    rng = np.random.default_rng(0)
-    ranks = []
-    for _ in range(count):
-        start = assembly.moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv))
-        try:
-            near = assembly.assemble(system, start, t, restarts=0)
-        except SingularityError:
-            continue
-        ranks.append(_null_space(system.evaluate("positions", near, t)[1], tolerance)[1])
-    return ranks
 
 
 def _dependences(

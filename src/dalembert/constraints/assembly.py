@@ -132,6 +132,8 @@ def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[
 def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[np.ndarray]:
     """Assembled positions around the reference, the reference itself (assembled) among them if that is possible.
 
+    Singular positions are left out: rows that vanish or depend on each other there are not redundant elsewhere.
+
     Args:
         system: the constrained mechanism.
         count: how many.
@@ -153,7 +155,47 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
             break
     if not found:
         raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
-    return found
+    ranks = [rank(system, q, 0.0) for q in found]
+    if ranks[0] == max(ranks):
+        return found
+    usual = max([ranks[0], *ranks_nearby(system, found[0], 0.0)])
+    return [q for q, here in zip(found, ranks) if here >= usual] or found
+
+
+def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
+    """How many rows of the constraints are independent at a position.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions.
+        t: time, s.
+        tolerance: below this fraction of the largest, singular values count as zero.
+    """
+    size = np.linalg.svd(system.evaluate("positions", q, t)[1], compute_uv=False)
+    return int((size > tolerance * size.max(initial=0.0)).sum())
+
+
+def ranks_nearby(
+    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+) -> list[int]:
+    """Ranks at assembled positions close to a position, as many as are found.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions.
+        t: time, s.
+        tolerance: as for :func:`rank`.
+        count: how many starts to try.
+    """
+    rng = np.random.default_rng(0)
+    ranks = []
+    for _ in range(count):
+        start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv))
+        try:
+            ranks.append(rank(system, assemble(system, start, t, restarts=0), t, tolerance))
+        except SingularityError:
+            continue
+    return ranks
 
 
 def assembly_modes(

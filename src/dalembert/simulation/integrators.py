@@ -26,6 +26,9 @@ ADAPTIVE = {
 }
 """SciPy's integrators by name."""
 
+STIFF = ("Radau", "BDF", "LSODA")
+"""Those that are made for stiff problems."""
+
 MULTISTEP = ("BDF", "LSODA")
 """Those that remember more than the last state, which therefore must not be changed under their hands."""
 
@@ -73,7 +76,7 @@ class Adaptive:
     ):
         self.equations, self.method = equations, method
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": max_step}
-        if jacobian is not None and method in ("Radau", "BDF", "LSODA"):
+        if jacobian is not None and method in STIFF:
             self.options["jac"] = jacobian
         self._solver: Any = None
         self._length: float | None = None
@@ -124,8 +127,9 @@ class Adaptive:
             raise self._fault
         if solver.status == "failed":
             nq = len(x_before) - self.equations.system.mechanism.nv
+            other = "" if self.method in STIFF else ", or try the method 'Radau'"
             raise Fault(
-                f"{self.method} cannot go on: {message} Loosen rtol and atol, or try the method 'Radau'",
+                f"{self.method} cannot go on: {str(message).rstrip('.')}. Loosen rtol and atol{other}",
                 solver.t,
                 x_before[:nq],
                 x_before[nq:],

@@ -10,6 +10,7 @@ from dalembert.simulation.inputs import Fault
 from dalembert.simulation.integrators import NOT_FINITE, Fixed
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
+from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.stepping import recurrence
 
 LONG = 3000
@@ -17,6 +18,9 @@ LONG = 3000
 
 PIECE = 2e7
 """Nanoseconds, by estimate, of one call: after each Ctrl-C is heard."""
+
+SAMPLES = 10_000
+"""At most so many samples come from one call: they are lost if Ctrl-C comes while they are written down."""
 
 
 def rhythm(times: np.ndarray, chosen: bool, step: float) -> tuple[int, int, float] | None:
@@ -40,13 +44,20 @@ def rhythm(times: np.ndarray, chosen: bool, step: float) -> tuple[int, int, floa
 
 
 def march(
-    engine: Fixed, recorder: Recorder, method: str, x: np.ndarray, plan: tuple[int, int, float], line: Progress
+    engine: Fixed,
+    recorder: Recorder,
+    ranks: RankWatch,
+    method: str,
+    x: np.ndarray,
+    plan: tuple[int, int, float],
+    line: Progress,
 ) -> None:
     """Go all the way, leaving samples with the recorder.
 
     Args:
         engine: knows the equations.
         recorder: knows the inputs, which are constant.
+        ranks: sees the samples.
         method: name of the stepper.
         x: initial state.
         plan: from :func:`rhythm`.
@@ -65,7 +76,8 @@ def march(
     if len(made.state) > 2:
         state += [np.full(1, t0 / h, dtype), np.zeros((1, 0), dtype)]
     recorder.start(t0, x)
-    rounds = max(1, int(PIECE / (made.cost * made.width * every))) * every
+    ranks.start(t0, x)
+    rounds = max(1, min(SAMPLES, int(PIECE / (made.cost * made.width * every)))) * every
     for begin in range(0, steps, rounds):
         count = min(rounds, steps - begin)
         kept = [np.empty((1, count // every, n), dtype) for n in (m.nq, m.nv)]
@@ -81,6 +93,8 @@ def march(
         elif first + last > steps:
             times[-1] = recorder.times[-1]
         recorder.extend(times, found[:last])
+        for when, state_then in zip(times.tolist() if ranks.rank else (), found):
+            ranks.add(when, state_then)
         engine.equations.evaluations += count
         if last < len(found):
             q, v = recorder.split(recorder.x[-1])

@@ -128,7 +128,9 @@ class Recorder:
             kept.pop()
         self._keep(t, x)
 
-    def trajectory(self, status: str, method: str, evaluations: int, seconds: float) -> Trajectory:
+    def trajectory(
+        self, status: str, method: str, evaluations: int, seconds: float, singular: tuple[float, ...]
+    ) -> Trajectory:
         """Everything so far.
 
         Args:
@@ -136,6 +138,7 @@ class Recorder:
             method: the integrator.
             evaluations: of the equations of motion by an adaptive integrator.
             seconds: that it took.
+            singular: times at which constraints lost rank.
         """
         m = self.system.mechanism
         kept: tuple[list[Any], ...] = (self.t, self.x, self.tau, self.wrenches)
@@ -153,7 +156,7 @@ class Recorder:
             parameters=self.parameters,
             events=tuple(self.events),
             status=status,
-            info={"method": method, "evaluations": evaluations, "seconds": seconds},
+            info={"method": method, "evaluations": evaluations, "seconds": seconds, "singular": singular},
         )
         if self.dense and len(self.t):
             made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)

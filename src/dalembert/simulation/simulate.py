@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
@@ -19,6 +19,7 @@ from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
+from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.state import UNIT, as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
 from dalembert.simulation.system import Moving, System, as_system
 from dalembert.simulation.trajectory import Trajectory
@@ -109,35 +110,54 @@ def simulate(
         )
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
-    status = "finished"
-    watch = Watch(as_events(events))
+    status, failed = "finished", None
+    watch, ranks = Watch(as_events(events)), RankWatch(system)
     plan = None
     if isinstance(engine, Fixed) and inputs.constant and hold is None and not watch.events:
         plan = rhythm(times, chosen, engine.length)
     try:
         with Progress(f"simulating {model.name}", progress) as line:
             if plan is not None and isinstance(engine, Fixed):
-                march(engine, recorder, method, x, plan, line)
+                march(engine, recorder, ranks, method, x, plan, line)
             else:
-                status = _drive(engine, recorder, watch, x, times, hold, line)
+                status = _drive(engine, recorder, watch, ranks, x, times, hold, line)
     except Fault as fault:
-        partial = recorder.trajectory("failed", method, equations.evaluations, time.perf_counter() - began)
-        raise SimulationError(fault.message, fault.time, fault.q, fault.v, partial) from (fault.__cause__ or fault)
+        failed = fault
+        status = "failed"
     except KeyboardInterrupt:
         status = "interrupted"
-        reached = recorder.reached
-        warnings.warn(f"simulation interrupted at t = {reached:.6g} s; what was computed is kept", stacklevel=2)
-    return recorder.trajectory(status, method, equations.evaluations, time.perf_counter() - began)
+    ranks.finish()
+    ranks.tell(float(times[0]))
+    seconds = time.perf_counter() - began
+    made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
+    if failed is not None:
+        message = failed.message + ranks.reason(failed.time, failed.q)
+        raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
+    if status == "interrupted":
+        warnings.warn(
+            f"simulation interrupted at t = {recorder.reached:.6g} s; what was computed is kept",
+            SimulationWarning,
+            stacklevel=2,
+        )
+    return made
 
 
 def _drive(
-    engine: Any, recorder: Recorder, watch: Watch, x: np.ndarray, times: np.ndarray, hold: float | None, line: Progress
+    engine: Any,
+    recorder: Recorder,
+    watch: Watch,
+    ranks: RankWatch,
+    x: np.ndarray,
+    times: np.ndarray,
+    hold: float | None,
+    line: Progress,
 ) -> str:
     """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
     t, end = float(times[0]), float(times[-1])
     inputs, system, fixed = recorder.inputs, recorder.system, isinstance(engine, Fixed)
     periods, crowd = 0, 0
     fired: tuple[Event, ...] = ()
+    ranks.start(t, x)
     while True:
         if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
             inputs.hold(t, *recorder.split(x))
@@ -156,6 +176,7 @@ def _drive(
             if happened is None:
                 t, x = made.t1, system.projected(made.t1, made.x)
                 recorder.add(made, t, x)
+                ranks.add(t, x)
                 engine.correct(x)
                 line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
                 continue
@@ -163,6 +184,7 @@ def _drive(
             t = happened[1]
             x = system.projected(t, made.state(t))
             recorder.add(made, t, x)
+            ranks.add(t, x)
             stopped = _noted(recorder, fired, t, x)
             if stopped:
                 return stopped
@@ -170,6 +192,7 @@ def _drive(
                 if event.reset is not None:
                     x = _after(recorder, event, t, x)
                     recorder.jump(t, x)
+                    ranks.start(t, x)
             crowd = crowd + 1 if t - before < CROWD_TIME else 0
             if crowd > CROWD:
                 q, v = recorder.split(x)

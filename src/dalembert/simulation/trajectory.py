@@ -57,7 +57,7 @@ class Trajectory:
         parameters: values of the mechanism's parameters, if it has any.
         events: what happened.
         status: how it ended: ``finished``, ``interrupted``, ``failed``, ``stopped by event ...``.
-        info: method, evaluations, seconds.
+        info: method, evaluations, seconds, and under ``singular`` the times at which constraints lost rank.
         interpolant: gives states at any times between the first and the last sample.
     """
 

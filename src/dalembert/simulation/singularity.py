@@ -1,0 +1,150 @@
+"""Where constraints lose rank along a motion, and the equations no longer say which way it goes on."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from dalembert.errors import SimulationWarning
+from dalembert.simulation.manifold import difference, displaced
+from dalembert.simulation.system import System
+
+NEAR = 1e-3
+"""The least singular value counts as zero below this fraction of the largest that it had along the motion."""
+
+ZERO = 1e-8
+"""Relative to the largest of the same position, it is zero below this."""
+
+LOST = "the constraints lose rank (links in one line, for example), so that other motions become possible"
+
+CHUNK = 256
+"""States that are examined at once."""
+
+POINTS, ZOOMS = 17, 6
+"""A minimum is looked for at so many times of an interval, and then so often again between the neighbours of the best:
+each time the interval becomes eight times shorter.
+"""
+
+
+class RankWatch:
+    """Follows the least singular value of the constraint gradients G from step to step.
+
+    Passing a singular position it falls and rises again like |t - t*|, which steps rarely hit. So wherever it has a
+    minimum and could have been zero in between, the positions between the steps are examined too.
+
+    Args:
+        system: what moves.
+
+    Attributes:
+        times: when rank was lost.
+    """
+
+    def __init__(self, system: System):
+        self.system = system
+        own = system.constrained
+        self.rank = len(own.pivots.rows) if own is not None and system.has_loops else 0
+        self.times: list[float] = []
+        self._t: list[float] = []
+        self._x: list[np.ndarray] = []
+        self._largest, self._begins = 0.0, True
+
+    def start(self, t: float, x: np.ndarray) -> None:
+        """Begin, or begin anew after a jump.
+
+        Args:
+            t: time.
+            x: state [q; v].
+        """
+        self.finish()
+        self._t, self._x, self._begins = [t], [x], True
+
+    def add(self, t: float, x: np.ndarray) -> None:
+        """The next step.
+
+        Args:
+            t: its time.
+            x: its state.
+        """
+        if self.rank:
+            self._t.append(t)
+            self._x.append(x)
+            if len(self._t) > CHUNK:
+                self._examine(last=False)
+
+    def finish(self) -> None:
+        """Examine what is left."""
+        if self.rank and len(self._t) > 1:
+            self._examine(last=True)
+
+    def reason(self, t: float, q: np.ndarray) -> str:
+        """Why integration may have failed at a position: what to say if the constraints lose rank there.
+
+        Args:
+            t: time.
+            q: positions.
+        """
+        if not (self.rank and np.isfinite(q).all()):
+            return ""
+        if self._values(np.array([t]), q[None])[0] > max(NEAR * self._largest, ZERO):
+            return ""
+        advice = "Start a little beside it" if len(self._t) < 2 else "Steps of fixed length pass by: method='rk4'"
+        return f". This is a singular position, where {LOST}. {advice}"
+
+    def _values(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """The least singular value that should not vanish, relative to the largest, at positions (k, nq)."""
+        assert self.system.constrained is not None
+        size = np.linalg.svd(self.system.constrained.evaluate("positions", q, t)[1], compute_uv=False)
+        return size[:, self.rank - 1] / np.maximum(size[:, 0], np.finfo(float).tiny)
+
+    def _examine(self, last: bool) -> None:
+        t, x = np.array(self._t), np.array(self._x)
+        s, h = self._values(t, x[:, : self.system.mechanism.nq]), np.diff(t)
+        self._largest = max(self._largest, float(s.max()))
+        # The lowest that a function of twice the slope seen on either side can reach between two steps.
+        slope = np.abs(np.diff(s)) / h
+        steepest = 2 * np.maximum(slope[:-1], slope[1:])
+        reach = np.minimum(s[:-2] + s[1:-1] - steepest * h[:-1], s[1:-1] + s[2:] - steepest * h[1:]) / 2
+        valley = (s[1:-1] <= s[:-2]) & (s[1:-1] <= s[2:]) & (reach <= NEAR * self._largest)
+        places = [[k, k + 1] for k in np.flatnonzero(valley).tolist()]
+        places = ([[0]] if self._begins else []) + places + ([[len(h) - 1]] if last else [])
+        for intervals in places:
+            value, when = min(self._lowest(t[k], x[k], t[k + 1], x[k + 1]) for k in intervals)
+            if value <= NEAR * self._largest and when not in self.times:
+                self.times.append(when)
+        self._t, self._x, self._begins = self._t[-2:], self._x[-2:], False
+
+    def _lowest(self, t0: float, x0: np.ndarray, t1: float, x1: np.ndarray) -> tuple[float, float]:
+        """The least value between two states, and when; positions in between by a cubic polynomial."""
+        tree, nq, h = self.system.tree, self.system.mechanism.nq, t1 - t0
+        way = difference(tree, x0[:nq], x1[:nq]).astype(float)
+        low, high, value, best = 0.0, 1.0, np.inf, 0.0
+        for _ in range(ZOOMS):
+            u = np.linspace(low, high, POINTS)[:, None]
+            moves = u * u * (3 - 2 * u) * way + h * u * (1 - u) * (x0[nq:] * (1 - u) - x1[nq:] * u)
+            q = np.array([displaced(tree, x0[:nq], d) for d in moves], dtype=float)
+            found = self._values(t0 + h * u[:, 0], q)
+            k = int(np.argmin(found))
+            value, best = float(found[k]), float(u[k, 0])
+            low, high = float(u[max(k - 1, 0), 0]), float(u[min(k + 1, POINTS - 1), 0])
+        return value, float(t0 + h * best)
+
+    def tell(self, start: float) -> None:
+        """Warn whoever called ``simulate``, if there is something to tell.
+
+        Args:
+            start: time of the initial state.
+        """
+        if not self.times:
+            return
+        if self.times[0] == start:
+            what, how = "q0 is a singular position", "Start a little beside it, on the branch that is meant"
+        else:
+            what = f"at t = {self.times[0]:.9g} s the motion passes a singular position"
+            how = "Compare with other steps and tolerances; fixed steps (method='rk4') often pass by unharmed"
+        warnings.warn(
+            f"{what}: {LOST}, and rounding may choose among them. {how}. ConstrainedDynamics(mechanism).analyse(q) "
+            "lists the motions",
+            SimulationWarning,
+            stacklevel=3,
+        )

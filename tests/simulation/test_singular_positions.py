@@ -1,0 +1,101 @@
+"""Loops at positions where their constraints lose rank: nothing goes on from there without a word.
+
+Two four-bars side by side whose rods stay parallel are a pendulum of one coordinate, 3 x'' = -3.5 g cos x; where all
+rods lie on one line, x = 0 and x = -pi, two more motions become possible.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.classical import four_bar, parallel_four_bars, slider_crank
+from dalembert.errors import SimulationWarning
+from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.simulation import Event, SimulationError, simulate
+
+PARALLEL = np.array([1.0, -1, 1, -1, 1])
+UPRIGHT = PARALLEL * np.pi / 2
+
+
+def pendulum(x, speed, duration):
+    """The coordinate at the end, and when it passed a line."""
+
+    def flat(t, y):
+        return np.sin(y[0])
+
+    found = solve_ivp(
+        lambda t, y: [y[1], -3.5 * 9.81 * np.cos(y[0]) / 3], (0, duration), [x, speed], "DOP853", rtol=1e-12,
+        atol=1e-12, events=flat,
+    )  # fmt: skip
+    return found.y[0, -1], found.t_events[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "DOP853"},
+        {"method": "RK45", "rtol": 1e-5, "atol": 1e-5},
+        {"method": "LSODA"},
+        {"method": "rk4", "step": 0.01},
+        {"method": "rk4", "step": 2e-4},  # by the compiled loop
+        {"drift": "ggl", "stabilisation": 10.0},
+        {"control": lambda t, q, v: np.zeros(5), "hold": 0.02},
+    ],
+    ids=str,
+)
+def test_passing_a_singular_position_is_told(options):
+    with pytest.warns(SimulationWarning, match=r"at t = 0\.7143\d* s the motion passes a singular position"):
+        motion = simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, 1.0, **options)
+    assert np.abs(np.array(motion.info["singular"]) - pendulum(np.pi / 2, -1.0, 1.0)[1]).max() < 1e-4
+
+
+@pytest.mark.parametrize("duration", [0.72, 0.7144])
+def test_the_last_step_is_examined_too(duration):
+    with pytest.warns(SimulationWarning, match="passes a singular position"):
+        simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, duration)
+
+
+def test_a_singular_start_is_told_and_all_constraints_act_afterwards():
+    with pytest.warns(SimulationWarning, match="q0 is a singular position"):
+        motion = simulate(parallel_four_bars(2), np.zeros(5), -PARALLEL, 0.3)
+    assert motion.info["singular"] == (0.0,)
+    assert np.abs(motion.q[-1] - PARALLEL * pendulum(0.0, -1.0, 0.3)[0]).max() < 1e-6
+    with pytest.raises(SimulationError, match=r"This is a singular position.*Start a little beside it"):
+        simulate(parallel_four_bars(2), np.zeros(5), -PARALLEL, 4.0, method="rk4")
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "BDF"])
+def test_an_integrator_that_gives_up_recommends_another(method):
+    """v' = v^2 has no solution beyond t = 1/v0."""
+    free = Mechanism(
+        "bead", [Body("bead", Inertia(1.0))], [Joint("rail", "prismatic", "world", "bead")], gravity=(0, 0, 0)
+    )
+    with pytest.raises(SimulationError, match=f"{method} cannot go on: .*[^.]\\. Loosen rtol and atol") as caught:
+        simulate(free, None, [1.0], 2.0, control=lambda t, q, v: v**2, method=method)
+    assert ("try the method 'Radau'" in str(caught.value)) == (method == "DOP853")
+    assert "singular position" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "mechanism, near, joint",
+    [(four_bar(), [1.0, -0.5, 1.7], "crank"), (slider_crank(0.3, 1.0, 2.0), [0.5, -0.6, 1.2], "crank")],
+)
+def test_usual_motions_are_not_called_singular(mechanism, near, joint):
+    system = ConstrainedDynamics(mechanism, reference=near)
+    q = system.assemble(near, keep=[joint])
+    v = system.project_velocity(q, np.eye(mechanism.nv)[0] * 3, keep=[joint])
+    there = Event(lambda t, q, v: q[0] - 1.5, reset=lambda t, q, v: (q, -v))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        for options in ({}, {"method": "rk4"}, {"events": there}, {"method": "LSODA", "rtol": 1e-6, "atol": 1e-6}):
+            assert simulate(system, q, v, 4.0, **options).info["singular"] == ()
+
+
+def test_rows_that_vanish_at_a_singular_reference_are_not_redundant():
+    """The choice of rows does not depend on whether the reference happens to be singular."""
+    for reference in (np.zeros(5), UPRIGHT):
+        pivots = ConstrainedDynamics(parallel_four_bars(2), reference=reference).pivots
+        assert pivots.redundant == () and len(pivots.independent) == 1
