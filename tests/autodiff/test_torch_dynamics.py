@@ -1,15 +1,18 @@
 """PyTorch's gradcheck on our functions: analytic derivatives against finite differences of the values."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from random_mechanisms import random_mechanism
 
 torch = pytest.importorskip("torch", reason="needs PyTorch")
 
-from dalembert.autodiff.torch import TorchDynamics  # noqa: E402
+from dalembert.autodiff.torch import TorchDynamics, _operation  # noqa: E402
 
 ONE_DEGREE = ("revolute", "prismatic", "helical", "universal", "cylindrical", "planar")
 
@@ -62,8 +65,12 @@ def test_second_derivatives_are_refused():
     q, v, a = tensors(arm)
     loss = TorchDynamics(da.Dynamics(arm)).inverse_dynamics(q, v, a).square().sum()
     (grad,) = torch.autograd.grad(loss, q, create_graph=True)
-    with pytest.raises(RuntimeError, match="autograd formula"):
+    with pytest.raises(UnsupportedError, match="inverse_dynamics_hessian"):
         grad.sum().backward()
+    forward = TorchDynamics(da.Dynamics(arm)).forward_dynamics
+    for twice in (torch.func.hessian, lambda f: torch.func.jacfwd(torch.func.jacfwd(f))):
+        with pytest.raises(UnsupportedError, match="forward_dynamics_derivatives"):
+            twice(lambda x: forward(q.detach(), x, a.detach()).sum())(v.detach())
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
@@ -85,8 +92,7 @@ def test_compiled_without_a_break(name):
 def test_operations_keep_pytorch_s_rules():
     arm = da.load("demo_arm")
     function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics
-    operation = TorchDynamics(da.Dynamics(arm))._inverse
-    torch.library.opcheck(operation, tuple(tensors(arm, (2,))))
+    torch.library.opcheck(_operation(torch, da.Dynamics(arm), "inverse_dynamics"), tuple(tensors(arm, (2,))))
     q, v, a = (x.detach() for x in tensors(arm, (4,)))
     one = torch.func.vmap(function, in_dims=(0, None, 0))(q, v[0], a)
     assert torch.equal(one, function(q, v[0], a))
@@ -100,6 +106,58 @@ def test_single_precision_stays_single():
     tau = TorchDynamics(da.Dynamics(arm)).inverse_dynamics(q, v, a)
     tau.sum().backward()
     assert tau.dtype == q.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_both_modes_and_their_batches_agree(name):
+    """Forward and backward mode, eager and in torch.func, with quaternions and broadcast arguments."""
+    mechanism = random_mechanism(np.random.default_rng(1), 3, kinds=("revolute", "spherical", "prismatic"))
+    function = getattr(TorchDynamics(da.Dynamics(mechanism)), name)
+    q, v, a = tensors(mechanism, (3,))
+    shared = v.detach()[0].clone().requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda v, a: function(q.detach(), v, a), (shared, a), check_forward_ad=True, check_batched_grad=True
+    )
+    state = [x.detach() for x in (q, v, a)]
+    for k in range(3):
+        back = torch.func.vmap(torch.func.jacrev(function, argnums=k))(*state)
+        ahead = torch.func.vmap(torch.func.jacfwd(function, argnums=k))(*state)
+        assert back.abs().max() > 0
+        assert torch.allclose(back, ahead, rtol=1e-10, atol=1e-10)
+        loss = torch.func.grad(lambda *x: function(*x).sum(), argnums=k)(*state)
+        assert torch.allclose(loss, back.sum(1), rtol=1e-10, atol=1e-10)
+
+
+def test_copies_and_pickles_compute_the_same():
+    arm = da.load("demo_arm")
+    functions = TorchDynamics(da.Dynamics(arm))
+    state = tensors(arm, (2,))
+    for other in (copy.deepcopy(functions), pickle.loads(pickle.dumps(functions))):
+        assert torch.equal(other.forward_dynamics(*state), functions.forward_dynamics(*state))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int64])
+def test_other_real_types_are_computed_in_double(dtype):
+    arm = da.load("demo_arm")
+    function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics
+    state = [(2 * x.detach()).to(dtype) for x in tensors(arm, (2,))]
+    assert torch.equal(function(*state), function(*(x.double() for x in state)))
+
+
+def test_what_is_no_fitting_tensor_is_refused():
+    arm = da.load("demo_arm")
+    function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics
+    q, v, a = (x.detach() for x in tensors(arm, (3,)))
+    with pytest.raises(ArgumentError, match=r"torch\.as_tensor\(v\)"):
+        function(q, v.numpy(), a)
+    with pytest.raises(ArgumentError, match="real numbers"):
+        function(q, v, a + 0j)
+    with pytest.raises(ArgumentError, match=r"q \(2,\), v \(3,\)"):
+        function(q[:2], v, a)
+    with pytest.raises(ArgumentError, match="v has shape"):
+        function(q, v[:, 1:], a)
+    with pytest.raises(ArgumentError, match=r"Dynamics\(mechanism\)"):
+        TorchDynamics(arm)
 
 
 def test_parameters_as_inputs_are_refused():

@@ -4,20 +4,22 @@
     tau = functions.inverse_dynamics(q, v, a)
     tau.square().sum().backward()
 
-Forward values and derivatives come from our kernels; PyTorch sees one operation, under ``torch.compile`` and
-``torch.func.vmap`` too. Tensors stay where they are: CPU tensors with ``Dynamics(arm)``, CUDA tensors, on the caller's
-stream, with ``Dynamics(arm, device="cuda")``. Derivatives of derivatives are refused.
+Forward values and derivatives come from our kernels; PyTorch sees one operation, under ``torch.compile`` and the
+transformations of ``torch.func`` (``vmap``, ``grad``, ``jvp``, ``jacrev``, ...) too. Tensors stay where they are: CPU
+tensors with ``Dynamics(arm)``, CUDA tensors, on the caller's stream, with ``Dynamics(arm, device="cuda")``. Derivatives
+of derivatives are refused.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
 from dalembert.autodiff.names import operation_name
-from dalembert.autodiff.tangent import gradient
-from dalembert.autodiff.wrapper import DifferentiableDynamics
+from dalembert.autodiff.tangent import gradient, tangent
+from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 
@@ -40,7 +42,25 @@ class TorchDynamics(DifferentiableDynamics):
     """
 
     def _function(self, quantity: str) -> Any:
-        return _function(_torch(), self.dynamics, quantity)
+        torch = _torch()
+        kernel = self.dynamics.kernel(quantity)
+        compiled, rule = _operations(torch, self.dynamics, quantity, lambda: self._refuse_second(quantity))
+
+        def function(*tensors: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return compiled(*tensors)
+            for x, port in zip(tensors, kernel.inputs):
+                if not isinstance(x, torch.Tensor):
+                    raise ArgumentError(
+                        f"{quantity}: {port.name} is a {type(x).__name__}; TorchDynamics takes tensors: "
+                        f"torch.as_tensor({port.name})"
+                    )
+                if x.is_complex():
+                    raise ArgumentError(f"{quantity}: {port.name} has dtype {x.dtype}; it must be real numbers")
+            batch_shape(quantity, kernel.inputs, tensors)
+            return rule.apply(*tensors)
+
+        return function
 
 
 _registered: dict[str, Any] = {}
@@ -61,14 +81,7 @@ def _operation(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
         return _whole(_empty(torch, dynamics, kernel, q, v, third))
 
     def batched(info: Any, dims: Any, *tensors: Any) -> Any:
-        moved = [x if d is None else x.movedim(d, 0) for x, d in zip(tensors, dims)]
-        rank = max(x.ndim + (d is None) for x, d in zip(moved, dims))
-        wide = [
-            x if d is None else x.reshape(x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:])
-            for x, d in zip(moved, dims)
-        ]
-        result = made(*wide)
-        return result, 0 if len(kernel.outputs) == 1 else tuple(0 for _ in kernel.outputs)
+        return _batched(made, dims, tensors)
 
     results = ", ".join("Tensor" for _ in kernel.outputs)
     schema = f"(Tensor q, Tensor v, Tensor third) -> {results if len(kernel.outputs) == 1 else f'({results})'}"
@@ -79,29 +92,104 @@ def _operation(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
     return made
 
 
-def _function(torch: Any, dynamics: Dynamics, quantity: str) -> Any:
-    """A quantity of three arguments with its derivatives."""
+def _batched(function: Any, dims: Any, tensors: Any) -> Any:
+    """A function of tensors on one more dimension, the first of all results; ``dims`` says where arguments have it."""
+    moved = [x if d is None else x.movedim(d, 0) for x, d in zip(tensors, dims)]
+    rank = max(x.ndim + (d is None) for x, d in zip(moved, dims))
+    result = function(
+        *(x if d is None else x.reshape(x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]) for x, d in zip(moved, dims))
+    )
+    return result, tuple(0 for _ in result) if isinstance(result, tuple) else 0
+
+
+def _operations(torch: Any, dynamics: Dynamics, quantity: str, refuse: Callable[[], NoReturn]) -> tuple[Any, Any]:
+    """A quantity of three arguments with its derivatives, twice.
+
+    An operation, which ``torch.compile`` captures, and a rule, which all transformations of ``torch.func`` understand:
+    they pass operations by, and forward mode would find no derivatives.
+
+    Args:
+        torch: the module.
+        dynamics: gives the kernels.
+        quantity: what to compute.
+        refuse: called for derivatives of derivatives.
+    """
     inverse = quantity == "inverse_dynamics"
     value = _operation(torch, dynamics, quantity)
-    derivatives = _operation(torch, dynamics, "sensitivities" if inverse else "forward_dynamics_derivatives")
+    slopes = _operation(torch, dynamics, "sensitivities" if inverse else "forward_dynamics_derivatives")
+    mechanism = dynamics.mechanism
 
-    def setup(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.save_for_backward(*inputs)
+    def stack(entries: Any) -> Any:
+        return torch.stack(entries, dim=-1)
 
-    def backward(ctx: Any, above: Any) -> Any:
+    def ordered(found: Any) -> tuple[Any, Any, Any]:
+        """Derivatives with respect to q, v and the third argument."""
+        return (found[3], found[2], found[1]) if inverse else found
+
+    def pulled(ctx: Any, above: Any, derivatives: Any) -> Any:
         q, v, third = ctx.saved_tensors
-        found = derivatives(q, v, third)
-        by_q, by_v, by_third = (found[3], found[2], found[1]) if inverse else found
-        pulled = [_pulled(torch, above, matrix) for matrix in (by_q, by_v, by_third)]
+        along = [_pulled(torch, above, matrix) for matrix in ordered(derivatives(q, v, third))]
         wide = q.expand(*above.shape[:-1], q.shape[-1])
-        along_q = gradient(dynamics.mechanism, wide, pulled[0], lambda entries: torch.stack(entries, dim=-1))
-        grads = (along_q, pulled[1], pulled[2])
+        grads = (gradient(mechanism, wide, along[0], stack), along[1], along[2])
         return tuple(
             _summed(g, x) if needed else None for g, x, needed in zip(grads, (q, v, third), ctx.needs_input_grad)
         )
 
-    value.register_autograd(backward, setup_context=setup)
-    return value
+    class Slopes(torch.autograd.Function):
+        """The derivatives, which have none themselves."""
+
+        @staticmethod
+        def forward(q: Any, v: Any, third: Any) -> Any:
+            return slopes(q, v, third)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def vmap(info: Any, dims: Any, *tensors: Any) -> Any:
+            return _batched(Slopes.apply, dims, tensors)
+
+        @staticmethod
+        def backward(ctx: Any, *above: Any) -> Any:
+            refuse()
+
+        @staticmethod
+        def jvp(ctx: Any, *changes: Any) -> Any:
+            refuse()
+
+    class Rule(torch.autograd.Function):
+        """The value, with its derivatives in both directions."""
+
+        @staticmethod
+        def forward(q: Any, v: Any, third: Any) -> Any:
+            return value(q, v, third)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def vmap(info: Any, dims: Any, *tensors: Any) -> Any:
+            return _batched(Rule.apply, dims, tensors)
+
+        @staticmethod
+        def backward(ctx: Any, above: Any) -> Any:
+            return pulled(ctx, above, Slopes.apply)
+
+        @staticmethod
+        def jvp(ctx: Any, *changes: Any) -> Any:
+            q, v, third = ctx.saved_tensors
+            along = None if changes[0] is None else tangent(mechanism, q, changes[0], stack)
+            parts = zip(ordered(Slopes.apply(q, v, third)), (along, *changes[1:]))
+            return sum((m @ x.unsqueeze(-1).to(m.dtype)).squeeze(-1) for m, x in parts if x is not None)
+
+    value.register_autograd(
+        lambda ctx, above: pulled(ctx, above, slopes),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    return value, Rule
 
 
 def _whole(results: tuple[Any, ...]) -> Any:
@@ -135,10 +223,11 @@ def _call(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[A
                 f"Dynamics(..., device={'cuda' if x.is_cuda else 'cpu'!r})"
             )
     results = _empty(torch, dynamics, kernel, *tensors)
+    given = [x.detach().to(results[0].dtype) for x in tensors]  # NumPy and CuPy do not know all types of PyTorch
     if wanted == "cuda":
-        kernel(*(x.detach() for x in tensors), out=results)
+        kernel(*given, out=results)
     else:
-        kernel(*(x.detach().numpy() for x in tensors), out=tuple(y.numpy() for y in results))
+        kernel(*(x.numpy() for x in given), out=tuple(y.numpy() for y in results))
     return results
 
 
@@ -146,7 +235,7 @@ def _pulled(torch: Any, above: Any, matrix: Any) -> Any:
     """above^T matrix, state by state. Libraries of a device are slow for many small matrices."""
     if above.is_cuda:
         return (above.unsqueeze(-1) * matrix).sum(-2)
-    return torch.einsum("...r,...rc->...c", above, matrix)
+    return (above.unsqueeze(-2) @ matrix).squeeze(-2)
 
 
 def _summed(gradient: Any, argument: Any) -> Any:

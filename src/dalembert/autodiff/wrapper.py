@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
 
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 
 
 class DifferentiableDynamics(ABC):
@@ -18,11 +20,20 @@ class DifferentiableDynamics(ABC):
     """
 
     def __init__(self, dynamics: Dynamics):
+        if not isinstance(dynamics, Dynamics):
+            raise ArgumentError(
+                f"{type(self).__name__} takes a Dynamics, got a {type(dynamics).__name__}; a mechanism becomes one by "
+                "Dynamics(mechanism)"
+            )
         if dynamics.parameter_names or dynamics.wrenches:
             raise ArgumentError(f"{type(self).__name__} takes a Dynamics without parameters and wrenches as inputs")
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")
         self._forward = self._function("forward_dynamics")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold the dynamics; functions of a framework belong to their process."""
+        return type(self), (self.dynamics,)
 
     @abstractmethod
     def _function(self, quantity: str) -> Callable[..., Any]:
@@ -48,5 +59,32 @@ class DifferentiableDynamics(ABC):
         """
         return self._forward(q, v, tau)
 
+    def _refuse_second(self, quantity: str) -> NoReturn:
+        """Say that derivatives are not differentiated again, and what to do."""
+        how = (
+            "Dynamics.inverse_dynamics_hessian has second derivatives"
+            if quantity == "inverse_dynamics"
+            else "use finite differences of forward_dynamics_derivatives"
+        )
+        raise UnsupportedError(f"second derivatives of {quantity} through {type(self).__name__} do not exist; {how}")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.dynamics.mechanism.name!r} on {self.dynamics.device}>"
+
+
+def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The batch dimensions of arrays together; raises if they do not fit, or not the function.
+
+    Args:
+        name: of the function, for messages.
+        ports: its inputs.
+        arrays: what it was given for them.
+    """
+    for x, port in zip(arrays, ports):
+        if tuple(x.shape[-1:]) != port.shape:
+            raise ArgumentError(f"{name}: {port.name} has shape {tuple(x.shape)}; expected (..., {port.shape[0]})")
+    try:
+        return np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in arrays))
+    except ValueError as error:
+        shapes = ", ".join(f"{port.name} {tuple(x.shape[:-1])}" for x, port in zip(arrays, ports))
+        raise ArgumentError(f"{name}: batch shapes do not fit together: {shapes}") from error
