@@ -240,6 +240,10 @@ def test_a_lagrangian_without_rates_is_refused():
     x, m = sympy.symbols("x m")
     with pytest.raises(ArgumentError, match="none of the rates xdot occurs"):
         from_lagrangian(m * sympy.Symbol("x_dot") ** 2, [x])
+    with pytest.raises(ArgumentError, match="there must be a coordinate"):
+        from_lagrangian(sympy.Symbol("xdot") ** 2, [])
+    with pytest.raises(ArgumentError, match="expected a real SymPy expression"):
+        from_lagrangian(sympy.Matrix([sympy.Symbol("xdot") ** 2]), [x])
     with pytest.raises(ArgumentError, match="both look like the rate of x1"):
         from_lagrangian(sympy.Symbol("x1dot") ** 2 + sympy.Symbol("xdot1") ** 2, ["x1"])
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given, settings
 
 from dalembert.algebra.kronecker import kron
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, motion
 from dalembert.compiler.evaluate import evaluate
-from dalembert.formulations import derive
+from dalembert.errors import ArgumentError
+from dalembert.formulations import KroneckerFrame, MovingBodies, MovingBodyFormula, derive
 from dalembert.formulations.kronecker import Frame
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.relative_motion import FrameMatrices, at_point, composed
+from dalembert.model import Body, Inertia, Joint, Mechanism
 from random_mechanisms import mechanisms, random_mechanism
 
 KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
@@ -124,3 +128,18 @@ def test_with_quaternions_the_star_matrix_is_projected(mechanism):
     np.testing.assert_allclose(star @ kron(v, v), reference, rtol=1e-10, atol=1e-12 * scale)
     assert "coriolis_matrix_nguyen" not in mine.extras
     assert "FORBES" in mine.cite() or not any(joint.kind in ("spherical", "free") for joint in mechanism.joints)
+
+
+def test_a_frame_is_had_from_a_mechanism_or_from_formulas():
+    """A bob on a rod, as a mechanism and by a formula: the same acceleration J a + H (v x v)."""
+    q, bob = sympy.Symbol("q1"), Inertia(1, center=[0, 0, 0])
+    hinge = Joint("swing", "revolute", "world", "rod", axis=[0, -1, 0])
+    tip = Joint("weld", "fixed", "rod", "bob", placement=Transform.from_translation([2, 0, 0]))
+    pendulum = Mechanism("pendulum", [Body("rod"), Body("bob", bob)], [hinge, tip])
+    place = [2 * sympy.cos(q), 0, 2 * sympy.sin(q)]
+    formulas = MovingBodies("pendulum", [q], [MovingBodyFormula("bob", 1, place)])
+    for subject in (pendulum, formulas):
+        J, H, *_ = (part.sympy() for part in KroneckerFrame(subject, "bob").quantities())
+        assert sympy.Matrix(place).diff(q) == J and sympy.Matrix(place).diff(q, 2) == H
+    with pytest.raises(ArgumentError, match="takes a Mechanism or MovingBodies, got int"):
+        KroneckerFrame(3, "bob")  # type: ignore[arg-type]

@@ -28,7 +28,9 @@ from dalembert.algebra.scalar import product
 from dalembert.algebra.vectors import dual
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.trace import label
+from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import SHOWN, assembled, quantity, velocity_map
+from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.lagrange import rate_inverse
 from dalembert.formulations.mechanism_system import system_of
@@ -36,6 +38,7 @@ from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect
 
 
 def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
@@ -118,14 +121,17 @@ def coriolis_nguyen(dM: np.ndarray, v: np.ndarray) -> np.ndarray:
 class Frame:
     """Jacobians and Hessians of one frame, in inertial axes (a) and in its own axes (b).
 
+    They are arrays of traced scalars, for further computation; :meth:`quantities` are to be read, evaluated, compiled.
+
     Args:
-        system: the system.
+        system: a mechanism, bodies given by formulas, or the system made of them.
         name: of the frame or body.
     """
 
-    def __init__(self, system: System, name: str):
-        self.system, self.name = system, name
-        place = system.place(name)
+    def __init__(self, system: System | Mechanism | MovingBodies, name: str):
+        self.system = _system(system)
+        self.name = expect(name, str, "KroneckerFrame, name")
+        place = self.system.place(name)
         self.rotation, self.position = place.rotation, place.position
         self.J_T, self.J_R = place.Jv, place.Jw
         """(29) and (37), inertial axes."""
@@ -189,6 +195,16 @@ class Frame:
             made.append(quantity(self.system, f"J_{name}", f"J_{{{letter}}}", J))
             made.append(quantity(self.system, f"H_{name}", f"H_{{{letter}}}", H))
         return tuple(made)
+
+
+def _system(subject: System | Mechanism | MovingBodies) -> System:
+    if isinstance(subject, System):
+        return subject
+    if isinstance(subject, Mechanism):
+        return system_of(subject)
+    if isinstance(subject, MovingBodies):
+        return subject.system()
+    raise ArgumentError(f"KroneckerFrame takes a Mechanism or MovingBodies, got {type(subject).__name__}")
 
 
 def _motion_steps(system: System) -> list[Step]:

@@ -49,6 +49,8 @@ def from_lagrangian(
 
     expect(name, str, "from_lagrangian, name")
     coordinates = [_variable(x, "q") for x in expect_items(q, object, "from_lagrangian, q")]
+    if not coordinates:
+        raise ArgumentError("from_lagrangian, q: there must be a coordinate")
     time = _time(coordinates, t)
     given = _expression(lagrangian, "lagrangian")
     acting = None if forces is None else [_expression(f, "forces") for f in expect_items(forces, object, "forces")]
@@ -134,7 +136,11 @@ def _expression(value: Any, what: str) -> Any:
         found = sympy.sympify(value, strict=True)
     except (sympy.SympifyError, TypeError, ValueError, AttributeError):
         found = None
-    if not isinstance(found, sympy.Expr) or found.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I):
+    if (
+        not isinstance(found, sympy.Expr)
+        or found.is_Matrix
+        or found.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I)
+    ):
         raise ArgumentError(f"from_lagrangian, {what}: expected a real SymPy expression, got {shown(value)}")
     return found
 
