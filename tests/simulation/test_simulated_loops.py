@@ -49,6 +49,18 @@ def test_loop_stays_closed_and_keeps_its_energy_for_ten_seconds(linkage, method)
     assert np.abs(motion.energy - motion.energy[0]).max() < 1e-5 * np.ptp(motion.kinetic_energy)
 
 
+def test_rotors_of_a_loop_belong_to_its_kinetic_energy(linkage):
+    _, q, v = linkage
+    mechanism = four_bar()
+    mechanism = mechanism.replace(joints=tuple(joint.replace(armature=0.05) for joint in mechanism.joints))
+    motion = simulate(ConstrainedDynamics(mechanism, reference=q, include=("armature",)), q, v, np.linspace(0, 1, 21))
+    bare = Dynamics(mechanism, open_loops=True)
+    rotors = 0.05 * (motion.v**2).sum(axis=1) / 2
+    np.testing.assert_allclose(motion.kinetic_energy, bare.kinetic_energy(motion.q, motion.v) + rotors, rtol=1e-12)
+    np.testing.assert_allclose(motion.potential_energy, bare.potential_energy(motion.q), atol=1e-12)
+    assert np.ptp(motion.energy) < 1e-7 * np.ptp(motion.kinetic_energy)
+
+
 @pytest.mark.parametrize("drift", ["baumgarte", "ggl"])
 def test_every_way_to_hold_the_loop_gives_the_same_motion(linkage, drift):
     """Projection holds it to rounding; the others let it drift as far as the integrator's errors do."""

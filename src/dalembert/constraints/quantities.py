@@ -147,8 +147,10 @@ def dynamics(
 
 
 def total_energy(s: Setting, q: Array, v: Array, t: Scalar) -> Scalar:
-    """Kinetic energy, weight in uniform gravity, springs and attractions."""
+    """Kinetic energy, that of the rotors too if they count, weight in uniform gravity, springs and attractions."""
     T, V = energy.kinetic_energy(s.tree, q, v), energy.potential_energy(s.mechanism.tree, q)
+    if s.joints.armature is not None:
+        T = T + sum(rotor * rate * rate for rotor, rate in zip(s.joints.armature, v)) / 2
     return T + V + s.forces.energy(s.state(q, v, t))
 
 
@@ -193,6 +195,6 @@ QUANTITIES: dict[str, Quantity] = {
         "M a = f + G^T multipliers, G a = gamma."),
     "mass_matrix": Quantity(("q",), {"M": ("n", "n")}, mass_matrix, "Inertia matrix of the tree."),
     "energy": Quantity(("q", "v", "t"), {"E": ()}, total_energy,
-        "Kinetic energy, weight, springs and attractions, J."),
+        "Kinetic energy (of included rotors too), weight, springs and attractions, J."),
 }  # fmt: skip
 """Every quantity that needs no choice of method, by name."""

@@ -174,9 +174,7 @@ class Trajectory:
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
         """J; with rotor inertias, if the dynamics includes them."""
-        if "armature" not in self.dynamics.include:
-            return self.quantity("kinetic_energy")
-        return np.einsum("ti,tij,tj->t", self.v, self.quantity("mass_matrix"), self.v) / 2
+        return self.quantity("kinetic_energy")
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
