@@ -151,6 +151,13 @@ def test_the_shadow_set_is_the_same_attitude(r):
     assert close(attitude.shadow(shadow), p)
 
 
+def test_a_full_turn_has_no_parameters():
+    far = 1e160 * np.array([0.6, 0, 0.8])
+    for method in (ModifiedRodrigues().dcm, ModifiedRodrigues().S):
+        with pytest.raises(SingularityError, match="full turn"):
+            method(far)
+
+
 def test_the_identity_has_no_shadow():
     with pytest.raises(SingularityError, match="full turn"):
         ModifiedRodrigues.shadow([0, 0, 0])

@@ -29,6 +29,26 @@ def test_value_of_constants():
     assert math.isnan(constant(sp.nan)) and math.isnan(constant(sp.zoo)) and constant(-sp.oo) == -math.inf
 
 
+def test_value_of_constants_whose_digits_cancel():
+    assert constant(sp.exp(500) + 1 - sp.exp(500) * (sp.sin(1) ** 2 + sp.cos(1) ** 2)) == 1
+    assert constant(sp.sqrt(3 + 2 * sp.sqrt(2)) - sp.sqrt(2) - 1) == 0
+
+
+@pytest.mark.parametrize("x", [sp.Rational(1, 3), sp.pi, sp.Max(sp.sqrt(2), 1), sp.Integer(10) ** 400, sp.log(-2)])
+def test_value_of_constants_of_every_kind(x):
+    whole = sp.Piecewise((x + sp.sqrt(2), sp.sqrt(3) > 1), (0, True))
+    assert constant(x) == complex(x.evalf(40)) and constant(whole) == complex((x + sp.sqrt(2)).evalf(40))
+
+
+@pytest.mark.parametrize("sequence", ["ZYX", "ZXZ"])
+def test_exact_rotations_near_the_lock_return_from_their_angles(sequence):
+    """Where digits cancel in parts within parts, to look for them part by part would take minutes."""
+    rotation = algebra.rotation_from_axis_angle((0, sp.Rational(3, 5), sp.Rational(4, 5)), sp.Rational(1, 1000))
+    returned = algebra.rotation_from_euler(sequence, algebra.euler_from_rotation(sequence, rotation))
+    assert algebra.is_rotation(returned, 1e-15)
+    assert all(constant(x - y) == 0 for x, y in zip(returned.flat, rotation.flat))
+
+
 def test_arctangent_at_the_origin_is_zero_as_for_floats():
     assert atan2(ZERO, ZERO) == atan2(0, ZERO) == atan2(HIDDEN_ZERO, ZERO) == 0
     x = sp.Symbol("x", real=True)

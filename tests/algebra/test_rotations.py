@@ -54,6 +54,12 @@ def test_sine_and_cosine_differ_from_the_library_by_rounding_of_the_angle_only(a
     assert abs(c - math.cos(angle)) <= 2 * EPS * abs(angle)
 
 
+@given(st.floats(0, 1e300))
+def test_of_every_angle_however_large_the_sine_and_cosine_are_right(angle):
+    """Quarter turns are rounded to within 2e-12, and only below 10000 rad."""
+    assert np.abs(np.subtract(sine_cosine(angle), (math.sin(angle), math.cos(angle)))).max() <= 2.3e-12
+
+
 @pytest.mark.parametrize("angle", [math.nan, math.inf])
 def test_no_angle_no_number(angle):
     assert np.isnan(rotation_x(angle)[1, 1])
@@ -136,6 +142,9 @@ def test_cayley_form_exists_but_for_half_turns(r):
 def test_cayley_form_names_its_singularity(u):
     with pytest.raises(SingularityError, match="180 degrees"):
         cayley_from_rotation(rodrigues(u, math.pi))
+    with pytest.raises(SingularityError, match="180 degrees"):
+        rotation_from_cayley(1e160 * u)
+    assert close(rotation_from_cayley(1e150 * u), rodrigues(u, math.pi))
 
 
 @given(angles, angles, angles)

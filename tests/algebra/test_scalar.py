@@ -122,5 +122,10 @@ def test_elementary_functions_take_fractions_and_arrays_without_dimensions_and_r
     for wrong in (None, "x", [1.0], np.ones(2), {}):
         with pytest.raises(ArgumentError, match="sin takes one scalar"):
             scalar.sin(wrong)
+    half, one = Fraction(1, 2), np.array(1.0)
+    assert scalar.atan2(half, 1) == scalar.atan2(1, 2) == scalar.atan2(half, one) == math.atan2(1, 2)
+    assert scalar.atan2(half, 1j) == scalar.atan2(0.5, 1j) and scalar.constant(half) == 0.5
+    with pytest.raises(ArgumentError, match="atan2 takes one scalar"):
+        scalar.atan2("x", 1)
     assert math.isnan(scalar.sin(10**400)) and scalar.exp(1000) == math.inf and scalar.sqrt(10**400) == math.inf
     assert cmath.isnan(scalar.log(0j)) and cmath.isnan(scalar.exp(complex(1000, 1)))

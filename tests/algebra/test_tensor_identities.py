@@ -179,5 +179,7 @@ def test_angle_of_parallel_opposite_orthogonal_and_zero_tensors():
     assert close(tensor_angle(t, 5 * t), 0)
     assert close(tensor_angle(t, -t), math.pi)
     assert close(tensor_angle(t, s), math.pi / 2)
+    for scale in (1e-300, 1e300):
+        assert close(tensor_angle(scale * t, t), 0) and close(tensor_cosine(scale * t, -t / scale), -1)
     with pytest.raises(SingularityError, match="zero tensor"):
         tensor_angle(t, np.zeros((3, 3)))

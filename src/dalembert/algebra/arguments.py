@@ -10,6 +10,7 @@ import numbers
 import reprlib
 import sys
 from collections.abc import Mapping, Sequence, Set
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -32,6 +33,9 @@ pass; a matrix that is scaled, sheared or mistyped in the fourth decimal does no
 """
 
 LARGEST = int(sys.float_info.max)
+
+ROOM = 1 << 20
+"""Integers below stay integers, exact beside symbols, in arrays; NumPy's wrap around where a product gets too large."""
 
 
 def components(u: Vector, name: str = "the vector", count: int = 3) -> list[Any]:
@@ -83,7 +87,7 @@ def array(x: Any, name: str, shape: tuple[int, ...] | None = None) -> Array:
     if shape is not None and len(shape) == 1:
         x = unrolled(x)
     try:
-        out = x if type(x) is np.ndarray and x.dtype == np.int64 else asarray(x)
+        out = x if type(x) is np.ndarray and x.dtype == np.int64 and _has_room(x) else asarray(x)
     except ArgumentError as error:
         raise ArgumentError(f"{name} must be an array of scalars: {error}") from error
     if shape is not None and out.shape != shape:
@@ -206,6 +210,11 @@ def orthogonality(r: Array) -> tuple[float, float]:
     return float(np.max(np.abs(products))), determinant.real
 
 
+def _has_room(x: Array) -> bool:
+    """True for integers so small that sums of their products fit into 64 bits too."""
+    return x.size == 0 or (x.max() < ROOM and x.min() > -ROOM)
+
+
 def is_scalar(x: Any) -> bool:
     """True for whatever the algebra computes with: numbers, SymPy expressions, objects that know ``+ - * /``."""
     if type(x) is int:
@@ -216,8 +225,8 @@ def is_scalar(x: Any) -> bool:
 
 @cache
 def _computes(kind: type) -> bool:
-    if issubclass(kind, (bool, np.bool_)):
-        return False
+    if issubclass(kind, (bool, np.bool_, timedelta, np.datetime64, np.timedelta64)):
+        return False  # durations cannot be multiplied with each other
     sympy = sys.modules.get("sympy")
     if sympy is not None and issubclass(kind, sympy.Basic):
         return issubclass(kind, sympy.Expr) and not issubclass(kind, sympy.MatrixExpr)

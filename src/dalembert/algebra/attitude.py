@@ -7,6 +7,7 @@ w``, ``qdot = Gamma w`` and ``Xi qdot = 0``, with ``Xi = dPhi/dq``.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 from dalembert.algebra.arguments import Matrix, Vector, components, rotation_matrix
@@ -267,8 +268,14 @@ def _denominator(p: list[Scalar]) -> Scalar:
     """``1 + p.p``, which no real parameters bring to zero."""
     x, y, z = p
     sum_of_squares = 1 + (x * x + y * y + z * z)
-    if constant(sum_of_squares) == 0:
+    value = constant(sum_of_squares)
+    if value == 0:
         raise SingularityError(f"the complex parameters {p} with p.p = -1 belong to no rotation")
+    if value is not None and abs(value) == math.inf:
+        raise SingularityError(
+            f"the modified Rodrigues parameters {p} are too long to be squared, which only full turns are; change to "
+            "the shadow set while p.p is moderate"
+        )
     return sum_of_squares
 
 

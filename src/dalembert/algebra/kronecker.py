@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arguments import Vector, array, described, is_scalar, numeric, unrolled
-from dalembert.algebra.scalar import Array, asarray, is_number, is_sympy
+from dalembert.algebra.scalar import Array, asarray, constant, is_number, is_sympy
 from dalembert.errors import ArgumentError
 
 
@@ -66,7 +66,7 @@ def khang_derivative(a: Any, x: Any) -> Array:
 
     matrix = _as_matrix(array(a, "a").astype(object), "a")
     for entry in matrix.flat:
-        if not is_number(entry) and not is_sympy(entry):
+        if constant(entry) is None and not is_sympy(entry):
             raise ArgumentError(f"khang_derivative: a contains {described(entry)}, which SymPy cannot differentiate")
     rows, columns = matrix.shape
     symbols = _symbols(x)

@@ -21,7 +21,6 @@ from dalembert.algebra.scalar import (
     atan2,
     constant,
     cos,
-    is_number,
     is_symbolic,
     is_sympy,
     is_zero,
@@ -259,10 +258,11 @@ def _near_zero(
     squared: Scalar, near: Callable[[], tuple[Scalar, ...]], away: Callable[[], tuple[Scalar, ...]]
 ) -> tuple[Scalar, ...]:
     """The series ``near`` zero, the closed form ``away`` from it; both, for a traced scalar."""
-    if is_number(squared):
-        return near() if abs(squared) < SMALL else away()
     if is_sympy(squared):
         return near() if is_zero(squared) else away()
+    value = constant(squared)
+    if value is not None:
+        return near() if abs(value) < SMALL else away()
     return tuple(select(squared < SMALL, n, a) for n, a in zip(near(), away()))
 
 

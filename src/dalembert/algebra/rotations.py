@@ -52,9 +52,10 @@ def sine_cosine(angle: Scalar) -> tuple[Scalar, Scalar]:
 
     The float closest to pi/2 is not pi/2, and its cosine is 6e-17. Whoever writes that float means a right
     angle; inside its rounding error it is one. So a real multiple of ``math.pi/2`` gives the integers -1,
-    0, 1, and the zeros of a mechanism's geometry stay zeros.
+    0, 1, and the zeros of a mechanism's geometry stay zeros. (Up to 10000 rad: the rounding error of
+    larger angles is larger than what anybody could overlook, and beyond 1e16 it covers the circle.)
     """
-    if isinstance(scalar_argument(angle, "angle"), (int, float, np.integer, np.floating)) and math.isfinite(angle):
+    if isinstance(scalar_argument(angle, "angle"), (int, float, np.integer, np.floating)) and abs(angle) <= 1e4:
         value = float(angle)
         quarter = round(value / HALF_PI)
         if abs(value - quarter * HALF_PI) <= sys.float_info.epsilon * abs(value):
@@ -174,8 +175,14 @@ def rotation_from_cayley(n: Vector) -> Array:
     x, y, z = components(n, "n")
     xx, yy, zz = x * x, y * y, z * z
     squared = 1 + xx + yy + zz
-    if constant(squared) == 0:
+    value = constant(squared)
+    if value == 0:
         raise SingularityError(f"the complex Cayley vector {[x, y, z]} with n.n = -1 belongs to no rotation")
+    if value is not None and abs(value) == math.inf:
+        raise SingularityError(
+            f"the Cayley vector {[x, y, z]} is too long to be squared, which only half turns (180 degrees) are; use a "
+            "quaternion or axis and angle for this rotation"
+        )
     scale = 2 / squared
     a, b, c = scale * x, scale * y, scale * z
     xy, xz, yz = a * y, a * z, b * z

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.constants import evaluated_constant
 from dalembert.errors import ArgumentError, SingularityError
 
 Scalar = Any
@@ -64,15 +65,14 @@ def constant(x: Scalar) -> Scalar | None:
     """
     if is_number(x):
         return x
-    if not (is_sympy(x) and getattr(x, "is_number", False)):
+    if not is_sympy(x):
+        return float(x) if isinstance(x, numbers.Real) else None  # a Fraction is a number, and nothing traced is
+    if not getattr(x, "is_number", False):
         return None
     sympy = sys.modules["sympy"]
     if x.has(sympy.nan, sympy.zoo):
         return math.nan
-    value = complex(x.evalf())
-    # Of a zero in disguise, 1 - sin(1)**2 - cos(1)**2, evalf leaves some 1e-125: less than it can tell from zero.
-    real, imaginary = (0.0 if abs(part) < 1e-100 else part for part in (value.real, value.imag))
-    return complex(real, imaginary) if imaginary else real
+    return evaluated_constant(x)
 
 
 def vanishes(x: Scalar) -> bool:
@@ -123,15 +123,19 @@ def _elementary(name: str):
         try:
             method = getattr(x, name)
         except AttributeError:
-            raise ArgumentError(
-                f"{name} takes one scalar (a number, a SymPy expression or a traced scalar), not {type(x).__name__}"
-                + (f" of shape {x.shape}: call it for each entry" if isinstance(x, np.ndarray) else "")
-            ) from None
+            raise _no_scalar(name, x) from None
         return method()
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``{name}`` of any scalar; NaN outside the real domain of a float."
     return function
+
+
+def _no_scalar(name: str, x: Any) -> ArgumentError:
+    return ArgumentError(
+        f"{name} takes one scalar (a number, a SymPy expression or a traced scalar), not {type(x).__name__}"
+        + (f" of shape {x.shape}: call it for each entry" if isinstance(x, np.ndarray) else "")
+    )
 
 
 sin = _elementary("sin")
@@ -162,7 +166,20 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     if is_sympy(y) or is_sympy(x):
         sympy = sys.modules["sympy"]
         return sympy.S.Zero if constant(y) == 0 and constant(x) == 0 else sympy.atan2(y, x)
-    return y.atan2(x) if hasattr(y, "atan2") else x.ratan2(y)
+    if hasattr(y, "atan2"):
+        return y.atan2(x)
+    return x.ratan2(y) if hasattr(x, "ratan2") else atan2(_floating(y), _floating(x))
+
+
+def _floating(x: Scalar) -> Scalar:
+    """The number in an argument of ``atan2`` that is none itself: a Fraction, an array without dimensions."""
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        x = x.item()
+    if is_number(x):
+        return x
+    if isinstance(x, numbers.Real):
+        return float(x)
+    raise _no_scalar("each argument of atan2", x)
 
 
 def absolute(x: Scalar) -> Scalar:

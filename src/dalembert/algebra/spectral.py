@@ -64,13 +64,13 @@ def spectral_decomposition(t: Matrix) -> SpectralDecomposition:
             "tensor, and its axes where two values are equal, depend on values, so no single formula holds; put "
             "numbers in first, or work with scalar_invariants, which any scalars have"
         )
+    if not np.all(np.isfinite(values)):
+        raise ArgumentError("t must be a tensor of finite numbers to have a spectral decomposition")
     largest, asymmetry = np.max(np.abs(values)), np.max(np.abs(values - values.T))
     if not asymmetry <= SYMMETRIC * largest:
         raise ArgumentError(
             f"t must be a symmetric tensor, but entries differ from their mirror images by up to {asymmetry:.3g}; "
             "decompose symmetric_part(t) if that is what is meant"
-            if np.isfinite(largest)
-            else "t must be a tensor of finite numbers to have a spectral decomposition"
         )
     if is_symbolic(entries) and not any(_is_rounded(x) for x in entries.flat):
         return _exact(entries, values)

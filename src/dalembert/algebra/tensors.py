@@ -6,6 +6,8 @@ values and axes in ``spectral``.
 
 from __future__ import annotations
 
+import numpy as np
+
 from dalembert.algebra.arguments import Matrix, Vector, components, exact_tensor, matrix, tensor
 from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant
 from dalembert.algebra.vectors import double_dot, dyad, norm_frobenius, trace
@@ -101,7 +103,15 @@ def _pair(t: Matrix, s: Matrix) -> tuple[Array, Array]:
     first, second = matrix(t, "t"), matrix(s, "s")
     if first.shape != second.shape:
         raise ArgumentError(f"s must have the shape {first.shape} of t to make an angle with it, got {second.shape}")
-    return first, second
+    return _scaled(first), _scaled(second)
+
+
+def _scaled(t: Array) -> Array:
+    """Numbers with a largest entry of one: squares of them neither overflow nor underflow, and angles stay."""
+    if t.dtype == object:
+        return t
+    largest = np.max(np.abs(t))
+    return t / largest if 0 < largest < np.inf else t
 
 
 def _length(t: Array) -> Scalar:
