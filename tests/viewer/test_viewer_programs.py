@@ -99,13 +99,41 @@ def test_the_page_computes_what_the_library_computes(mechanism, seed):
     np.testing.assert_allclose(weight, newton_euler(tree, q, still, still), atol=1e-9)
     np.testing.assert_allclose(energy[0], potential_energy(tree, q), atol=1e-9)
     M = walker_orin(tree, q)
-    a, kinetic = page["fall"]
+    a, kinetic, stored = page["fall"]
     resistance = joint_forces(mechanism, ("armature", "damping"))
     left = M @ a + resistance.of(v, a) + newton_euler(tree, q, v, still)  # nothing drives it
     np.testing.assert_allclose(left, 0, atol=1e-8 * max(1.0, np.abs(M @ a).max()))
-    np.testing.assert_allclose(kinetic[0], v @ M @ v / 2, rtol=1e-9)
+    rotors = 0 if resistance.armature is None else resistance.armature @ v**2 / 2
+    np.testing.assert_allclose(kinetic[0], v @ M @ v / 2 + rotors, rtol=1e-9)
+    assert stored[0] == 0
     if "inertia" in page:
         np.testing.assert_allclose(page["inertia"][0].reshape(M.shape), M, atol=1e-10)
+
+
+def test_what_is_let_go_feels_its_springs_and_rotors_and_keeps_its_energy():
+    q, v = np.array([0.3, 0.7]), np.array([1.2, -0.4])
+    pendulum = da.load("double_pendulum", parameters="default")
+    joints = tuple(joint.replace(armature=0.2) for joint in pendulum.joints)
+    springs = [
+        da.Force("soft", "joint-spring", "elbow", stiffness=3.0, rest=0.1),
+        da.Force("line", "spring", "world", "lower", stiffness=20.0, rest=0.3),
+        da.Force("pull", "joint-force", "shoulder", value=0.5),
+    ]
+    for forces, linked in ((springs, ()), (springs[:1], four_bar().constraints)):
+        mechanism = (four_bar() if linked else pendulum.replace(joints=joints)).replace(
+            forces=tuple(f if not linked else f.replace(a=four_bar().joints[0].name) for f in forces)
+        )
+        start = q if not linked else da.ConstrainedDynamics(mechanism, forces=()).assemble(np.full(mechanism.nq, 0.4))
+        rate = v if not linked else np.zeros(mechanism.nv)
+        found = programs(mechanism, start)
+        made = evaluate(found["fall"], {"q": start, "v": rate, "t": 0.0})
+        system = da.ConstrainedDynamics(mechanism, reference=start, include=("armature", "damping"), forces="all")
+        wanted = system.forward_dynamics(start, rate, np.zeros(mechanism.nv))
+        np.testing.assert_allclose(made["a"], wanted, rtol=1e-9, atol=1e-9)
+        conservative = [f.name for f in mechanism.forces if f.kind != "joint-force"]
+        keeping = da.ConstrainedDynamics(mechanism, reference=start, include=("armature",), forces=conservative)
+        together = made["energy"] + made["stored"] + evaluate(found["hold"], {"q": start})["energy"]
+        np.testing.assert_allclose(together, keeping.evaluate("energy", start, rate, 0.0), rtol=1e-9)
 
 
 @needs_node

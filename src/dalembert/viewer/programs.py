@@ -6,7 +6,7 @@ place     q -> poses of all links (rotation by rows, then position), centre of m
 hold      q -> generalised forces that hold the mechanism still, potential energy
 inertia   q -> inertia matrix
 close     q, t -> residuals of the closures and their Jacobian; only with constraints on positions
-fall      q, v, t -> accelerations without drives, kinetic energy
+fall      q, v, t -> accelerations without drives, kinetic energy, energy stored in springs and fields
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.algorithms.energy import kinetic_energy, potential_energy
+from dalembert.algorithms.energy import potential_energy
 from dalembert.algorithms.kinematics import center_of_mass, link_poses
 from dalembert.compiler.printers.javascript import to_javascript
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import evaluate, inline, trace
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.forces import ForceSet
+from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.quantities import Setting as ConstrainedSetting
 from dalembert.constraints.quantities import positions
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.errors import DalembertError
 from dalembert.model import Mechanism
-from dalembert.quantities.basic import forward_dynamics, gravity, mass_matrix
+from dalembert.quantities.basic import forward_dynamics, gravity, kinetic_energy, mass_matrix
 from dalembert.quantities.quantity import Setting
 
 MOST_VELOCITIES = 60
@@ -77,22 +77,27 @@ def programs(mechanism: Mechanism, q: np.ndarray) -> dict[str, Program]:
 
 
 def _fall(mechanism: Mechanism, start: np.ndarray) -> Program | None:
-    """Accelerations without drives, damping of joints included; None if the mechanism has none that are determined."""
+    """Accelerations without drives, damping of joints and force elements included; None if nothing determines them."""
     terms = ("armature", "damping")
+    setting = Setting(mechanism, terms)
+    storing = ForceSet(mechanism, [force.name for force in mechanism.forces if force.kind in CONSERVATIVE])
+    loaded = ConstrainedSetting(mechanism, ConstraintSet(mechanism), storing)
     still = scalar.zeros(mechanism.nv)
 
     def open_tree(q: Any, v: Any, t: Any) -> Any:
-        return forward_dynamics(Setting(mechanism, terms), q, v, still)
+        return forward_dynamics(setting, q, v, still)
 
     def closed(q: Any, v: Any, t: Any) -> Any:
-        program = ConstrainedDynamics(mechanism, reference=start, include=terms).kernel("forward_dynamics").program
+        system = ConstrainedDynamics(mechanism, reference=start, include=terms, forces="all")
+        program = system.kernel("forward_dynamics").program
         given = {"q": q, "v": v, "tau": still, "t": t}
         return inline(program, {port.name: given[port.name] for port in program.inputs})["a"]
 
     accelerations = closed if mechanism.constraints or mechanism.forces else open_tree
 
     def fall(q: Any, v: Any, t: Any) -> dict[str, Any]:
-        return {"a": accelerations(q, v, t), "energy": kinetic_energy(mechanism.tree, q, v)}
+        stored = storing.energy(loaded.state(q, v, t))
+        return {"a": accelerations(q, v, t), "energy": kinetic_energy(setting, q, v), "stored": stored}
 
     size = {"q": (mechanism.nq,), "v": (mechanism.nv,), "t": ()}
     try:

@@ -121,8 +121,8 @@ async function start() {
   function record(seconds) {
     state.fallen += seconds;
     if (!lively) return;
-    const kinetic = machine.run("fall", machine.q, machine.v, machine.t).energy[0];
-    const potential = machine.run("hold", machine.q).energy[0];
+    const { energy, stored } = machine.run("fall", machine.q, machine.v, machine.t);
+    const kinetic = energy[0], potential = machine.run("hold", machine.q).energy[0] + stored[0];
     lively.t.push(state.fallen);
     [kinetic, potential, kinetic + potential].forEach((x, k) => lively.series[k].values.push(x));
     if (lively.t.length > 600) { lively.t.shift(); for (const s of lively.series) s.values.shift(); }
