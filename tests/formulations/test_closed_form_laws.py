@@ -41,6 +41,8 @@ def closed(function) -> sympy.Expr:
         (lambda a, b, c: sin(a + b) * cos(c) + cos(a + b) * sin(c), sympy.sin(A + B + C)),
         (lambda a, b, c: cos(a) ** 2 - sin(a) ** 2, sympy.cos(2 * A)),
         (lambda a, b, c: tan(a) * cos(a), sympy.sin(A)),
+        (lambda a, b, c: b + b * (cos(a) / sin(a)) ** 2, B / sympy.sin(A) ** 2),
+        (lambda a, b, c: b + b * (sin(a) / cos(a)) ** 2, B / sympy.cos(A) ** 2),
         (lambda a, b, c: (a * sin(a) + a * b) / a, sympy.sin(A) + B),
         (lambda a, b, c: sqrt(a) * sqrt(a), A),
         (lambda a, b, c: a / 3 + a / 6, A / 2),

@@ -59,7 +59,8 @@ class Writer:
         if len(lengths) > 1:  # each length divides its own terms
             single = {k: e for k, e in single.items() if k not in lengths}
         for k, e in single.items():
-            p = algebra.multiply(p, algebra.power(algebra.reciprocals[k], e))
+            for _ in range(e):  # one by one: the square of a sine is no longer a sine, and would not cancel
+                p = algebra.multiply(p, algebra.reciprocals[k])
         below = sympy.Mul(*(self._plain(algebra.reciprocals[k]) ** e for k, e in single.items()))
         mask = sum(BYTE << BITS * k for k in highest if k not in single)
         parts: dict[int, Polynomial] = {}
