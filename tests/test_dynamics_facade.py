@@ -122,3 +122,23 @@ def test_values_of_parameters_that_are_symbolic_are_not_known():
     symbolic = da.symbolise(ARM, {"flange.mass": sympy.Symbol("m") + 1})
     values = da.Dynamics(symbolic, parameters=["flange.com.x", "flange.mass"]).parameter_values
     np.testing.assert_array_equal(values, [np.nan, 0.02, np.nan])
+
+
+@pytest.mark.parametrize("language", ["c", "python", "latex"])
+def test_exported_source_says_of_what_it_is_and_in_which_order_inputs_come(language):
+    arm = da.load("demo_arm").replace(name="arm */ /* \\")
+    dyn = da.Dynamics(arm, parameters=["flange.com.x", "flange.mass"], wrenches=["flange", "forearm"])
+    comments = dyn.export("inverse_dynamics", language).replace("\n * ", " ").replace("\n# ", " ").replace("\n% ", " ")
+    for told in ("wrenches: flange, forearm.", "parameters: flange.com.x, flange.mass.", "Of 'arm "):
+        assert told in comments
+    assert "frame flange" in dyn.export("jacobian", language, frame="flange")
+    assert "wrenches:" not in dyn.export("gravity", language)
+    if language == "c":
+        assert comments.split("#ifndef")[0].count("/*") == comments.split("#ifndef")[0].count("*/")
+
+
+def test_every_attribute_is_listed_once():
+    dyn = da.Dynamics(da.load("rrr"))
+    assert dyn.gravity is not None  # remembered among the attributes of the object, too
+    assert len(dir(dyn)) == len(set(dir(dyn)))
+    assert set(da.Dynamics(da.load("rrr")).__dir__()) >= {"gravity", "inverse_dynamics", "kernel"}

@@ -168,7 +168,7 @@ def _titled(kernel: Kernel, text: str, comment: Callable[[str], str], more: str 
 
 
 def _c_comment(text: str) -> str:
-    lines = textwrap.wrap(text.replace("*/", "* /").replace("\\", "/"), WIDTH)
+    lines = textwrap.wrap(text.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/"), WIDTH)
     return "/* " + "\n * ".join(lines) + " */\n"
 
 

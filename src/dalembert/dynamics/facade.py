@@ -126,14 +126,15 @@ class Dynamics:
         if key not in self._kernels:
             inputs, outputs = ports(self.mechanism, spec, chosen, self.wrenches, self.parameter_names)
             thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
+            doc = self._doc(spec, chosen, inputs)
             if self.device == "cuda":
                 from dalembert.compiler.cuda.kernel import CudaKernel
 
                 parts = self._parts(inputs, outputs)
-                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, spec.doc, parts)
+                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts)
             else:
                 digest = self._digest(quantity, chosen)
-                made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, spec.doc)
+                made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, doc)
                 made.arguments.hints.update(self._hints())
                 self._kernels[key] = made
         return self._kernels[key]
@@ -147,7 +148,7 @@ class Dynamics:
         return found
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *ALL_QUANTITIES]
+        return sorted({*super().__dir__(), *ALL_QUANTITIES})
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ALL_QUANTITIES and k != "_kernels"}
@@ -238,6 +239,16 @@ class Dynamics:
         wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
         traced = self._parameters.traced(given.get("parameters"))
         return Setting(traced, self.include, options, wrenches, forward, form)
+
+    def _doc(self, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...]) -> str:
+        """What a kernel computes, of what, and in which order its inputs come: all that exported source says of it."""
+        chosen = "".join(f", {name} {value}" for name, value in options.items() if value is not None)
+        told = [spec.doc, f"Of {self.mechanism.name!r}{chosen}."]
+        if self.include:
+            told.append(f"Included where they enter: {', '.join(self.include)}.")
+        orders = {"wrenches": self.wrenches, "parameters": self.parameter_names}
+        told += [f"{port.name}: {', '.join(orders[port.name])}." for port in inputs if port.name in orders]
+        return " ".join(told)
 
     def _hints(self) -> dict[str, str]:
         """What to tell a caller who leaves out the parameters or the wrenches."""
