@@ -13,6 +13,7 @@ from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.model.checks import shown
 from dalembert.simulation.inputs import Fault
 from dalembert.simulation.kernel_equations import KernelEquations
+from dalembert.simulation.pace import Pace
 from dalembert.simulation.state import as_positive
 from dalembert.simulation.steppers import STEPPERS, Stepper
 
@@ -81,6 +82,7 @@ class Adaptive:
         self._solver: Any = None
         self._length: float | None = None
         self._fault: BaseException | None = None
+        self._pace = Pace()
 
     def flow(self, t: float, x: np.ndarray) -> np.ndarray:
         """Derivative of the state, with a fault where it does not exist.
@@ -117,6 +119,7 @@ class Adaptive:
             nq = self.equations.system.mechanism.nq
             raise Fault(f"{NOT_FINITE}: the largest velocity is {np.abs(x[nq:]).max():.3g}", t, x[:nq], x[nq:])
         self._solver = solver
+        self._pace.begin(t, bound)
 
     def step(self) -> Step:
         """Go on by one step."""
@@ -125,19 +128,35 @@ class Adaptive:
         message = solver.step()
         if self._fault is not None:
             raise self._fault
+        nq = len(x_before) - self.equations.system.mechanism.nv
         if solver.status == "failed":
-            nq = len(x_before) - self.equations.system.mechanism.nv
+            why = "".join(f": {reason}" for reason in (str(message).rstrip("."), self._friction) if reason)
             other = "" if self.method in STIFF else ", or try the method 'Radau'"
             raise Fault(
-                f"{self.method} cannot go on: {str(message).rstrip('.')}. Loosen rtol and atol{other}",
+                f"{self.method} cannot go on{why}. Loosen rtol and atol{other}",
                 solver.t,
                 x_before[:nq],
                 x_before[nq:],
             )
+        stuck = self._pace.stuck(solver.t)
+        if stuck:
+            why = self._friction or "a control that switches or a very stiff spring, for example"
+            message = f"{self.method} is stuck: {stuck}. Something jumps or is very stiff: {why}. Fixed steps go on"
+            raise Fault(f"{message} (method='rk4', for example)", solver.t, solver.y[:nq], solver.y[nq:])
         if solver.status == "running" or self._length is None:
             self._length = solver.step_size
         dense = solver.dense_output()
         return Step(solver.t_old, solver.t, solver.y, dense, dense)
+
+    @property
+    def _friction(self) -> str:
+        """What to say of a term that jumps, if it is included."""
+        if "friction" not in self.equations.system.dynamics.include:
+            return ""
+        return (
+            "the friction of joints, f sign(v), jumps where one comes to rest; leave it out, or put force elements "
+            "'joint-friction' with smoothing in its place"
+        )
 
     @property
     def finished(self) -> bool:
