@@ -263,6 +263,16 @@ def test_a_report_defines_velocities_and_speeds_and_gives_the_force_of_a_constra
     assert r"m \left(a \dot{w} + s w\right)" in text
 
 
+def test_constraints_that_depend_on_time_are_reported():
+    """A cart that is moved by a given law: its acceleration pushes the pole, and the drive feels both."""
+    cart_pole = da.load("cart_pole")
+    xdot, l, t = sympy.symbols("qdot1 l t")
+    equations = derive(cart_pole, "kane", pfaffian=[xdot - l * sympy.cos(3 * t)])
+    text = to_markdown(document(equations, mechanism=cart_pole))
+    assert r"\sin 3 t" in text.replace("{", " ").replace(r"\left(", "").replace("  ", " ")
+    assert "comparisons at 4 random states agree" in text
+
+
 def test_lines_too_wide_for_the_page_become_a_sequence(tmp_path):
     """A four-bar in numbers by Kane: fractions of many terms, which no page can hold, are named step by step."""
     linkage = da.load("four_bar", parameters="default")

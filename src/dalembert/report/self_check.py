@@ -96,6 +96,8 @@ def _inputs(equations: Equations) -> dict[str, Any]:
     for port, symbols in equations.scope.names.items():
         if port in equations.scope.parameters:
             inputs[port] = float(rng.uniform(0.7, 1.3))
+        elif port == "t":
+            inputs[port] = rng.normal(size=STATES)
         else:
             inputs[port] = rng.normal(size=(STATES, len(symbols)))
     return inputs
