@@ -85,7 +85,8 @@ def test_what_is_not_there_is_named_and_left_out(address, why, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("a.stl", b"", "no STL"),
+        ("a.stl", b"", "empty"),
+        ("a.stl", b"\0", "no STL"),
         ("a.stl", cases.binary_stl()[:-7], "cut off"),
         ("a.stl", b"solid x\nfacet\nvertex 1 2 q\nvertex 1 2 3\nvertex 0 0 0\n", "cannot be understood"),
         ("a.stl", b"solid x\nfacet\nvertex 1 2 3\n", "multiple of three"),
