@@ -18,7 +18,9 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ConstrainedDynamics, ForceSet, State, coordinate_symbols, generalised_forces
+from dalembert.constraints.quantities import QUANTITIES
 from dalembert.errors import ModelError, UnsupportedError
+from dalembert.formats import load
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism, Mimic
 from random_mechanisms import random_mechanism, random_transform
 
@@ -214,3 +216,15 @@ def test_wrong_numbers_of_components_and_missing_energies_are_named():
     friction = slide(Force("f", "joint-friction", "j", "", value=1.0))
     with pytest.raises(UnsupportedError, match="no energy is stored in a joint-friction"):
         ForceSet(friction, "all").energy(State(friction, [0.0], [0.0]))
+
+
+@pytest.mark.parametrize("name", ["four_bar", "rrr", "free_body", "double_pendulum"])
+def test_every_quantity_has_its_shape_also_where_there_are_no_rows(name):
+    """Mechanisms without force elements, without constraints, and without either."""
+    mechanism = load(name)
+    dynamics = ConstrainedDynamics(mechanism, parameters={symbol.name: 1.0 for symbol in mechanism.symbols})
+    for quantity in QUANTITIES:
+        kernel = dynamics.kernel(quantity)
+        found = kernel(*(np.ones((2, *port.shape)) for port in kernel.inputs))
+        shapes = [part.shape for part in (found if isinstance(found, tuple) else (found,))]
+        assert shapes == [(2, *port.shape) for port in kernel.outputs], quantity

@@ -78,7 +78,7 @@ def constraints(s: Setting, q: Array, v: Array, t: Scalar) -> tuple[Array, Array
 def forces(s: Setting, q: Array, v: Array, t: Scalar) -> Array:
     """Generalised forces of the chosen force elements, one row each."""
     found = s.forces.each(s.state(q, v, t))
-    return scalar.stack([found[name][0] for name in s.forces.names])
+    return scalar.stack([found[name][0] for name in s.forces.names]).reshape(len(s.forces.names), s.mechanism.nv)
 
 
 def applied(s: Setting, q: Array, v: Array, tau: Array, state: State) -> Array:
