@@ -151,20 +151,36 @@ def _jacobian_world(mechanism: Mechanism, q: Array, frame: str, point: Any) -> t
     carrier, at = frame_on_link(mechanism, frame)
     places = _ancestor_poses(tree, q, carrier)
     placed = places[carrier] @ at if carrier >= 0 else at
-    p = placed.apply(scalar.asarray(point))
+    p = placed.apply(_point(point))
     JR: Any = [[0] * tree.nv for _ in range(3)]
     JT: Any = [[0] * tree.nv for _ in range(3)]
     for i in tree.ancestors[carrier] if carrier >= 0 else ():
         link = tree.links[i]
         W, o = places[i].rotation, places[i].translation
         for k in range(link.nv):
-            zw, zv = product(W, link.Zw[:, k]), product(W, link.Zv[:, k])
+            zw, zv = (_beside(p, product(W, Z[:, k])) for Z in (link.Zw, link.Zv))
             column = cross(zw, p - o) + zv if link.rotates else zv
             for row in range(3):
                 JR[row][link.v + k] = JR[row][link.v + k] + link.gain * zw[row]
                 JT[row][link.v + k] = JT[row][link.v + k] + link.gain * column[row]
     shape = (3, tree.nv)
     return scalar.asarray(JR).reshape(shape), scalar.asarray(JT).reshape(shape), placed.rotation
+
+
+def _beside(other: Array, x: Array) -> Array:
+    """Numbers that will be multiplied with others: exact if those may be symbols, so that 1 * q is q."""
+    return scalar.exact(x) if other.dtype == object else x
+
+
+def _point(point: Any) -> Array:
+    """The argument ``point`` as an array of three scalars."""
+    try:
+        given = scalar.asarray(point)
+    except (TypeError, ValueError):
+        given = scalar.zeros(0)
+    if given.shape != (3,):
+        raise ArgumentError(f"point: expected three numbers or symbols, components in the frame; got {shown(point)}")
+    return given
 
 
 def _ancestor_poses(tree: Tree, q: Array, carrier: int) -> dict[int, Transform]:
@@ -226,7 +242,7 @@ def motion(
         sd, sdd = sd + slide, sdd + 2 * cross(w, slide) + product(link.Zv, acceleration)
         w, wd = w + turn, wd + cross(w, turn) + product(link.Zw, acceleration)
         placed = placed @ Transform(A, s)
-    r = at.apply(scalar.asarray(point))
+    r = at.apply(_point(point))
     sd, sdd = sd + cross(w, r), sdd + cross(wd, r) + cross(w, cross(w, r))
     check_axes(axes)
     R = placed.rotation if axes == "world" else at.rotation.T
@@ -252,7 +268,7 @@ def jacobian_rate(
     places = _ancestor_poses(tree, q, carrier)
     JR, JT, R = _jacobian_world(mechanism, q, frame, point)
     w, pd = product(JR, v), product(JT, v)
-    p = (places[carrier] @ at if carrier >= 0 else at).apply(scalar.asarray(point))
+    p = (places[carrier] @ at if carrier >= 0 else at).apply(_point(point))
     JRd: Any = [[0] * tree.nv for _ in range(3)]
     JTd: Any = [[0] * tree.nv for _ in range(3)]
     wi = scalar.zeros(3)
@@ -266,7 +282,7 @@ def jacobian_rate(
         wi = wi + product(W, product(link.Zw, rate))
         before = o
         for k in range(link.nv):
-            zw, zv = product(W, link.Zw[:, k]), product(W, link.Zv[:, k])
+            zw, zv = (_beside(pd, product(W, Z[:, k])) for Z in (link.Zw, link.Zv))
             zwd, zvd = cross(wi, zw), cross(wi, zv)  # the columns turn with the link
             column = cross(zwd, p - o) + cross(zw, pd - od) + zvd if link.rotates else zvd
             for row in range(3):
@@ -275,6 +291,7 @@ def jacobian_rate(
     shape = (3, tree.nv)
     JRd, JTd = scalar.asarray(JRd).reshape(shape), scalar.asarray(JTd).reshape(shape)
     if axes == "body":  # d/dt (R^T J) = R^T (Jdot - w x J)
+        JR, JT = _beside(w, JR), _beside(w, JT)
         turn_R = scalar.stack([cross(w, JR[:, k]) for k in range(tree.nv)]).T if tree.nv else JR
         turn_T = scalar.stack([cross(w, JT[:, k]) for k in range(tree.nv)]).T if tree.nv else JT
         return product(R.T, JRd - turn_R), product(R.T, JTd - turn_T)

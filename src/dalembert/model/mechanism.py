@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -215,12 +215,14 @@ class Mechanism(Record):
     @cached_property
     def tree(self) -> Tree:
         """The mechanism as a tree of links with elementary joints; see :mod:`dalembert.model.tree`."""
+        exactly: Callable[[Any], Array] = scalar.exact if self.symbols else scalar.asarray  # 1 * m is m, not 1.0 * m
         links: list[Link] = []
         welded: list[list[Inertia]] = []
         carriers: dict[str, tuple[int, Transform]] = {WORLD: (-1, Transform.identity())}
         for joint in self.joints:
             carrier, frame = carriers[joint.parent]
             at = frame @ joint.placement
+            at = Transform(exactly(at.rotation), exactly(at.translation))
             leader = joint.mimic.joint if joint.mimic else joint.name
             q, v = self._layout[0][leader].start, self._layout[1][leader].start
             parts = joint.elementary()
@@ -231,7 +233,7 @@ class Mechanism(Record):
                     name=joint.child if last else joint.child + suffix,
                     parent=carrier,
                     kind=part.kind,
-                    axis=part.axis,
+                    axis=exactly(part.axis),
                     pitch=part.pitch,
                     placement=at,
                     q=q,

@@ -161,11 +161,11 @@ class Link:
     def translation(self, q: Coordinates) -> Array:
         """s_{i-1,i}: from the parent's origin to the link's origin, in the parent link's axes."""
         s = self.placement.translation
-        if self.kind == "prismatic":
-            return s + product(self.placement.rotation, self.axis) * self.position(q)[0]
-        if self.kind == "helical":
-            return s + product(self.placement.rotation, self.axis) * (self.pitch * self.position(q)[0])
-        return s
+        if not self.translates:
+            return s
+        way = self.position(q)[0] if self.kind == "prismatic" else self.pitch * self.position(q)[0]
+        along = product(self.placement.rotation, self.axis)
+        return s + (along if scalar.is_number(way) else scalar.exact(along)) * way
 
 
 @dataclass(frozen=True, eq=False)
