@@ -1,5 +1,7 @@
 """Mechanisms with constraints and force elements: drift, energy, batches, inconsistent starts."""
 
+import warnings
+
 import numpy as np
 import pytest
 from motion_cases import by, pendulum
@@ -7,10 +9,11 @@ from motion_cases import by, pendulum
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
+from dalembert.model.operations import lock
 from dalembert.simulation import RolloutTask, joint_stop, rollout, samples, simulate, sweep
 
 
@@ -154,6 +157,24 @@ def test_inconsistent_start_is_refused_by_name(linkage):
         simulate(Dynamics(four_bar(), open_loops=True), q, v, 1.0)
     with pytest.raises(ArgumentError, match="violates"):
         rollout(system, np.stack([q, q + 0.1]), v, 10)
+
+
+def test_a_loop_that_its_constraints_lock_stands_still_and_says_so(linkage):
+    """The same linkage moves if its crank is given a motion: then it is not locked."""
+    _, q, _ = linkage
+    locked = lock(four_bar(), {"a": float(q[0])})
+    for move in (
+        lambda: simulate(locked, q[1:], t=0.5).q[-1],
+        lambda: rollout(locked, q[1:], None, steps=5).q[-1],
+    ):
+        with pytest.warns(SimulationWarning, match="leave no degree of freedom: it stands still"):
+            assert np.abs(move() - q[1:]).max() < 1e-12
+    motor = Constraint("motor", "motion", "a", coefficients=(float(q[0]), 1.0))
+    driven = four_bar().replace(constraints=(*four_bar().constraints, motor))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        v = ConstrainedDynamics(driven, reference=q).project_velocity(q, np.zeros(3))
+        assert abs(simulate(driven, q, v, 0.5).q[-1, 0] - q[0] - 0.5) < 1e-9
 
 
 def test_variational_refuses_loops(linkage):

@@ -51,3 +51,17 @@ def tell_unused(name: str) -> None:
         SimulationWarning,
         stacklevel=4,
     )
+
+
+def tell_locked(name: str) -> None:
+    """Warn whoever called ``simulate`` or ``rollout`` that the constraints leave nothing that could move.
+
+    Args:
+        name: of the mechanism.
+    """
+    warnings.warn(
+        f"the constraints of {name!r} leave no degree of freedom: it stands still. ConstrainedDynamics(mechanism)."
+        "analyse(q) says which rows do that, and its reactions are the forces of the structure",
+        SimulationWarning,
+        stacklevel=4,
+    )

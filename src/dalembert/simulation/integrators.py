@@ -141,8 +141,8 @@ class Adaptive:
         stuck = self._pace.stuck(solver.t)
         if stuck:
             why = self._friction or "a control that switches or a very stiff spring, for example"
-            message = f"{self.method} is stuck: {stuck}. Something jumps or is very stiff: {why}. Fixed steps go on"
-            raise Fault(f"{message} (method='rk4', for example)", solver.t, solver.y[:nq], solver.y[nq:])
+            message = f"{self.method} is stuck: {stuck}. Something jumps, runs away or is very stiff: {why}"
+            raise Fault(f"{message}. Fixed steps (method='rk4') go on", solver.t, solver.y[:nq], solver.y[nq:])
         if solver.status == "running" or self._length is None:
             self._length = solver.step_size
         dense = solver.dense_output()

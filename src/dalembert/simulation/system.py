@@ -14,7 +14,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
-from dalembert.simulation.drift import frequencies, tell_unused
+from dalembert.simulation.drift import frequencies, tell_locked, tell_unused
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_position
@@ -143,7 +143,7 @@ class System:
         x[nq:] += np.linalg.lstsq(G, rate - G @ x[nq:], rcond=1e-9)[0]
 
     def check_start(self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None = None) -> None:
-        """Raise an error that names the constraint which initial states violate.
+        """Raise an error that names the constraint which initial states violate; warn if nothing can move.
 
         Args:
             t: time.
@@ -154,6 +154,9 @@ class System:
         wrong = self.violation(t, q, v, parameters, ("q0", "v0"))
         if wrong:
             raise ArgumentError(wrong)
+        own = self.constrained if self.has_loops else None
+        if own is not None and len(own.pivots.rows) == self.mechanism.nv and not own.constraints.rheonomic:
+            tell_locked(self.mechanism.name)
 
     def violation(
         self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None, names: tuple[str, str]
