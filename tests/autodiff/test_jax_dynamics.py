@@ -1,10 +1,13 @@
 """JAX: jit, vmap, jvp and grad of our functions against directional differences."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from random_mechanisms import random_mechanism
 
 jax = pytest.importorskip("jax", reason="needs JAX")
@@ -59,3 +62,55 @@ def test_wrong_shapes_and_devices_are_refused():
         JaxDynamics(da.Dynamics(arm)).inverse_dynamics(q, v[:-1], a)
     with pytest.raises(ArgumentError, match="device='cpu'"):
         JaxDynamics(da.Dynamics(arm, device="cuda"))
+    with pytest.raises(ArgumentError, match=r"Dynamics\(mechanism\)"):
+        JaxDynamics(arm)
+    with pytest.raises(ArgumentError, match=r"q \(2,\), v \(3,\)"):
+        JaxDynamics(da.Dynamics(arm)).inverse_dynamics(np.zeros((2, arm.nq)), np.zeros((3, arm.nv)), a)
+    with pytest.raises(ArgumentError, match="a has dtype complex128"):
+        jax.jit(JaxDynamics(da.Dynamics(arm)).inverse_dynamics)(q, v, a + 0j)
+
+
+def test_numbers_keep_their_precision_but_never_become_integers():
+    arm = da.load("demo_arm")
+    function = JaxDynamics(da.Dynamics(arm)).inverse_dynamics
+    whole = [np.arange(arm.nv) % (k + 2) for k in range(3)]
+    exact = da.Dynamics(arm).inverse_dynamics(*(x.astype(float) for x in whole))
+    assert np.array_equal(function(*(x.tolist() for x in whole)), exact)
+    by_v = jax.grad(lambda v: function(whole[0], v, whole[2]).sum())(whole[1].astype(float))
+    assert by_v.shape == (arm.nv,)
+    for given, wanted in (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), (bool, "float64")):
+        found = function(*(jax.numpy.asarray(x).astype(given) for x in whole))
+        assert found.dtype == wanted
+    single = JaxDynamics(da.Dynamics(arm, dtype="float32")).inverse_dynamics(*(x.astype(float) for x in whole))
+    assert single.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_vmap_of_arguments_of_every_rank(name):
+    """A new dimension comes before those that an argument has already, also where another has none."""
+    arm = da.load("demo_arm")
+    function = getattr(JaxDynamics(da.Dynamics(arm)), name)
+    q, v, a = arm.random_state(np.random.default_rng(0), (4,))
+    once = jax.vmap(function, in_axes=(0, None, None))
+    assert np.array_equal(once(q, v, a[0]), function(q[:, None], v, a[0]))
+    slope = jax.vmap(jax.grad(lambda q, v, a: function(q, v, a).sum()), in_axes=(0, None, None))(q, v, a[0])
+    each = [jax.grad(lambda x: function(x, v, a[0]).sum())(row) for row in q]
+    assert np.allclose(slope, each, rtol=1e-12, atol=1e-12)
+
+
+def test_second_derivatives_say_where_they_are():
+    arm = da.load("demo_arm")
+    functions = JaxDynamics(da.Dynamics(arm))
+    q, v, a = arm.random_state(np.random.default_rng(0))
+    with pytest.raises(UnsupportedError, match="inverse_dynamics_hessian"):
+        jax.hessian(lambda x: functions.inverse_dynamics(q, x, a).sum())(v)
+    with pytest.raises(UnsupportedError, match="forward_dynamics_derivatives"):
+        jax.jit(jax.jacfwd(jax.jacfwd(lambda x: functions.forward_dynamics(q, x, a))))(v)
+
+
+def test_copies_and_pickles_compute_the_same():
+    arm = da.load("demo_arm")
+    functions = JaxDynamics(da.Dynamics(arm))
+    state = arm.random_state(np.random.default_rng(0))
+    for other in (copy.deepcopy(functions), pickle.loads(pickle.dumps(functions))):
+        assert np.array_equal(other.forward_dynamics(*state), functions.forward_dynamics(*state))

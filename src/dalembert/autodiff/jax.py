@@ -13,14 +13,14 @@ not defined.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from dalembert.autodiff.names import operation_name
 from dalembert.autodiff.tangent import tangent
-from dalembert.autodiff.wrapper import DifferentiableDynamics
+from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape
 from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
@@ -44,68 +44,102 @@ class JaxDynamics(DifferentiableDynamics):
     """
 
     def __init__(self, dynamics: Dynamics):
+        super().__init__(dynamics)
         backend = _jax().default_backend()
         if dynamics.device == "cuda" and backend != "gpu":
             raise ArgumentError(
                 f"JAX computes on {backend!r} here, the kernels are for a CUDA device: make them with "
                 "Dynamics(..., device='cpu')"
             )
-        super().__init__(dynamics)
 
     def _function(self, quantity: str) -> Any:
-        return _function(_jax(), self.dynamics, quantity)
+        jax, dynamics = _jax(), self.dynamics
+        rule = _rule(jax, dynamics, quantity, lambda: self._refuse_second(quantity))
+
+        def function(*arrays: Any) -> Any:
+            found = [jax.numpy.asarray(x) for x in arrays]
+            ports = dynamics.kernel(quantity).inputs
+            batch = batch_shape(quantity, ports, found)
+            dtype = _dtype(jax, dynamics, quantity, ports, found)
+            # Of one rank, for vmap puts its dimension before all others.
+            return rule(*(x.astype(dtype).reshape((1,) * (len(batch) + 1 - x.ndim) + x.shape) for x in found))
+
+        return function
 
 
-def _function(jax: Any, dynamics: Dynamics, quantity: str) -> Any:
-    """The JAX function of a quantity of three arguments, with its rule of differentiation."""
+def _dtype(jax: Any, dynamics: Dynamics, quantity: str, ports: Sequence[Any], arrays: Sequence[Any]) -> np.dtype:
+    """In which precision a function computes: that of the kernels, or of its arguments; float32 at least."""
+    jnp = jax.numpy
+    for x, port in zip(arrays, ports):
+        if jnp.issubdtype(x.dtype, jnp.complexfloating):
+            raise ArgumentError(f"{quantity}: {port.name} has dtype {x.dtype}; it must be real numbers")
+    given = jnp.result_type(*arrays)
+    if not jnp.issubdtype(given, jnp.floating):
+        given = jnp.result_type(float)
+    dtype = np.dtype(dynamics.dtype or jnp.promote_types(given, jnp.float32))
+    if dtype == np.float64 and not jax.config.jax_enable_x64:
+        raise ArgumentError("kernels in float64 need jax.config.update('jax_enable_x64', True)")
+    return dtype
+
+
+def _rule(jax: Any, dynamics: Dynamics, quantity: str, refuse: Callable[[], NoReturn]) -> Any:
+    """A quantity of three arguments of one precision and one rank, with its rule of differentiation.
+
+    Args:
+        jax: the module.
+        dynamics: gives the kernels.
+        quantity: what to compute.
+        refuse: called for derivatives of derivatives.
+    """
     inverse = quantity == "inverse_dynamics"
-    derivatives = "sensitivities" if inverse else "forward_dynamics_derivatives"
     jnp = jax.numpy
 
-    def call(name: str, *arrays: Any) -> tuple[Any, ...]:
-        kernel = dynamics.kernel(name)
-        for x, port in zip(arrays, kernel.inputs):
-            if x.shape[-1:] != port.shape:
-                raise ArgumentError(f"{name}: {port.name} has shape {x.shape}; expected (..., {port.shape[0]})")
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
-        dtype = jnp.result_type(*arrays)
-        if dynamics.device == "cuda":
-            return _on_device(jax, dynamics, name, batch, dtype, arrays)
-        shapes = tuple(jax.ShapeDtypeStruct((*batch, *port.shape), dtype) for port in kernel.outputs)
+    @jax.custom_jvp
+    def slopes(q: Any, v: Any, third: Any) -> tuple[Any, Any, Any]:
+        if inverse:
+            _, by_third, by_v, by_q = _call(jax, dynamics, "sensitivities", (q, v, third))
+            return by_q, by_v, by_third
+        return _call(jax, dynamics, "forward_dynamics_derivatives", (q, v, third))
 
-        def run(*host: Any) -> tuple[Any, ...]:
-            found = kernel(*(np.asarray(x) for x in host))
-            return tuple(np.asarray(y, dtype) for y in (found if isinstance(found, tuple) else (found,)))
-
-        return jax.pure_callback(run, shapes, *arrays, vmap_method="expand_dims")
+    @slopes.defjvp
+    def never(primals: Any, tangents: Any) -> Any:
+        refuse()
 
     @jax.custom_jvp
     def function(q: Any, v: Any, third: Any) -> Any:
-        return call(quantity, jnp.asarray(q), jnp.asarray(v), jnp.asarray(third))[0]
+        return _call(jax, dynamics, quantity, (q, v, third))[0]
 
     @function.defjvp
     def rule(primals: Any, tangents: Any) -> Any:
-        q, v, third = (jnp.asarray(x) for x in primals)
-        dq, dv, dthird = tangents
-        found = call(derivatives, q, v, third)
-        by_q, by_v, by_third = (found[3], found[2], found[1]) if inverse else found
-        along = tangent(dynamics.mechanism, q, dq, lambda entries: jnp.stack(entries, axis=-1))
-        parts = ((by_q, along), (by_v, dv), (by_third, dthird))
-        return function(q, v, third), sum(jnp.einsum("...rc,...c->...r", m, x) for m, x in parts)
+        along = tangent(dynamics.mechanism, primals[0], tangents[0], lambda entries: jnp.stack(entries, axis=-1))
+        parts = zip(slopes(*primals), (along, *tangents[1:]))
+        return function(*primals), sum(jnp.einsum("...rc,...c->...r", m, x) for m, x in parts)
 
     return function
 
 
+def _call(jax: Any, dynamics: Dynamics, name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of a kernel, without derivatives."""
+    kernel, dtype = dynamics.kernel(name), arrays[0].dtype
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+    shapes = tuple(jax.ShapeDtypeStruct((*batch, *port.shape), dtype) for port in kernel.outputs)
+    if dynamics.device == "cuda":
+        return _on_device(jax, dynamics, name, batch, shapes, arrays)
+
+    def run(*host: Any) -> tuple[Any, ...]:
+        found = kernel(*(np.asarray(x) for x in host))
+        return tuple(np.asarray(y, dtype) for y in (found if isinstance(found, tuple) else (found,)))
+
+    return jax.pure_callback(run, shapes, *arrays, vmap_method="expand_dims")
+
+
 def _on_device(
-    jax: Any, dynamics: Dynamics, name: str, batch: tuple[int, ...], dtype: Any, arrays: tuple[Any, ...]
+    jax: Any, dynamics: Dynamics, name: str, batch: tuple[int, ...], shapes: tuple[Any, ...], arrays: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """A quantity as an operation of XLA on its own memory."""
     from dalembert.compiler.cuda.arrays import stream_at
 
-    kernel, jnp = dynamics.kernel(name), jax.numpy
-    dtype = np.dtype(kernel.dtype or jnp.promote_types(dtype, jnp.float32))
-    if dtype == np.float64 and not jax.config.jax_enable_x64:
-        raise ArgumentError("kernels in float64 need jax.config.update('jax_enable_x64', True)")
+    kernel = dynamics.kernel(name)
 
     def run(given: Sequence[Buffer], results: Sequence[Buffer], stream: int) -> None:
         shape = results[0].shape
@@ -115,6 +149,5 @@ def _on_device(
 
     target = f"dalembert_{operation_name(dynamics, name)}"
     register(jax, target, "CUDA", run)
-    wide = [jnp.broadcast_to(x.astype(dtype), (*batch, *port.shape)) for x, port in zip(arrays, kernel.inputs)]
-    shapes = tuple(jax.ShapeDtypeStruct((*batch, *port.shape), dtype) for port in kernel.outputs)
+    wide = [jax.numpy.broadcast_to(x, (*batch, *port.shape)) for x, port in zip(arrays, kernel.inputs)]
     return jax.ffi.ffi_call(target, shapes, vmap_method="broadcast_all")(*wide)
