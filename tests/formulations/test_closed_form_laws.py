@@ -40,6 +40,7 @@ def closed(function) -> sympy.Expr:
         (lambda a, b, c: (sin(a) * cos(b) + cos(a) * sin(b)) ** 2, sympy.sin(A + B) ** 2),
         (lambda a, b, c: sin(a + b) * cos(c) + cos(a + b) * sin(c), sympy.sin(A + B + C)),
         (lambda a, b, c: cos(a) ** 2 - sin(a) ** 2, sympy.cos(2 * A)),
+        (lambda a, b, c: sin(3 * a) * cos(b) ** 2, sympy.sin(3 * A) * sympy.cos(B) ** 2),
         (lambda a, b, c: tan(a) * cos(a), sympy.sin(A)),
         (lambda a, b, c: b + b * (cos(a) / sin(a)) ** 2, B / sympy.sin(A) ** 2),
         (lambda a, b, c: b + b * (sin(a) / cos(a)) ** 2, B / sympy.cos(A) ** 2),
@@ -138,7 +139,7 @@ def test_every_candidate_form_is_the_same_function(terms):
     reference = value(plain)
     merged = _terms(algebra, pythagoras(algebra, p))
     best = shortest(algebra, p, {})
-    for other in (merged, contracted(plain), contracted(merged), fourier(plain), best):
+    for other in (merged, contracted(plain), contracted(merged), fourier(plain), fourier(plain, ((0, 1),)), best):
         assert value(other) == pytest.approx(reference, abs=1e-9)
     assert len(best) <= min(len(plain), len(merged))
 

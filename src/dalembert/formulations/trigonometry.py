@@ -43,6 +43,9 @@ def _candidates(algebra: Algebra, p: Polynomial) -> Iterator[Terms]:
     yield contracted(_terms(algebra, pythagoras(algebra, p)))
     yield contracted(_terms(algebra, p))
     yield fourier(_terms(algebra, p))
+    angles = _angles(algebra, p)
+    if len(angles) > 1:
+        yield from (fourier(_terms(algebra, p), angle) for angle in angles)
     best, q = len(p), p
     for _ in range(3):  # one new angle after the other, as long as it pays
         better = min(_with_new_angle(algebra, q), key=len, default=q)
@@ -167,18 +170,25 @@ def _contraction(terms: Terms) -> tuple[tuple[Form, Form], Terms] | None:
     return None
 
 
-def fourier(terms: Terms) -> Terms:
-    """The same as a sum of single sines and cosines of combined angles."""
+def fourier(terms: Terms, only: Angle | None = None) -> Terms:
+    """The same as a sum of single sines and cosines of combined angles.
+
+    Args:
+        terms: what to write so.
+        only: the angle whose powers become multiples; the others stay as they are. All by default.
+    """
     total: Terms = {}
     for form, coefficient in terms.items():
         if sum(e for _, e in form) > 8:
             return terms
+        rest = {factor: e for factor, e in form if only is not None and factor[1] != only}
         waves: dict[tuple[str, Angle], Coefficient] = {("cos", ()): coefficient}
         for (kind, angle), exponent in form:
-            for _ in range(exponent):
-                waves = _times_wave(waves, kind, angle)
+            if (kind, angle) not in rest:
+                for _ in range(exponent):
+                    waves = _times_wave(waves, kind, angle)
         for wave, c in waves.items():
-            key: Form = ((wave, 1),) if wave[1] else ()
+            key = _changed(rest, {wave: 1} if wave[1] else {})
             total[key] = total.get(key, 0) + c
     return {form: c for form, c in total.items() if c}
 
