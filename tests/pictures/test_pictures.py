@@ -55,6 +55,14 @@ def test_motions_and_energies(pyplot_free, swing):
     assert np.abs(balance).max() < 1e-6  # nothing is lost
 
 
+def test_legends_of_motions_stand_beside_the_curves(pyplot_free, swing):
+    figure = swing.plot()
+    figure.draw_without_rendering()
+    for axis in figure.axes:
+        legend = axis.get_legend().get_window_extent()
+        assert legend.x0 >= axis.get_window_extent().x1 and legend.x1 <= figure.bbox.x1
+
+
 def test_eigenvalues(pyplot_free):
     figure = pictures.draw_poles([-1 + 2j, -1 - 2j, 0.5])
     assert is_drawn(figure) and "grows" in texts(figure)

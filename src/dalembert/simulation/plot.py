@@ -14,6 +14,9 @@ from dalembert.simulation.names import position_names, velocity_names
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, "fontsize": "small"}
+"""Where legends stand: beside the curves, not on them."""
+
 
 def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) -> Any:
     """A figure with positions, velocities, control and energies over time.
@@ -48,11 +51,11 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
             axis.plot(times, values[:, k], label=names[k])
         axis.set_ylabel(title)
         if len(chosen_columns) <= 12:
-            axis.legend(loc="upper right", fontsize="small")
+            axis.legend(**BESIDE)
     for name in ("kinetic_energy", "potential_energy", "energy"):
         axes[3].plot(trajectory.t, getattr(trajectory, name), label=name.replace("_", " "))
     axes[3].set_ylabel("J")
-    axes[3].legend(loc="upper right", fontsize="small")
+    axes[3].legend(**BESIDE)
     axes[3].set_xlabel("t (s)")
     for event in trajectory.events:
         for axis in axes:
