@@ -37,6 +37,7 @@ def scene(mechanism: Mechanism, q: np.ndarray, meshes: Meshes) -> dict[str, Any]
         "mass": float(mechanism.mass),
         "gravity": numbers(mechanism.gravity),
         "constraints": len(mechanism.constraints),
+        "elements": len(mechanism.forces),
         "links": len(mechanism.tree.links),
         "size": size,
         "q": numbers(q),

@@ -55,7 +55,8 @@ async function start() {
     find("timeline").hidden = motion.count < 2;
     find("scrub").max = motion.duration || 1;
   } else if (scene.nv) {
-    bars = new Bars(plots, scene.constraints ? "Weight on the open tree (N\u2009m, N)" : "Holding forces (N\u2009m, N)", scene.velocities);
+    const weight = scene.constraints ? "Weight on the open tree" : scene.elements ? "Weight" : "Holding forces";
+    bars = new Bars(plots, `${weight} (N\u2009m, N)`, scene.velocities);
     lively = programs.fall ? new Plot(plots, "Energy", "J", ["kinetic", "potential", "total"], null) : null;
     if (lively) lively.canvas.parentElement.hidden = true;
   } else {
