@@ -378,3 +378,9 @@ def test_regulators_are_those_of_python_control():
 def test_bad_input_is_refused_by_name(run, message):
     with pytest.raises(ArgumentError, match=message):
         run()
+
+
+@pytest.mark.parametrize("names", [{"actuators": ["rail", "rail"]}, {"outputs": ["hinge", "rail", "hinge"]}])
+def test_nothing_is_named_twice(names):
+    with pytest.raises(ArgumentError, match="is named twice"):
+        linearize(load("cart_pole", parameters="default"), **names)

@@ -201,5 +201,8 @@ def indices_of(names: Sequence[str], given: Sequence[str] | None, what: str) -> 
     for name in as_names(f"{what}s", given):
         if name not in names:
             raise ArgumentError(f"there is no {what} {name!r}; choose among {', '.join(names)}")
-        found.append(list(names).index(name))
+        place = list(names).index(name)
+        if place in found:
+            raise ArgumentError(f"the {what} {name!r} is named twice")
+        found.append(place)
     return found
