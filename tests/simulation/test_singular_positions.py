@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar, parallel_four_bars, slider_crank
 from dalembert.errors import SimulationWarning
-from dalembert.simulation import Event, SimulationError, simulate
+from dalembert.simulation import Event, SimulationError, rollout, simulate
 
 PARALLEL = np.array([1.0, -1, 1, -1, 1])
 UPRIGHT = PARALLEL * np.pi / 2
@@ -64,6 +64,16 @@ def test_a_singular_start_is_told_and_all_constraints_act_afterwards():
     assert np.abs(motion.q[-1] - PARALLEL * pendulum(0.0, -1.0, 0.3)[0]).max() < 1e-6
     with pytest.raises(SimulationError, match=r"This is a singular position.*Start a little beside it"):
         simulate(parallel_four_bars(2), np.zeros(5), -PARALLEL, 4.0, method="rk4")
+
+
+@pytest.mark.parametrize("singular", [0, 1])
+def test_of_a_batch_only_the_motion_from_a_singular_start_is_lost(singular):
+    starts = np.stack([UPRIGHT, UPRIGHT])
+    starts[singular] = 0
+    with pytest.warns(SimulationWarning, match=r"1 of 2 motions did not stay finite.*lose rank at a singular position"):
+        found = rollout(parallel_four_bars(2), starts, -PARALLEL, 300, 1e-3)
+    assert found.finite.tolist() == [k != singular for k in range(2)]
+    assert np.abs(found.final_q[1 - singular] - PARALLEL * pendulum(np.pi / 2, -1.0, 0.3)[0]).max() < 1e-8
 
 
 @pytest.mark.parametrize(

@@ -227,9 +227,10 @@ def _tell_lost(found: Rollout) -> None:
     lost = np.argwhere(~found.finite & found.done)
     if len(lost):
         where = f", the first is {tuple(lost[0].tolist())}" if lost.shape[1] else ""
+        loops = ", or the constraints lose rank at a singular position" if found.system.has_loops else ""
         warnings.warn(
             f"{len(lost)} of {found.finite.size} motions did not stay finite{where}: the step is too large, or the "
-            "mass matrix is singular on the way. Rollout.finite tells which",
+            f"mass matrix is singular on the way{loops}. Rollout.finite tells which",
             SimulationWarning,
             stacklevel=3,
         )
