@@ -427,3 +427,14 @@ def test_completion_completes(capsys, line, expected):
     outcome = subprocess.run(["bash", "-c", driver], text=True, capture_output=True, timeout=60)
     assert outcome.stderr == ""
     assert expected in outcome.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(("line", "expected"), [("dalembert sho", ["show"]), ("dalembert view sho", ["show me.urdf"])])
+def test_files_complete_whole_and_only_where_they_may_stand(capsys, tmp_path, line, expected):
+    (tmp_path / "show me.urdf").touch()
+    script = run(capsys, "completion", "bash").out
+    driver = f'COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; _dalembert; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    command = ["bash", "-c", f"dalembert() {{ :; }}\n{script}\n{driver}"]
+    outcome = subprocess.run(command, text=True, capture_output=True, timeout=60, cwd=tmp_path)
+    assert outcome.stderr == "" and outcome.stdout.splitlines() == expected

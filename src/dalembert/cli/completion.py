@@ -32,7 +32,9 @@ _dalembert() {{
             esac
         fi ;;
     esac
-    COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    local IFS=$'\\n'
+    [ "$COMP_CWORD" -eq 1 ] || COMPREPLY+=($(compgen -f -- "$word"))
 }}
 complete -o filenames -F _dalembert dalembert
 """
