@@ -306,6 +306,16 @@ def test_the_triangle_inequality_is_judged_by_principal_moments(seed, excess):
         Mechanism("m", (Body("a", impossible),), joint)
 
 
+@pytest.mark.parametrize("entry", [NAN, INF, sympy.nan])
+def test_a_tensor_that_is_not_finite_is_not_called_lopsided(entry):
+    tensor = np.array([[1, entry, 0], [entry, 1, 0], [0, 0, 1]], dtype=object)
+    with pytest.raises(ValidationError) as caught:
+        Mechanism("m", with_inertia(Inertia(1, [0, 0, 0], tensor)), with_joint())
+    assert [problem for problem in caught.value.problems if "inertia" in problem] == [
+        f"body 'b': inertia tensor contains {entry}"
+    ]
+
+
 def test_two_symbols_of_one_name_are_refused():
     plain, real = sympy.Symbol("m"), sympy.Symbol("m", real=True)
     bodies = (Body("a", Inertia.box(plain, (1, 1, 1))), Body("b", Inertia.box(real, (1, 1, 1))))

@@ -192,9 +192,13 @@ def _axes(mechanism: Mechanism) -> list[str]:
 
 
 def _may_be_symmetric(tensor: Array) -> bool:
-    """False if opposite entries are two different symbols or numbers; longer expressions may be equal in disguise."""
+    """False if opposite entries are two different symbols or numbers.
+
+    Longer expressions may be equal in disguise; NaN differs even from itself, and is a problem of its own.
+    """
     pairs = [(tensor[r, c], tensor[c, r]) for r, c in ((0, 1), (0, 2), (1, 2))]
-    return all(a == b or not all(getattr(x, "is_Atom", True) for x in (a, b)) for a, b in pairs)
+    plain = [pair for pair in pairs if all(is_finite(x) and getattr(x, "is_Atom", True) for x in pair)]
+    return all(a == b for a, b in plain)
 
 
 def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
