@@ -33,7 +33,8 @@ class ConstrainedDynamics(ConstrainedKernels):
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
     multipliers (regularised and refined, multipliers of least norm) and left out by projection. Where the kept ones
     happen to be dependent, so that those left out matter, projection gives NaN. Where rows lose rank - a singular
-    position - results are infinite or NaN unless there is a regularisation. :meth:`solve` works everywhere.
+    position, see :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there is
+    a regularisation. :meth:`solve` works everywhere.
 
     Args:
         mechanism: the mechanism.

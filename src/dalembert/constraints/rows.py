@@ -168,6 +168,7 @@ class ConstraintSet:
         Args:
             state: of this mechanism, or of one with the same layout and other numbers; velocities do not matter.
         """
+        state = State(state.mechanism, state.q, None, state.t, state.tree, state.parameters)
         residuals, gradients = [], []
         for item in state.mechanism.constraints:
             if item.kind in LOOP_ROWS:

@@ -65,9 +65,11 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
 def _constraints(trace: TracedMechanism, held: ConstraintSet, time: Any) -> Constraints | None:
     if not held.count:
         return None
-    rows = held.at(trace.state(0 if time is None else time))
+    state = trace.state(0 if time is None else time)
+    rows = held.at(state)
     phi, A, rate, gamma = (np.array(x, dtype=object) for x in (rows.phi, rows.G, rows.rate, rows.gamma))
-    return Constraints(phi, A, rate, gamma, tuple(map(str, held.rows)))
+    closing = np.array(held.closing(state)[0], dtype=object)
+    return Constraints(phi, A, rate, gamma, tuple(map(str, held.rows)), closing)
 
 
 def _bodies(trace: TracedMechanism, motion: LinkMotion) -> list[MovingBody]:

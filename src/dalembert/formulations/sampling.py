@@ -60,7 +60,7 @@ def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Ge
     """
     if system.constraints is None:
         return True
-    phi = system.constraints.phi
+    phi = system.constraints.closing
     program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
     start = inputs["q"].copy()
     for _ in range(12):
@@ -69,6 +69,8 @@ def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Ge
             result = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})
             if np.abs(result["phi"]).max() < 1e-13:
                 return True
+            if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):  # just half a turn away
+                break
             step = np.linalg.lstsq(result["slope"], result["phi"], rcond=1e-8)[0]
             inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
             _normalise(system, inputs["q"])

@@ -75,6 +75,8 @@ class Constraints:
         rate: right side of A v = rate.
         gamma: right side of A a = gamma.
         names: what each row says.
+        closing: residuals that vanish only where loops are closed the right way round: those of ``phi`` that are sines
+            vanish after half a turn too, where their derivatives lose rank.
     """
 
     phi: np.ndarray
@@ -82,6 +84,7 @@ class Constraints:
     rate: np.ndarray
     gamma: np.ndarray
     names: tuple[str, ...]
+    closing: np.ndarray
 
 
 @dataclass(eq=False)

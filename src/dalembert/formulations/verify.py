@@ -39,7 +39,8 @@ def verify(
     Rows: mass matrix, Coriolis forces, gravity, inverse and forward dynamics by every route; symmetry and definiteness
     of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; if there are
     force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; and, if
-    there are constraints, their elimination against multipliers. Symbols get random positive values.
+    there are constraints, their elimination against multipliers, Udwadia and Kalaba's way and compiled kernels. Symbols
+    get random positive values.
 
     Args:
         mechanism: the mechanism.
