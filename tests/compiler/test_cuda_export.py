@@ -1,5 +1,6 @@
 """The pair of files for nvcc: no warnings; a C program that knows only the header links with it and agrees."""
 
+import re
 import shutil
 import subprocess
 
@@ -87,6 +88,19 @@ def test_it_computes_the_same(tmp_path, quantity, dtype, tolerance):
     found = np.array(done.stdout.split(), float).reshape(1000, nv)
     scale = 1e3 if quantity == "forward_dynamics" else 1  # condition of the inertia matrix
     assert np.abs(found - exact).max() < tolerance * scale * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("quantity", ["mass_matrix", "gravity", "inverse_dynamics", "mass_matrix_inverse", "pose"])
+def test_no_helper_is_left_uncalled(quantity, dtype):
+    """Compilers warn of functions that nobody calls: where only the cosine of an angle is needed, of a pair's."""
+    mechanism = da.load("double_pendulum")
+    options = {"frame": mechanism.bodies[-1].name} if quantity == "pose" else {}
+    text = da.Dynamics(mechanism, dtype=dtype).export(quantity, "cuda", **options)
+    helpers = re.findall(r"__device__ __\w+__ \w+ (\w+)\(", text)
+    assert helpers
+    for name in helpers:
+        assert len(re.findall(rf"\b{name}\(", text)) > 1
 
 
 def test_one_text_has_everything_and_a_header_stands_beside_a_file(tmp_path):

@@ -33,8 +33,8 @@ class CudaDialect(Infix):
         return Text(f"{super().operation('mul', [args[0], inverse]).source}", PRODUCT)
 
 
-def device_flavour(program: Program, real: Real, names: Names, function: str) -> tuple[Flavour, list[str]]:
-    """How device functions are written, and the definitions they need before them.
+def device_flavour(program: Program, real: Real, names: Names, function: str) -> tuple[Flavour, dict[str, str]]:
+    """How device functions are written, and definitions, by name, of what they may call; see :func:`called`.
 
     Args:
         program: what they will compute.
@@ -49,9 +49,22 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
         "static __device__ __noinline__ void", CudaDialect(device_number(real), templates, reciprocal), sincos=pair,
     )  # fmt: skip
     used = {node.op for node in program.nodes}
-    definitions = [sincos_source(real, pair)] if used & {"sin", "cos"} else []
-    definitions += [reciprocal_source(real, reciprocal)] if "div" in used else []
-    return flavour, definitions + [f"static __device__ __forceinline__ {helper}" for helper in helpers]
+    definitions = {pair: sincos_source(real, pair)} if {"sin", "cos"} <= used else {}
+    if "div" in used:
+        definitions[reciprocal] = reciprocal_source(real, reciprocal)
+    for helper in helpers:
+        definitions[helper[: helper.index("(")].split()[-1]] = f"static __device__ __forceinline__ {helper}"
+    return flavour, definitions
+
+
+def called(definitions: dict[str, str], text: str) -> list[str]:
+    """Those definitions that a text needs; compilers warn of others.
+
+    Args:
+        definitions: by name.
+        text: what comes after them.
+    """
+    return [definition for name, definition in definitions.items() if f"{name}(" in text]
 
 
 def device_number(real: str) -> Callable[[float], str]:

@@ -19,7 +19,7 @@ from dalembert.compiler.cuda.crew import Parts, crew
 from dalembert.compiler.cuda.crew_kernel import CrewKernel
 from dalembert.compiler.cuda.crew_layout import RESERVED, SHARED, WARP, WIDE, Go
 from dalembert.compiler.cuda.crew_layout import Layout as CrewLayout
-from dalembert.compiler.cuda.dialect import device_flavour
+from dalembert.compiler.cuda.dialect import called, device_flavour
 from dalembert.compiler.cuda.split import by_output, restricted, split
 from dalembert.compiler.cuda.tiles import TILE, Layout, kernel_text, rows_of
 from dalembert.compiler.printers.c_family import Real, check_real, comment, functions, interface
@@ -112,11 +112,16 @@ def to_cuda(
     for local in ("n", "shared_inputs", "memory", "lane", "tile", "next", "step", "first", "rows", "buffer", "k"):
         names.new(local)
     flavour, definitions = device_flavour(program, real, names, face.function)
-    text = [comment(program, face), "", *definitions]
+    text: list[str] = []
+
+    def whole() -> str:
+        body = "\n".join(text)
+        return "\n".join([comment(program, face), "", *called(definitions, body), body])
+
     if team is not None:
         plan, blocks = team
         text.append(CrewKernel(plan, face, names, flavour, kernel, blocks).source())
-        return CudaSource(face.function, kernel, "\n".join(text), plan.threads, plan.bytes, plan.tile)
+        return CudaSource(face.function, kernel, whole(), plan.threads, plan.bytes, plan.tile)
     groups = [tuple(range(len(program.outputs)))] if vast else by_output(program, LIVE[real])
     stages: list[list[str]] = []
     for ports in groups:
@@ -129,7 +134,7 @@ def to_cuda(
     layout = Layout(rows, groups, len(program.inputs))
     text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
     shared = layout.words * (threads // TILE) * width
-    return CudaSource(face.function, kernel, "\n".join(text), threads, shared, threads)
+    return CudaSource(face.function, kernel, whole(), threads, shared, threads)
 
 
 def _team(

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dalembert.compiler.cost import max_live
-from dalembert.compiler.cuda.dialect import device_flavour
+from dalembert.compiler.cuda.dialect import called, device_flavour
 from dalembert.compiler.printers.c_family import Real, check_real, comment, functions, interface
 from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.program import Port, Program
@@ -125,7 +125,7 @@ def stepper_source(
     text = [
         comment(program, face),
         "",
-        *definitions,
+        *called(definitions, body),
         body,
         f'extern "C" __global__ void __launch_bounds__({threads}, {blocks}) {kernel}(',
         ",\n".join(f"    {parameter}" for parameter in parameters) + ")",
