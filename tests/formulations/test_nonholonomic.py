@@ -17,7 +17,7 @@ from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, deri
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Joint, Mechanism
-from random_mechanisms import random_inertia
+from random_mechanisms import random_inertia, random_mechanism
 
 
 def assert_equal(found, expected) -> None:
@@ -298,6 +298,38 @@ def test_time_in_a_users_speed_is_the_clock():
     t, w, xdot, thetadot, M, m = symbols("t w xdot thetadot m_c m")
     equations = derive(cart_pole(), "kane", speeds=[("s", xdot - w * t), ("r", thetadot)])
     assert sympy.simplify(equations.sympy("coriolis")[0].subs(symbols("r"), 0) - (M + m) * w) == 0
+
+
+def test_elimination_agrees_with_multipliers_under_a_law_of_time_damping_and_a_wrench():
+    """A(q, t) v = b(q, t): Kane in two choices of speeds, and the system of multipliers written out by hand."""
+    rng = np.random.default_rng(3)
+    arm = random_mechanism(rng, 3, kinds=("revolute",)).replace(constraints=(), forces=())
+    arm = arm.replace(joints=tuple(joint.replace(damping=0.3) if joint.nv else joint for joint in arm.joints))
+    loads = {"include": ["damping"], "wrenches": [arm.bodies[-1].name]}
+    free = derive(arm, "lagrange", **loads)
+    q, v = ([free.symbol(name) for name in names] for names in (free.coordinates, free.velocities))
+    t = symbols("t")
+    law = v[0] * cos(q[1]) + q[2] * v[1] - v[2] * t - sin(2 * t)
+    own = [("s", v[0] + q[0] * v[1] + t), ("w", v[2] - v[1])]
+    at, moment, tau, W = rng.normal(size=3), 0.4, rng.normal(size=3), rng.normal(size=6)
+    A = np.array([[np.cos(at[1]), at[2], -moment]])
+    speed = rng.normal(size=3)
+    speed += A[0] * (np.sin(2 * moment) - A[0] @ speed) / (A[0] @ A[0])
+    rate = -np.sin(at[1]) * speed[1] * speed[0] + speed[2] * speed[1] - speed[2] - 2 * np.cos(2 * moment)
+    (port,) = (name for name in free.scope.names if name.startswith("wrench"))
+    parts = free.evaluate(at, speed, **{port: W})
+    forces = tau - parts["bias"] + parts["passive"] + parts["external"]
+    both = np.block([[parts["mass_matrix"], -A.T], [A, np.zeros((1, 1))]])
+    expected = np.linalg.solve(both, np.concatenate([forces, [-rate]]))
+    for speeds in (None, own):
+        kane = derive(arm, "kane", pfaffian=[law], speeds=speeds, **loads)
+        named = {"q": at, "t": moment}
+        B, d = (kane[name].evaluate(named) for name in ("speed_map", "speed_drift"))
+        named["u"] = np.linalg.lstsq(B, speed - d, rcond=None)[0]
+        udot = kane.accelerations().evaluate({**named, port: W, "tau": tau})
+        found = B @ udot + kane["acceleration_drift"].evaluate(named)
+        force = kane["multipliers"].evaluate({**named, port: W, "udot": udot, "tau": tau})
+        np.testing.assert_allclose([*found, *force], expected, rtol=1e-9, atol=1e-10)
 
 
 def test_what_sympy_assumes_about_a_symbol_does_not_change_the_equations():

@@ -272,9 +272,7 @@ class Equations:
             raise UnsupportedError(
                 f"{self.name!r} has constraints that multipliers enforce; derive it by method='kane' to eliminate them"
             )
-        tau = self.scope.arrays.get("tau")
-        if tau is None:
-            tau = self.scope.input("tau", map(str, self.inputs))
+        tau = self.scope.once("tau", map(str, self.inputs))
         force = product(self.input_map.values, tau) - self.bias.values if len(tau) else -self.bias.values
         for load in (self.passive, self.external):
             if load is not None:

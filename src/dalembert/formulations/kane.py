@@ -184,11 +184,8 @@ def _multipliers(
 ) -> Quantity:
     """lambda = N^T ( M vdot + c + g - forces ), A N = 1: of q, u, the accelerations ``udot`` and inputs ``tau``."""
     scope = system.scope
-    udot = scope.arrays.get("udot")
-    if udot is None:
-        udot = scope.input("udot", [rate_name(str(name)) for name in scope.names["u"]])
-        scope.input("tau", [f"tau{k}" for k in range(1, inputs.shape[1] + 1)])
-    tau = scope.arrays["tau"]
+    udot = scope.once("udot", [rate_name(str(name)) for name in scope.names["u"]])
+    tau = scope.once("tau", [f"tau{k}" for k in range(1, inputs.shape[1] + 1)])
     v = chosen.velocities
     free = dataclasses.replace(system, qdot=with_inputs(scope, system.qdot, {"v": v}))
     velocities = ([product(body.Jw, v) for body in system.bodies], [product(body.Jv, v) for body in system.bodies])

@@ -57,6 +57,15 @@ class Scope:
         self._known.clear()
         return self.arrays[port]
 
+    def once(self, port: str, names: Iterable[Any]) -> np.ndarray:
+        """The traced scalars of a vector of inputs, which is declared unless it has been.
+
+        Args:
+            port: name of the input array.
+            names: see :meth:`input`.
+        """
+        return self.arrays[port] if port in self.arrays else self.input(port, names)
+
     def clock(self, symbol: Any = "t") -> Expr:
         """Declare time, the scalar input ``t``, and return its traced scalar.
 

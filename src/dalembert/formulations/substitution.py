@@ -59,8 +59,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
     def moved(quantity: Quantity) -> Quantity:
         for port in quantity.program.inputs:
             if port.name not in arguments:  # declared by an extra that was made only now
-                mine = scope.arrays.get(port.name)
-                arguments[port.name] = scope.input(port.name, old.names[port.name]) if mine is None else mine
+                arguments[port.name] = scope.once(port.name, old.names[port.name])
         needed = {port.name: arguments[port.name] for port in quantity.program.inputs}
         lifted = {name: _lifted(scope, value) for name, value in needed.items()}
         result = inline(quantity.program, lifted)[quantity.name] if needed else quantity.values
