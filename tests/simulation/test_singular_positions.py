@@ -14,6 +14,8 @@ from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar, parallel_four_bars, slider_crank
 from dalembert.errors import SimulationWarning
 from dalembert.simulation import Event, SimulationError, rollout, simulate
+from dalembert.simulation.singularity import RankWatch
+from dalembert.simulation.system import as_system
 
 PARALLEL = np.array([1.0, -1, 1, -1, 1])
 UPRIGHT = PARALLEL * np.pi / 2
@@ -49,6 +51,30 @@ def test_passing_a_singular_position_is_told(options):
     with pytest.warns(SimulationWarning, match=r"at t = 0\.7143\d* s the motion passes a singular position"):
         motion = simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, 1.0, **options)
     assert np.abs(np.array(motion.info["singular"]) - pendulum(np.pi / 2, -1.0, 1.0)[1]).max() < 1e-4
+
+
+def test_a_slider_crank_with_equal_lengths_is_singular_where_the_slide_is_at_the_pivot():
+    """At right angles of the crank, that is, where crank and rod coincide; and only there."""
+    system = ConstrainedDynamics(slider_crank(1.0, 1.0, 2.0), reference=[0.5, -1.0, 1.75])
+    q = system.assemble([0.5, -1.0, 1.75], keep=["crank"])
+    with pytest.warns(SimulationWarning, match="passes a singular position"):
+        motion = simulate(system, q, system.project_velocity(q, [5.0, 0, 0], keep=["crank"]), 3.0)
+    there = motion(np.array(motion.info["singular"])).q[:, 0]
+    assert np.abs(np.cos(there)).max() < 1e-4
+    assert len(there) == np.count_nonzero(np.diff(np.sign(np.cos(motion.q[:, 0])))) > 2
+
+
+def test_steps_without_length_are_no_steps():
+    """LSODA makes them; slopes would be divided by zero."""
+    system = ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT)
+    watch = RankWatch(as_system(system))
+    times = np.repeat(np.linspace(0, 1, 41), 2)
+    watch.start(0.0, np.concatenate([PARALLEL * 0.51, -PARALLEL]))
+    for t in times:
+        watch.add(float(t), np.concatenate([PARALLEL * (0.51 - t), -PARALLEL]))
+    watch.finish()
+    assert len(watch.times) == 1
+    assert abs(watch.times[0] - 0.51) < 1e-4
 
 
 @pytest.mark.parametrize("duration", [0.72, 0.7144])

@@ -60,13 +60,13 @@ class RankWatch:
         self._t, self._x, self._begins = [t], [x], True
 
     def add(self, t: float, x: np.ndarray) -> None:
-        """The next step.
+        """The next step; none without length, as LSODA makes them where it does not get on.
 
         Args:
             t: its time.
             x: its state.
         """
-        if self.rank:
+        if self.rank and t > self._t[-1]:
             self._t.append(t)
             self._x.append(x)
             if len(self._t) > CHUNK:
