@@ -48,6 +48,10 @@ SINGULAR = {
         [("free", Inertia.point(2), {})],
         [f"'j0' at {direction}" for direction in ("(0, 0, 0, 1,", "(0, 0, 0, 0, 1,", "(0, 0, 0, 0, 0, 1)")],
     ),
+    "a hinge on a free body without mass": (
+        [("free", NONE, {}), ("revolute", BOX, {})],
+        ["'j0' at (0, 0, 0, 0, 0, 1), 'j1' at -1"],
+    ),
     "three slides in a plane": (
         [
             ("prismatic", NONE, {"axis": (1, 0, 0)}),

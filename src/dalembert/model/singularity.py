@@ -194,7 +194,7 @@ def _sentence(mechanism: Mechanism, direction: Array, constant: bool) -> str:
     for joint in mechanism.joints:
         own = direction[mechanism.v_slice(joint.name)] if joint.nv else np.zeros(1)
         if np.any(own):
-            shown = ", ".join(f"{x:.4g}" for x in own)
+            shown = ", ".join(f"{x + 0.0:.4g}" for x in own)  # no -0
             parts.append(f"{joint.name!r} at {shown if len(own) == 1 else f'({shown})'}")
     if not constant:
         names = ", ".join(part.partition(" at ")[0] for part in parts)
