@@ -28,6 +28,7 @@ from dalembert.constraints.classical import (
     slider_crank,
     spatial_slider_crank,
 )
+from dalembert.errors import ArgumentError
 
 G = 9.81
 
@@ -116,6 +117,16 @@ def test_both_assembly_modes_of_the_four_bar_are_reached():
         cy = four_bar_geometry(1.0, 2.5, 2.0, 3.0, branch)[3]
         expected.append(float(cy.subs(X, 1.0)))
     assert relative(heights, sorted(expected)) < 1e-10
+
+
+def test_a_continuum_of_assemblies_is_no_list_of_modes():
+    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    with pytest.raises(ArgumentError, match=r"no isolated points: 1 freedoms are left\. Hold more joints"):
+        system.assembly_modes([1.0, -0.5, 1.7], starts=5)
+    free = ConstrainedDynamics(four_bar().replace(constraints=()))
+    with pytest.raises(ArgumentError, match="3 freedoms are left"):
+        free.assembly_modes(starts=3)
+    assert len(free.assembly_modes(keep=["crank", "coupler", "rocker"], starts=3)) == 1
 
 
 def test_parallel_four_bars_pass_their_singular_positions():

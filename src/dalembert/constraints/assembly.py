@@ -236,7 +236,26 @@ def assembly_modes(
         if all(np.abs(mark - other).max(initial=0.0) > 1e-5 for other in marks):
             modes.append(found)
             marks.append(mark)
+    _refuse_continuum(system, modes, t, free)
     return modes
+
+
+def _refuse_continuum(system: ConstrainedKernels, modes: list[np.ndarray], t: float, free: np.ndarray) -> None:
+    """Assemblies are isolated points if the joints that are not held cannot move; at a singular one they seem to."""
+    ranks = []
+    for q in modes:
+        G = system.evaluate("positions", q, t)[1][system.constraints.holonomic][:, free]
+        size, Vt = np.linalg.svd(G)[1:]
+        ranks.append(int((size > 1e-8 * size.max(initial=0.0)).sum()))
+    if not modes or max(ranks) == int(free.sum()):
+        return
+    moving = np.abs(Vt[ranks[-1] :]).max(axis=0)
+    names = [name for name, is_free in zip(system.velocity_names(), free) if is_free]
+    raise ArgumentError(
+        f"assemblies of {system.mechanism.name!r} with these joints held are no isolated points: "
+        f"{int(free.sum()) - max(ranks)} freedoms are left. Hold more joints in keep=, for example the one of "
+        f"{names[int(moving.argmax())]!r}"
+    )
 
 
 def _mark(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:

@@ -188,7 +188,7 @@ class ConstrainedDynamics(ConstrainedKernels):
         Args:
             q: positions of the held joints, and the first start; the reference by default.
             t: time, s.
-            keep: joints whose positions are held; enough of them that assemblies are isolated.
+            keep: joints whose positions are held; so many that assemblies are isolated, or it is an error.
             options: of :func:`dalembert.constraints.assembly.assembly_modes`: ``starts``, ``spread``, ``seed``.
         """
         return assembly.assembly_modes(self, q, t, keep, **options)
