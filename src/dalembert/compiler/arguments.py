@@ -104,7 +104,7 @@ class Arguments:
         for port, x in zip(self.inputs, given):
             try:
                 found.append(np.asarray(x))
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, RuntimeError) as error:  # the last: tensors that record derivatives
                 raise ArgumentError(f"{self._call}: {port.name} is no array of numbers: {error}") from error
         return found
 

@@ -239,7 +239,10 @@ def as_system(
     if isinstance(moving, Dynamics):
         _fits("include", tuple(include), moving.include)
         if moving.device != "cpu":
-            raise ArgumentError(f"simulation runs on the processor; the given Dynamics is for {moving.device!r}")
+            raise ArgumentError(
+                f"simulation runs on the processor; the given Dynamics is for {moving.device!r}: give one made with "
+                "device='cpu', or the mechanism; rollout(..., device='cuda') runs there"
+            )
         missing = [name for name in wrenches if name not in moving.wrenches]
         if missing:
             raise ArgumentError(

@@ -26,7 +26,12 @@ def cupy() -> ModuleType:
     try:
         import cupy as module
     except ImportError as error:
-        raise MissingExtraError("cupy", "cuda", "computing on a CUDA device") from error
+        if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
+            raise MissingExtraError("cupy", "cuda", "computing on a CUDA device") from error
+        raise DeviceError(
+            "CuPy is installed but cannot be imported; its wheel must be the one for your CUDA, such as cupy-cuda12x: "
+            f"{' '.join(str(error).split())}"
+        ) from error
     return module
 
 
@@ -102,8 +107,8 @@ def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
         import torch
 
         device = next((x.device for x in arrays if hasattr(x, "is_cuda") and x.is_cuda), None)
-        current = torch.cuda.current_stream(device)
-        return stream_at(current.cuda_stream)
+        if device is not None:  # else they are elsewhere, which is told when they are taken
+            return stream_at(torch.cuda.current_stream(device).cuda_stream)
     if kind == "jax":
         for x in arrays:
             if hasattr(x, "block_until_ready"):
