@@ -438,3 +438,22 @@ def test_files_complete_whole_and_only_where_they_may_stand(capsys, tmp_path, li
     command = ["bash", "-c", f"dalembert() {{ :; }}\n{script}\n{driver}"]
     outcome = subprocess.run(command, text=True, capture_output=True, timeout=60, cwd=tmp_path)
     assert outcome.stderr == "" and outcome.stdout.splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "derive cart_pole --steps --latex", "derive cart_pole --latex --to x.tex", "cost cart_pole --all",
+        "show cart_pole --tree --frames",
+    ],
+)  # fmt: skip
+def test_no_option_is_ignored(capsys, line):
+    outcome = run(capsys, *line.split())
+    assert outcome.code == 2 and outcome.out == "" and "--" in outcome.err
+
+
+def test_steps_are_in_the_json_too(capsys):
+    steps = run(capsys, "derive", "cart_pole", "--method", "kane", "--steps", "--json").json["steps"]
+    assert [text.partition("\n")[0] for text in steps] == [
+        str(step).partition("\n")[0] for step in da.derive(da.load("cart_pole"), method="kane").steps()
+    ]

@@ -61,6 +61,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     if options.keep_symbols and options.algorithms:
         raise ArgumentError("--algorithms counts on numbers; leave out --keep-symbols")
+    if options.all and not options.algorithms:
+        raise ArgumentError("--all belongs to --algorithms; give that, too, or leave it out")
     mechanism = open_model(options, numeric=not options.keep_symbols)
     dynamics = Dynamics(mechanism)
     chosen = chosen_quantities(options, USUAL, mechanism, coordinates=True)

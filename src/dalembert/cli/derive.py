@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, output, with_extra
 from dalembert.cli.terminal import Terminal
+from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -55,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.formulations.derive import derive
 
+    if options.latex and (options.steps or options.to is not None):
+        raise ArgumentError("--latex prints the result alone; a derivation in LaTeX is a document, --to derivation.tex")
     mechanism = open_model(options)
     if options.to is not None:
         return _write_report(options, terminal, mechanism)
@@ -73,9 +76,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
                 "latex": equations.latex(),
                 "sources": equations.cite(),
             }
+            | ({"steps": [str(step) for step in equations.steps()]} if options.steps else {})
         )
         return 0
-    if options.steps and not options.latex:
+    if options.steps:
         for number, step in enumerate(equations.steps(), 1):
             terminal.title(f"{number}. {step.title}")
             terminal.say(str(step).partition("\n")[2])

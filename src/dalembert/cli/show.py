@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, picture, with_extra
 from dalembert.cli.terminal import Terminal
-from dalembert.errors import ModelWarning
+from dalembert.errors import ArgumentError, ModelWarning
 
 if TYPE_CHECKING:
     from dalembert.model import Joint, Mechanism
@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
+    if options.tree and options.frames:
+        raise ArgumentError("--tree shows bodies and joints only; leave it out, or --frames")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the table lists them all
         mechanism = open_model(options)
