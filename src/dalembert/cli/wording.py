@@ -26,7 +26,11 @@ PHRASES: tuple[tuple[str, str], ...] = (
         r"ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
         "simulate and linearize close them",
     ),
-    (r"write TOML, or leave them out with replace\(\w+=\(\)\)", "only models in TOML can be compared with it"),
+    (
+        r"URDF has no place for (.*?); write TOML, or leave them out with replace\(\w+=\(\)\)",
+        r"another library gets a TOML model as URDF, which has no place for \1; give its own description of the "
+        "mechanism as a second file, or compare two TOML files without --with",
+    ),
     (r"\n  kept: .* in \.partial", ""),
     (r"^(rtol|step) belongs", r"--\1 belongs"),
     (r"coordinates = '([^']*)';", r"--coordinates \1:"),
