@@ -217,6 +217,12 @@ def test_accelerations_solve_the_equations():
         derive(closed_four_bar(), "lagrange").accelerations()
 
 
+def test_numbers_are_printed_without_idle_zeros():
+    bar = Body("bar", Inertia(0.1234567, center=[0.1, 0, 0]))
+    text = str(derive(Mechanism("bar", [bar], [Joint("slide", "prismatic", "world", "bar", axis=[1, 0, 0])])))
+    assert "[1, 1]  0.1234567\n" in text
+
+
 def test_latex_and_text():
     equations = derive(rp_arm())
     latex = equations.latex()

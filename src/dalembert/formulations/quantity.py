@@ -150,10 +150,13 @@ class Quantity:
     def __str__(self) -> str:
         if not self.is_simplified:
             return f"{self.name} {list(self.shape)}: {self.cost.operations} operations"
+        from sympy import sstr
+
+        written = [sstr(entry, full_prec=False) for entry in self._rows or ()]  # 0.5, not 0.500000000000000
         if self.shape == ():
-            return f"{self.name} = {self.sympy()}"
-        entries = zip(np.ndindex(self.shape), self._rows or ())
-        lines = [f"  [{', '.join(str(k + 1) for k in place)}]  {entry}" for place, entry in entries if entry != 0]
+            return f"{self.name} = {written[0]}"
+        entries = zip(np.ndindex(self.shape), written)
+        lines = [f"  [{', '.join(str(k + 1) for k in place)}]  {entry}" for place, entry in entries if entry != "0"]
         return "\n".join([f"{self.name} {list(self.shape)}", *(lines or ["  zero"])])
 
     def __repr__(self) -> str:
