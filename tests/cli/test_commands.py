@@ -444,7 +444,8 @@ def test_files_complete_whole_and_only_where_they_may_stand(capsys, tmp_path, li
     "line",
     [
         "derive cart_pole --steps --latex", "derive cart_pole --latex --to x.tex", "cost cart_pole --all",
-        "show cart_pole --tree --frames",
+        "show cart_pole --tree --frames", "show cart_pole --set m=1 --set m=2", "view demo_arm --at lift=1 --at lift=2",
+        "simulate cart_pole --q hinge=1 --q hinge=2", "linearize cart_pole --v hinge=1 --v hinge=2",
     ],
 )  # fmt: skip
 def test_no_option_is_ignored(capsys, line):

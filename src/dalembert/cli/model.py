@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dalembert.cli.options import by_name
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
 
     source = source_of(options.model)
     suffix = source.suffix.lower() if source else ""
-    values = dict(options.values)
+    values = by_name(options.values, "--set")
     if suffix == ".urdf":
         mechanism = load(options.model, **({"base": options.base} if options.base else {}))
     elif suffix == ".toml" and numeric:

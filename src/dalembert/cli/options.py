@@ -6,16 +6,17 @@ import argparse
 import difflib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dalembert.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
 
+Value = TypeVar("Value")
 
 PICTURES = (".png", ".svg", ".pdf")
 """Files that pictures can be written to."""
@@ -185,6 +186,21 @@ def assignment(text: str) -> tuple[str, float]:
     if not equals or not name.strip() or not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a finite number, such as m1=2.5")
     return name.strip(), number
+
+
+def by_name(given: Iterable[tuple[str, Value]], option: str) -> dict[str, Value]:
+    """What an option says of each name; an error if it says two things.
+
+    Args:
+        given: names and values.
+        option: for the error.
+    """
+    found: dict[str, Value] = {}
+    for name, value in given:
+        if name in found:
+            raise ArgumentError(f"{option} is given twice for {name!r}")
+        found[name] = value
+    return found
 
 
 def integer(low: int, high: int) -> Callable[[str], int]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dalembert.cli.options import by_name
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def vector(given: Given, what: str) -> Any:
     whole = [values for name, values in given if not name]
     if whole and len(given) > 1:
         raise ArgumentError(f"give {what} either once with all numbers, or once for every joint")
-    return list(whole[0]) if whole else {name: list(values) for name, values in given}
+    return list(whole[0]) if whole else by_name(((name, list(values)) for name, values in given), what)
 
 
 def dynamics_of(

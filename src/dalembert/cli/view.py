@@ -15,7 +15,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, assignment, page
+from dalembert.cli.options import add_common, add_model, assignment, by_name, page
 from dalembert.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         mechanism,
         options.trajectory,
         to=options.to,
-        q=dict(options.at) or None,
+        q=by_name(options.at, "--at") or None,
         equations=False if options.no_equations else open_model(options),
         folder=folder,
     )
