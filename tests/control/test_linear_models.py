@@ -373,6 +373,7 @@ def test_regulators_are_those_of_python_control():
         (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 0]), "R must be positive definite; its least eigenvalue is 0"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period = 'ms' s"),
+        (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period=1e9), "unstable modes overflow"),
     ],
 )
 def test_bad_input_is_refused_by_name(run, message):

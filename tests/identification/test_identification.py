@@ -373,6 +373,8 @@ def test_differentiation_follows_a_known_motion_through_noise():
         differentiate(t, q, 600.0)
     with pytest.raises(ArgumentError, match="evenly"):
         differentiate(np.sort(rng.uniform(0, 5, len(t))), q, 10.0)
+    with pytest.raises(ArgumentError, match="times must increase, but t"):
+        differentiate(t[::-1], q, 10.0)
 
 
 def test_torques_of_nothing_are_refused():

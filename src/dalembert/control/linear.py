@@ -100,7 +100,8 @@ class LinearModel:
 
         period = as_positive("period", period, "s")
         n, m = self.B.shape
-        whole = expm(np.block([[self.A, self.B], [np.zeros((m, n + m))]]) * period)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
+            whole = expm(np.block([[self.A, self.B], [np.zeros((m, n + m))]]) * period)
         if not np.isfinite(whole).all():
             raise ArgumentError(f"period = {period:.3g} s: over so long a time the unstable modes overflow")
         return whole[:n, :n], whole[:n, n:]

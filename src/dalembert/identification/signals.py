@@ -48,7 +48,10 @@ def low_pass(t: Any, signal: Any, cutoff: float) -> np.ndarray:
     if not (np.isfinite(t).all() and np.isfinite(signal).all()):
         raise ArgumentError("the times or the signal contain numbers that are not finite; interpolate first")
     steps = np.diff(t)
-    if not (steps > 0).all() or np.ptp(steps) > 0.01 * steps.mean():
+    if not (steps > 0).all():
+        k = int(np.argmax(steps <= 0))
+        raise ArgumentError(f"times must increase, but t[{k}] = {t[k]:.9g} is followed by t[{k + 1}] = {t[k + 1]:.9g}")
+    if np.ptp(steps) > 0.01 * steps.mean():
         raise ArgumentError(
             f"the times are not evenly spaced: steps are {steps.min():.6g} to {steps.max():.6g} s; interpolate first"
         )
