@@ -332,6 +332,17 @@ def test_elimination_agrees_with_multipliers_under_a_law_of_time_damping_and_a_w
         np.testing.assert_allclose([*found, *force], expected, rtol=1e-9, atol=1e-10)
 
 
+def test_where_all_motion_is_given_the_multipliers_are_inverse_dynamics():
+    """Both velocities of a cart with a pole prescribed: no equation is left, and lambda = M a + bias."""
+    t, xdot, thetadot = symbols("t xdot thetadot")
+    free = derive(cart_pole(), "lagrange")
+    given = derive(cart_pole(), "kane", pfaffian=[xdot - cos(3 * t), lambda system: thetadot - t**2])
+    assert given.velocities == () and given.input_map.shape == (0, 2) and "u = ()" in str(given)
+    motion = {xdot: cos(3 * t), thetadot: t**2}
+    expected = free.sympy("mass_matrix") * Matrix([-3 * sin(3 * t), 2 * t]) + free.sympy("bias").xreplace(motion)
+    assert_equal(given.sympy("multipliers") + Matrix(given.inputs), expected)
+
+
 def test_what_sympy_assumes_about_a_symbol_does_not_change_the_equations():
     plain, real = symbols("x y theta xdot ydot"), symbols("x y theta xdot ydot", real=True)
     m = symbols("m")
@@ -407,6 +418,8 @@ def test_mistakes_are_explained():
     with pytest.raises(ArgumentError, match="contradicts the others"):
         derive(cart_pole(), "kane", pfaffian=[x - a, 2 * x - 3 * a])
     assert derive(cart_pole(), "kane", pfaffian=[x - a, 2 * x - 2 * a]).velocities == ("u1",)  # told twice
+    with pytest.raises(ArgumentError, match="is text; give a SymPy expression"):
+        derive(cart_pole(), "kane", pfaffian=["xdot - a"])
     with pytest.raises(ArgumentError, match="got the statement xdot > a"):
         derive(cart_pole(), "kane", pfaffian=[x > a])
     with pytest.raises(ArgumentError, match="either speeds or independent"):

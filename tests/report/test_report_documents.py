@@ -271,6 +271,8 @@ def test_constraints_that_depend_on_time_are_reported():
     text = to_markdown(document(equations, mechanism=cart_pole))
     assert r"\sin 3 t" in text.replace("{", " ").replace(r"\left(", "").replace("  ", " ")
     assert "comparisons at 4 random states agree" in text
+    all_given = derive(cart_pole, "kane", pfaffian=[xdot - l * t, sympy.Symbol("qdot2") - t])
+    assert "leave no motion free" in to_markdown(document(all_given, mechanism=cart_pole))
 
 
 def test_lines_too_wide_for_the_page_become_a_sequence(tmp_path):

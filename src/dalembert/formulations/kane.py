@@ -154,7 +154,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         gravity=make("gravity", "g", g),
         bias=make("bias", "h", _bias(reduced, c, g, velocities)),
         kinematics=make("kinematics", r"\dot{q}", qdot),
-        input_map=make("input_map", "D", product(B.T, inputs)),
+        input_map=make("input_map", "D", product(B.T, inputs).reshape(len(chosen.u), inputs.shape[1])),
         passive=None if p is None else make("passive", "p", p),
         external=None if e is None else make("external", "e", e),
         extras=Lazy(

@@ -71,7 +71,11 @@ def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, n
     else:
         rows, right, names = [held.A], [held.rate], list(held.names)
     for item in items:
+        if isinstance(item, str):
+            raise ArgumentError(f"constraint {item!r} is text; give a SymPy expression that vanishes")
         expressions = item(system) if callable(item) else [_vanishing(item)]
+        if not isinstance(expressions, (list, tuple, np.ndarray)):
+            expressions = [expressions]
         A, rest = linear_in_velocities(system, expressions, f"constraint {item}")
         rows.append(A)
         right.append(-rest)

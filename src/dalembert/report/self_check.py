@@ -58,6 +58,9 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
 
 
 def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
+    if not equations.velocities:
+        skipped.append("symmetry and power balance: the constraints leave no motion free")
+        return
     inputs, port = _inputs(equations), equations.velocity_port
     method = equations.method
     M = _values(equations.mass_matrix, inputs)
