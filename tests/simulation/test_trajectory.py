@@ -1,6 +1,7 @@
 """Trajectories: parts, times between samples, quantities, files."""
 
 import csv
+import importlib.util
 import pickle
 
 import numpy as np
@@ -157,3 +158,16 @@ def test_nothing_cannot_be_drawn(motion):
     pytest.importorskip("matplotlib")
     with pytest.raises(ArgumentError, match="empty"):
         motion[motion.t > 1e9].plot()
+
+
+def test_tables_contain_the_wrenches_that_acted(tmp_path):
+    wrench = [1.0, 2, 3, 0.1, 0.2, 0.3]
+    motion = simulate(load("demo_arm"), t=0.1, forces={"flange": lambda t, q, v: np.array(wrench) * (1 + t)})
+    motion.to_csv(tmp_path / "pushed.csv")
+    names = (tmp_path / "pushed.csv").read_text().splitlines()[0].split(",")
+    table = np.loadtxt(tmp_path / "pushed.csv", delimiter=",", skiprows=1)
+    assert names[-6:] == [f"wrench.flange.{kind} {axis}" for kind in ("force", "moment") for axis in "xyz"]
+    assert np.array_equal(table[:, -6:], np.outer(1 + motion.t, wrench))
+    if importlib.util.find_spec("xarray"):
+        found = motion.to_xarray()["wrenches"].sel(frame="flange", component="force z")
+        assert np.array_equal(found, 3 * (1 + motion.t))

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 ARRAYS = ("t", "q", "v", "tau", "wrenches")
 
+COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
+"""Of a wrench, in the axes of its frame."""
+
 
 def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
-    """Every column of the table by name: ``t``, ``q.elbow``, ``v.elbow``, ``tau.elbow``.
+    """Every column of the table by name: ``t``, ``q.elbow``, ``v.elbow``, ``tau.elbow``, ``wrench.flange.force x``.
 
     Args:
         trajectory: the motion.
@@ -35,6 +38,8 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
     table = {"t": trajectory.t}
     for kind, names in (("q", position_names(m)), ("v", velocity_names(m)), ("tau", velocity_names(m))):
         table |= {f"{kind}.{name}": getattr(trajectory, kind)[:, k] for k, name in enumerate(names)}
+    for i, frame in enumerate(trajectory.dynamics.wrenches):
+        table |= {f"wrench.{frame}.{name}": trajectory.wrenches[:, i, k] for k, name in enumerate(COMPONENTS)}
     return table
 
 
@@ -143,7 +148,7 @@ def as_pandas(trajectory: Trajectory) -> Any:
 
 
 def as_xarray(trajectory: Trajectory) -> Any:
-    """A Dataset with dimensions t, position and velocity.
+    """A Dataset with dimensions t, position and velocity; and frame and component, if external wrenches act.
 
     Args:
         trajectory: the motion.
@@ -152,13 +157,18 @@ def as_xarray(trajectory: Trajectory) -> Any:
         import xarray
     except ImportError as error:
         raise MissingExtraError("xarray", "tables", "Trajectory.to_xarray") from error
-    m = trajectory.mechanism
+    m, frames = trajectory.mechanism, list(trajectory.dynamics.wrenches)
+    arrays: dict[str, Any] = {
+        "q": (("t", "position"), trajectory.q),
+        "v": (("t", "velocity"), trajectory.v),
+        "tau": (("t", "velocity"), trajectory.tau),
+    }
+    named = {"position": list(position_names(m)), "velocity": list(velocity_names(m))}
+    if frames:
+        arrays["wrenches"] = ("t", "frame", "component"), trajectory.wrenches
+        named |= {"frame": frames, "component": list(COMPONENTS)}
     return xarray.Dataset(
-        {
-            "q": (("t", "position"), trajectory.q),
-            "v": (("t", "velocity"), trajectory.v),
-            "tau": (("t", "velocity"), trajectory.tau),
-        },
-        coords={"t": trajectory.t, "position": list(position_names(m)), "velocity": list(velocity_names(m))},
+        arrays,
+        coords={"t": trajectory.t, **named},
         attrs={"mechanism": m.name, "status": trajectory.status},
     )

@@ -216,7 +216,7 @@ class Trajectory:
     # ---------------------------------------------------------------------------------------------------------- output
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a table with a header: t, then q, v, tau by name.
+        """Write a table with a header: t, then q, v, tau by name, and external wrenches, if there are any.
 
         Args:
             path: file to write.
