@@ -73,9 +73,8 @@ def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, n
     for item in items:
         if isinstance(item, str):
             raise ArgumentError(f"constraint {item!r} is text; give a SymPy expression that vanishes")
-        expressions = item(system) if callable(item) else [_vanishing(item)]
-        if not isinstance(expressions, (list, tuple, np.ndarray)):
-            expressions = [expressions]
+        made = item(system) if callable(item) else _vanishing(item)
+        expressions = list(made) if isinstance(made, (list, tuple, np.ndarray)) else [made]
         A, rest = linear_in_velocities(system, expressions, f"constraint {item}")
         rows.append(A)
         right.append(-rest)
