@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.compiler.export import export
 from dalembert.errors import ArgumentError
 
 needs_nvcc = pytest.mark.skipif(
@@ -101,6 +102,17 @@ def test_no_helper_is_left_uncalled(quantity, dtype):
     assert helpers
     for name in helpers:
         assert len(re.findall(rf"\b{name}\(", text)) > 1
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", ["tile", "memory", "COMMIT", "int4"])
+def test_names_of_the_kernel_s_own_are_allowed(tmp_path, name):
+    """The function that is called keeps the name; the one inside gets out of the way."""
+    export(da.Dynamics(da.load("double_pendulum")).kernel("gravity"), "cuda", tmp_path / "named.cu", name=name)
+    assert f"int {name}_launch(" in (tmp_path / "named.h").read_text()
+    command = ["nvcc", "-Werror", "all-warnings", "-ptx", "named.cu", "-o", "named.ptx"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_one_text_has_everything_and_a_header_stands_beside_a_file(tmp_path):

@@ -52,7 +52,7 @@ def cuda_library(program: Program, cuda: CudaSource, real: Real, header: str, so
         source: name of the source's file.
     """
     names = Names(C_RESERVED)
-    function = names.new(f"{cuda.function}_launch")
+    function = names.new(f"{Names(C_RESERVED).new(program.name)}_launch")
     for local in LOCALS:
         names.new(local)
     face = interface(program, names)

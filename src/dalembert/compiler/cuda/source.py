@@ -48,6 +48,13 @@ VAST, PIECE = 50_000, 2_000
 
 CUDA compilers take longer than anybody waits for one function of that length, and registers help it little."""
 
+TAKEN = frozenset({
+    "n", "shared_inputs", "memory", "lane", "tile", "next", "step", "first", "rows", "buffer", "k", "whole", "from",
+    "to", "state", "values", "exchange", "s", "e", "FETCH", "FETCH16", "COMMIT", "WAIT", "int4", "dim3", "threadIdx",
+    "blockIdx", "blockDim", "gridDim", "cudaError_t",
+})  # fmt: skip
+"""Names that the text around a program uses, or CUDA."""
+
 SHARED_WORK = 0.6
 """Largest part of all operations that the busiest worker of a crew may have."""
 
@@ -106,11 +113,9 @@ def to_cuda(
     threads = threads or (256 if light else 128)
     blocks = blocks or (2 if light or vast else 1)
     longest = longest or (PIECE if vast else 10 * PIECE)
-    names = Names(C_RESERVED)
+    names = Names(C_RESERVED | TAKEN)
     face = interface(program, names)
     kernel = names.new(f"{face.function}_kernel")
-    for local in ("n", "shared_inputs", "memory", "lane", "tile", "next", "step", "first", "rows", "buffer", "k"):
-        names.new(local)
     flavour, definitions = device_flavour(program, real, names, face.function)
     text: list[str] = []
 
