@@ -86,7 +86,7 @@ class Analysis:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.velocities} velocities, {self.rows} constraint rows of rank {self.rank}: "
+            f"{self.velocities} velocities, {_counted(self.rows, 'constraint row')} of rank {self.rank}: "
             f"{_counted(self.degrees_of_freedom, 'degree')} of freedom"
             + (f", {self.position_freedoms} of position" if self.position_freedoms != self.degrees_of_freedom else "")
         ]

@@ -62,7 +62,12 @@ class Linearization:
         return (*self.positions, *(f"{name} rate" for name in self.speeds))
 
     def eigenvalues(self) -> np.ndarray:
-        """Of A, sorted by real part, largest first."""
+        """Of A, sorted by real part, largest first.
+
+        They are rates of growth where A stays what it is: at rest, and along steady motions whose coordinates do not
+        turn with the body. A disc on a free joint spins with the axes in which its tilt is told, and A with it;
+        describe it by yaw, lean and spin instead.
+        """
         values = np.linalg.eigvals(self.A)
         return np.take_along_axis(values, np.lexsort((-values.imag, -values.real)), axis=-1)
 
