@@ -104,3 +104,9 @@ def test_a_symbol_with_the_name_of_a_coordinate_is_refused():
         ConstraintSet(wrong)
     # values for the symbol do not reach the coordinate of the same name
     assert substitute(wrong, {crank: 2.0}).constraints[0].function.symbols == {crank}
+
+
+@pytest.mark.parametrize("statement", [sympy.Eq(sympy.Symbol("x"), 1), sympy.Symbol("x") > 1, sympy.true])
+def test_statements_are_no_formulas(statement):
+    with pytest.raises(ModelError, match="a formula must be an expression, not the statement"):
+        Constraint("c", "position", function=statement)
