@@ -89,6 +89,21 @@ def test_compiled_without_a_break(name):
         assert torch.allclose(x.grad, y.grad, rtol=1e-12, atol=1e-12)
 
 
+def test_forward_mode_within_compiled_functions():
+    """PyTorch would take the derivatives of an operation it captured for zero; with one whole graph it must refuse."""
+    arm = da.load("demo_arm")
+    function = TorchDynamics(da.Dynamics(arm)).forward_dynamics
+    q, v, a = (x.detach() for x in tensors(arm))
+
+    def jacobian(x):
+        return torch.func.jacfwd(lambda y: function(y, v, a))(x)
+
+    assert torch.equal(torch.compile(jacobian, backend="eager")(q), jacobian(q))
+    torch.compiler.reset()  # PyTorch remembers that it left this function as it is
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="forward mode"):
+        torch.compile(jacobian, backend="eager", fullgraph=True)(q)
+
+
 def test_operations_keep_pytorch_s_rules():
     arm = da.load("demo_arm")
     function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics

@@ -332,10 +332,21 @@ def test_copying_is_identity_and_pickling_is_refused(xyz):
         pickle.dumps(x)
 
 
-def test_expressions_are_hashable_and_equality_is_identity(xyz):
+def test_expressions_are_hashable_and_equality_is_never_guessed(xyz):
     x, y, _ = xyz
     assert {x: 1, y: 2, x * y: 3}[y * x] == 3
-    assert x == x and x != y and x != 0
+    one = x * 0 + 1
+    assert x == x and one == 1 and one != 2 and one == 1.0
+    for unknown in (
+        lambda: x == y,
+        lambda: x != 0,
+        lambda: x == 0.5,
+        lambda: x in (1, 2),
+        lambda: np.array([x, y]) == 0,
+    ):
+        with pytest.raises(UnsupportedError, match="equals"):
+            unknown()
+    assert x != "x" and x is not None
     assert isinstance(x.equals(0), Predicate)
     assert isinstance(x, Expr)
 

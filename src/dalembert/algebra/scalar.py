@@ -58,6 +58,13 @@ def is_zero(x: Scalar) -> bool:
     return getattr(x, "is_zero", None) is True
 
 
+def is_one(x: Scalar) -> bool:
+    """True only if ``x`` is certainly one: a number, or an expression that is literally 1."""
+    if is_number(x) or is_sympy(x) or isinstance(x, numbers.Number):
+        return bool(x == 1)
+    return getattr(x, "is_one", None) is True
+
+
 def constant(x: Scalar) -> Scalar | None:
     """The value of a number or of an exact SymPy constant such as ``sqrt(2)/2``; None for symbols and traced scalars.
 

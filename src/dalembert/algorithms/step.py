@@ -205,8 +205,8 @@ def _constant(R: Array) -> list[PlaneTurn | Matrix]:
         return []
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        if all(scalar.is_zero(x) for x in (R[k, i], R[k, j], R[i, k], R[j, k])) and R[k, k] == 1:
-            return [] if R[i, i] == 1 and scalar.is_zero(R[j, i]) else [PlaneTurn(k, R[i, i], R[j, i])]
+        if all(scalar.is_zero(x) for x in (R[k, i], R[k, j], R[i, k], R[j, k])) and scalar.is_one(R[k, k]):
+            return [] if scalar.is_one(R[i, i]) and scalar.is_zero(R[j, i]) else [PlaneTurn(k, R[i, i], R[j, i])]
     if scalar.is_zero(R[2, 0]) and not any(scalar.is_zero(R[i, j]) for i, j in ((0, 0), (1, 0), (2, 1), (2, 2))):
         return [PlaneTurn(2, R[0, 0], R[1, 0]), PlaneTurn(0, R[2, 2], R[2, 1])]  # Rz(gamma) Rx(alpha)
     return [Matrix(R)]
@@ -227,6 +227,6 @@ def _cosine_sine(link: Link, q: Coordinates) -> tuple[Scalar, Scalar]:
     if quarters != round(quarters):
         angle = link.position(q)[0]
         return scalar.cos(angle), scalar.sin(angle)
-    angle = q[link.q] if link.gain == 1 else link.gain * q[link.q]
+    angle = q[link.q] if scalar.is_one(link.gain) else link.gain * q[link.q]
     c, s = scalar.cos(angle), scalar.sin(angle)
     return ((c, s), (-s, c), (-c, -s), (s, -c))[round(quarters) % 4]

@@ -48,7 +48,9 @@ class TorchDynamics(DifferentiableDynamics):
 
         def function(*tensors: Any) -> Any:
             if torch.compiler.is_compiling():
-                return compiled(*tensors)
+                if torch.autograd.forward_ad._current_level < 0:
+                    return compiled(*tensors)
+                torch._dynamo.graph_break("derivatives in forward mode are taken outside")  # inside, they would be zero
             for x, port in zip(tensors, kernel.inputs):
                 if not isinstance(x, torch.Tensor):
                     raise ArgumentError(

@@ -134,8 +134,22 @@ class Expr(Traced):
     def __ge__(self, other):
         return NotImplemented if (other := lift(self.graph, other)) is None else rules.le(other, self)
 
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        if self.op == other.op == "const":
+            return self.value == other.value
+        raise UnsupportedError(
+            f"whether {self!r} == {other!r} is not known while tracing. Write x.equals(y).select(yes, no) for a choice "
+            "at run time; dalembert.algebra.scalar.is_zero(x) asks whether an expression is literally zero"
+        )
+
+    __hash__ = Traced.__hash__  # by identity: equal expressions of a graph are one node
+
     def equals(self, other: Any) -> Predicate:
-        """The traced comparison ``self == other`` (the operator ``==`` is identity)."""
+        """The traced comparison ``self == other``, decided at run time."""
         return rules.eq(self, _operand(self, other))
 
     def sin(self) -> Expr:
@@ -217,6 +231,11 @@ class Expr(Traced):
     def is_zero(self) -> bool:
         """True only if this is literally the constant 0."""
         return self.op == "const" and self.value == 0
+
+    @property
+    def is_one(self) -> bool:
+        """True only if this is literally the constant 1."""
+        return self.op == "const" and self.value == 1
 
 
 class Predicate(Traced):

@@ -61,7 +61,7 @@ class Chain:
             for k in range(link.nv):
                 turn = zw[:, k]
                 move = cross(turn, point - o) + zv[:, k] if link.rotates else zv[:, k]
-                if link.gain != 1:
+                if not scalar.is_one(link.gain):
                     turn, move = link.gain * turn, link.gain * move
                 if link.v + k in found:  # a mimic joint beside its leader
                     before = found[link.v + k]

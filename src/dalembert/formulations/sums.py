@@ -85,7 +85,7 @@ def is_nothing(x: Scalar) -> bool:
 
 def _weighted(mass: Scalar, left: tuple, right: tuple) -> Scalar:
     """mass * left . right; of a rod that turns in a plane, (l cos q)^2 + (l sin q)^2 is known to be l^2."""
-    if left == right and (arm := _length_of_rod(left)) is not None:
+    if all(x is y for x, y in zip(left, right)) and (arm := _length_of_rod(left)) is not None:
         return mass * arm * arm
     return dot_of(left, [mass * x for x in right])
 

@@ -237,7 +237,7 @@ class Tree:
     def speed(self, link: Link, v: Coordinates) -> Array:
         """The link's own joint velocity (or acceleration, given accelerations) out of the whole vector."""
         own = scalar.asarray([v[link.v + k] for k in range(link.nv)])
-        return own if link.gain == 1 else link.gain * own
+        return own if scalar.is_one(link.gain) else link.gain * own
 
 
 def gather(tree: Tree, parts: Sequence[Array]) -> Array:
@@ -245,7 +245,7 @@ def gather(tree: Tree, parts: Sequence[Array]) -> Array:
     total: list[Scalar] = [0] * tree.nv
     for link, part in zip(tree.links, parts):
         for k in range(link.nv):
-            entry = part[k] if link.gain == 1 else link.gain * part[k]
+            entry = part[k] if scalar.is_one(link.gain) else link.gain * part[k]
             before = total[link.v + k]
             total[link.v + k] = entry if scalar.is_zero(before) else before + entry
     return scalar.asarray(total)
@@ -259,7 +259,7 @@ def gather_matrix(tree: Tree, blocks: Mapping[tuple[int, int], Array]) -> Array:
         gain = row.gain * column.gain
         for r in range(row.nv):
             for c in range(column.nv):
-                entry = block[r, c] if gain == 1 else gain * block[r, c]
+                entry = block[r, c] if scalar.is_one(gain) else gain * block[r, c]
                 before = total[row.v + r][column.v + c]
                 total[row.v + r][column.v + c] = entry if scalar.is_zero(before) else before + entry
     return scalar.asarray(total).reshape(tree.nv, tree.nv)
