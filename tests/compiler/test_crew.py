@@ -85,6 +85,21 @@ def test_legs_share_the_work(dynamics):
         assert team.longest < 0.45 * sum(1 for _ in kernel.program.operations())
 
 
+def test_idle_workers_meet_the_others_at_every_barrier(dynamics, monkeypatch):
+    """A block hangs if one of its warps waits where another never comes."""
+
+    def fewer(program, parts, **options):
+        return crew(program, parts, most=4 if program.results[0][0] >= 0 else 2, **options)
+
+    monkeypatch.setattr("dalembert.compiler.cuda.source.crew", fewer)
+    source = dynamics.kernel("inverse_dynamics_derivatives").source().source
+    for go in (0, 1):  # one for each matrix, the second with two workers less
+        workers = [source.split(f"_worker{go}_{k}(")[1].split("\n}\n")[0] for k in range(4)]
+        barriers = {text.count("__syncthreads()") for text in workers}
+        assert len(barriers) == 1
+        assert barriers != {0}
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix"])

@@ -57,6 +57,15 @@ class Crew:
         """How many workers there are."""
         return len(self.turns)
 
+    def joined(self, size: int) -> Crew:
+        """With idle workers up to a size: all workers of a block must meet at every barrier.
+
+        Args:
+            size: how many workers there shall be.
+        """
+        idle = tuple((None,) * TURNS for _ in range(size - self.size))
+        return Crew(self.turns + idle, self.slots)
+
     @property
     def longest(self) -> int:
         """Operations of the worker who has most to do."""

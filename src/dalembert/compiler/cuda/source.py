@@ -12,7 +12,7 @@ large systems, in :mod:`dalembert.compiler.cuda.crew`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import Parts, crew
@@ -159,6 +159,8 @@ def _team(
             goes.append(Go(group, part, team))
         if len(goes) < len(groups):
             continue
+        size = max(go.crew.size for go in goes)
+        goes = [replace(go, crew=go.crew.joined(size)) for go in goes]
         wide = any(port.size > WIDE for port in program.outputs)
         for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
             layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
