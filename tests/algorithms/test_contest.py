@@ -64,6 +64,13 @@ def test_no_algorithm_by_name_has_fewer_operations(name):
         assert dyn.cost(quantity).operations <= min(counts.values()), (quantity, counts)
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_other_half_of_the_inertia_matrix_costs_nothing(name):
+    dyn = da.Dynamics(ROBOTS[name], open_loops=True)
+    halves = ("mass_matrix", "mass_matrix_packed", "mass_matrix_nonzeros")
+    assert len({dyn.cost(quantity).operations for quantity in halves}) == 1
+
+
 def test_what_is_said_is_what_is_used():
     """The algorithm that is named, on the form that is named, has the operations that are named."""
     dyn = da.Dynamics(da.load("rp_arm"))

@@ -25,6 +25,7 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import checked, frame_on_link
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect
 
 COORDINATES = {
     "position": "three coordinates of the point",
@@ -120,7 +121,7 @@ def analytic_jacobian(
         coordinates: one of :data:`COORDINATES`.
         point: the point, components in the frame.
     """
-    still = scalar.zeros(mechanism.nv)
+    still = scalar.zeros(expect(mechanism, Mechanism, "mechanism").nv)
     return analytic_jacobian_rates(mechanism, q, still, still, frame, coordinates=coordinates, point=point).J
 
 

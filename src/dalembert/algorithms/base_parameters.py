@@ -25,6 +25,7 @@ from dalembert.algorithms.exact_grouping import effect, exact_states, exact_tree
 from dalembert.algorithms.regressor import ENTRIES, parameter_names, regressor
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import expect, expect_real, expect_whole
 from dalembert.model.parameters import substitute
 from dalembert.model.tree import Moments
 
@@ -83,11 +84,13 @@ def base_parameters(mechanism: Mechanism, *, seed: int = 0, tolerance: float = 1
         seed: of the random states.
         tolerance: part of a column beyond which it counts as independent of others.
     """
+    expect(mechanism, Mechanism, "mechanism")
+    expect_whole(seed, "seed")
     if mechanism.symbols:
         raise UnsupportedError(
             f"{mechanism.name!r} has symbols; use grouping_rules(mechanism), or substitute numbers for them first"
         )
-    if not 0 < tolerance < 1:
+    if not 0 < expect_real(tolerance, "tolerance") < 1:
         raise ArgumentError(f"tolerance = {tolerance}; it must lie between 0 and 1")
     W = _stacked(mechanism, seed)
     names = parameter_names(mechanism)
@@ -142,6 +145,7 @@ def grouping_rules(mechanism: Mechanism, *, seed: int = 0) -> GroupingRules:
     """
     import sympy
 
+    expect_whole(seed, "seed")
     symbols = [sympy.Symbol(name) for name in parameter_names(mechanism)]
     tree = _with_symbolic_moments(mechanism, symbols)
     tree = regroup(exact_tree(tree) if mechanism.symbols else tree)

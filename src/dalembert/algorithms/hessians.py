@@ -24,6 +24,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import check_axes, checked, frame_on_link
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect
 
 
 class FrameDerivatives(NamedTuple):
@@ -56,6 +57,7 @@ def hessian(
         starred: with body axes, A H (58), (65), which gives accelerations in these axes; if false, the derivative of
             the Jacobian in body axes, which differs because the axes turn.
     """
+    expect(starred, bool, "starred")
     world, placed, _ = _in_world(mechanism, q, frame, point)
     if axes == "world":
         return world.H_R, world.H_T

@@ -12,6 +12,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect, expect_items
 
 TERMS = ("armature", "damping", "friction")
 """The terms that can be included, by name."""
@@ -54,6 +55,8 @@ def joint_forces(mechanism: Mechanism, include: Collection[str]) -> JointForces:
         mechanism: the mechanism.
         include: any of :data:`TERMS`.
     """
+    expect(mechanism, Mechanism, "mechanism")
+    include = expect_items(include, str, "include")
     unknown = [name for name in include if name not in TERMS]
     if unknown:
         raise ArgumentError(f"include = {unknown}: choose among {', '.join(TERMS)}")

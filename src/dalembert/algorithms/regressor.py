@@ -23,6 +23,7 @@ from dalembert.algorithms.energy import link_velocities
 from dalembert.algorithms.kinematics import checked, link_poses
 from dalembert.algorithms.step import Step, steps
 from dalembert.model import Mechanism, Tree
+from dalembert.model.checks import expect
 
 PARAMETERS = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Names of the ten parameters of a body: mass, first moment, inertia tensor about the body's origin."""
@@ -33,11 +34,13 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 def parameter_vector(mechanism: Mechanism) -> Array:
     """pi: the inertial parameters of all bodies, ten each."""
+    expect(mechanism, Mechanism, "mechanism")
     return scalar.asarray([x for body in mechanism.bodies for x in body.inertia.parameters])
 
 
 def parameter_names(mechanism: Mechanism) -> tuple[str, ...]:
     """Names of the entries of pi, such as ``"link2.Ixx"``."""
+    expect(mechanism, Mechanism, "mechanism")
     return tuple(f"{body.name}.{name}" for body in mechanism.bodies for name in PARAMETERS)
 
 

@@ -170,13 +170,13 @@ _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
 _INVERSE = {**dict.fromkeys(CANDIDATES, MOST), "newton-euler": 4, "kane-silver": 2, "waters": 2, "hollerbach-4x4": 2}
-_INERTIA = {"two-sided": MOST, "generalized-links": MOST, "column-method": 4}
+_INERTIA = dict.fromkeys(("two-sided", "generalized-links", "column-method"), MOST)
 _FACTORING: dict[str, Callable[..., Array]] = {
     f"factor-and-solve with {forces} and {inertia}": partial(
         factor_and_solve, forces=INVERSE_DYNAMICS[forces], inertia=INERTIA_MATRIX[inertia]
     )
     for forces in CANDIDATES
-    for inertia in ("two-sided", "generalized-links")
+    for inertia in _INERTIA
 }
 _SOLVERS = {**FORWARD_DYNAMICS, **_FACTORING}
 _FORWARD = dict.fromkeys((*_FACTORING, "articulated-body"), MOST)

@@ -1,4 +1,7 @@
-"""The column method (THESIS (6.2.4)): column k of D is inverse dynamics with unit acceleration k and all else off."""
+"""The column method (THESIS (6.2.4)): column k of D is inverse dynamics with unit acceleration k and all else off.
+
+Of every column the entries on and below the diagonal are computed; the rest follows from symmetry.
+"""
 
 from __future__ import annotations
 
@@ -15,4 +18,5 @@ def column_method(tree: Tree, q: Array) -> Array:
     weightless = replace(tree, gravity=scalar.zeros(3))
     still = scalar.zeros(tree.nv)
     columns = [augmented_links(weightless, q, still, unit) for unit in scalar.identity(tree.nv)]
-    return scalar.stack(columns).reshape(tree.nv, tree.nv).T
+    n = tree.nv
+    return scalar.asarray([[columns[min(r, c)][max(r, c)] for c in range(n)] for r in range(n)]).reshape(n, n)
