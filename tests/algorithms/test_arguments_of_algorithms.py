@@ -1,0 +1,34 @@
+"""What makes no sense is refused in a sentence, whichever function it is given to."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from dalembert import algorithms
+from dalembert.algorithms import base_parameters, grouping_rules, hessian, joint_forces
+from dalembert.errors import ArgumentError
+from random_mechanisms import random_mechanism
+
+
+@pytest.mark.parametrize("name", algorithms.__all__)
+def test_a_name_is_no_mechanism(name):
+    function = getattr(algorithms, name)
+    needed = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind != 4]
+    assert needed[0] == "mechanism"
+    with pytest.raises(ArgumentError, match="expected a Mechanism"):
+        function("arm", *([0.0] for _ in needed[1:]))
+
+
+def test_settings():
+    arm = random_mechanism(3, 2, kinds=["revolute"])
+    with pytest.raises(ArgumentError, match="starred: expected"):
+        hessian(arm, [0.0, 0.0], "b1", axes="body", starred="no")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="tolerance"):
+        base_parameters(arm, tolerance="small")  # type: ignore[arg-type]
+    for function in (base_parameters, grouping_rules):
+        with pytest.raises(ArgumentError, match="seed"):
+            function(arm, seed=0.5)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="include"):
+        joint_forces(arm, None)  # type: ignore[arg-type]
