@@ -4,7 +4,8 @@ Coordinates, velocities and generalised forces keep their meaning; only the fram
 
 - z of a rotating link lies on its joint axis and x on the common normal to the next rotating joint's axis (the *main*
   child's; other branches get a general placement), so that crossing a joint costs two plane turns;
-- a prismatic link is parallel to its parent: crossing it costs no rotation at all;
+- a prismatic link is parallel to its parent: crossing it costs no rotation at all; on the ground, whose axes are free to
+  choose, z lies along the slide and x across the next axis;
 - a link whose next axis is at a general twist is evaluated in its *distal* frame, turned about x so that z lies on the
   next axis: the vector to the next origin then has a zero. The first and the last rotating link stay proximal, since
   there the joint's own axis must be a coordinate axis for most terms to vanish;
@@ -76,6 +77,8 @@ def _is_first_rotation(tree: Tree, i: int) -> bool:
 
 def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float) -> tuple[Transform, float]:
     link = tree.links[i]
+    if link.kind == "prismatic" and link.parent < 0:
+        return Transform(_along_slide(tree, i), np.zeros(3)), 0.0
     if link.kind == "prismatic":  # parallel to the parent's new frame, same relative origin
         return Transform(link.placement.rotation.T @ parent.rotation, np.zeros(3)), 0.0
     if link.kind == "spherical":
@@ -104,6 +107,14 @@ def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float)
     if not to_distal or _is_right(twist):
         return Transform(rotation, origin), 0.0
     return Transform(_clean(rotation @ rotation_x(twist)), origin), twist
+
+
+def _along_slide(tree: Tree, i: int) -> Array:
+    """Axes of a slide on the ground, in its old frame: z along it, x across the next rotation axis or in the plane of
+    the next slide."""
+    z, target = tree.links[i].axis, _next_axis(tree, i)
+    across = [*_slides_across(tree, i), *([] if target is None else [np.cross(z, target[1])])]
+    return _triad(_unit_or_any(next((d for d in across if np.linalg.norm(d) > TINY), np.zeros(3)), z), z)
 
 
 def _next_axis(tree: Tree, i: int) -> tuple[Array, Array] | None:
@@ -189,9 +200,8 @@ def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float) ->
     placed = parent.inverse() @ link.placement  # old joint frame in the parent's new frame
     moments = moved_moments(link.moments, frame)
     if link.kind == "prismatic":
-        axis = _clean(placed.rotation @ link.axis)
-        translation = _snap(placed.translation)
-        return replace(link, placement=Transform(np.eye(3), translation), axis=axis, moments=moments)
+        placement = Transform(_clean(placed.rotation @ frame.rotation), _snap(placed.translation))
+        return replace(link, placement=placement, axis=_clean(frame.rotation.T @ link.axis), moments=moments)
     if link.kind == "spherical":
         return replace(link, placement=Transform(_clean(placed.rotation), _snap(placed.translation)), moments=moments)
     # Old: placed . turn(axis, q). New link frame in the moved joint frame: `frame`, whose z (before the distal twist)
