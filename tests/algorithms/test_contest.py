@@ -34,7 +34,13 @@ def packaged() -> list[tuple[str, Mechanism]]:
 def small_trees() -> list[tuple[str, Mechanism]]:
     """All kinds of joints; some on a free base."""
     fixed = [(f"tree {k}", random_mechanism(k, 1 + k % 3, branching=0.4)) for k in range(20, 30)]
-    return [*fixed, *((f"free tree {k}", random_mechanism(k, k, floating=True)) for k in (1, 2))]
+    oblique = Joint("slide", "prismatic", "world", "cart", axis=np.array([0.6, 0.64, 0.48]))
+    cart = Mechanism("cart", [Body("cart", Inertia(2, [0.1, 0.2, 0.3], np.eye(3)))], [oblique])
+    return [
+        *fixed,
+        ("oblique slide", cart),
+        *((f"free tree {k}", random_mechanism(k, k, floating=True)) for k in (1, 2)),
+    ]
 
 
 def named_counts(dyn: da.Dynamics, quantity: str) -> dict[str, int]:

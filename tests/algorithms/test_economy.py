@@ -96,6 +96,36 @@ def test_bodies_stay_where_they_are(seed):
         assert abs(kinetic_energy(other, q, v) - T) <= 1e-10 * max(T, 1)
 
 
+@pytest.mark.parametrize("outer", ["prismatic", "revolute"])
+@pytest.mark.parametrize("inner", ["prismatic", "revolute", "helical"])
+@given(seed=seeds)
+def test_two_axes_that_are_nearly_parallel(inner, outer, seed):
+    """What lies across both is short and inexact; frames are orthogonal all the same, but for entries that snap."""
+    rng = np.random.default_rng(seed)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    other = axis + 10 ** rng.uniform(-13, -3) * rng.normal(size=3)
+    place = Transform(np.eye(3), rng.normal(size=3))
+    first = Joint("a", inner, "world", "a", place, axis=axis, pitch=0.1 * (inner == "helical"))
+    second = Joint("b", outer, "a", "b", place, axis=other / np.linalg.norm(other))
+    bodies = [Body(name, random_inertia(rng)) for name in "ab"]
+    mechanism = Mechanism("pair", bodies, [first, second])
+    tree = reframe(mechanism.tree)
+    for link in tree.links:
+        R = link.placement.rotation
+        assert np.abs(R @ R.T - np.eye(3)).max() < 5e-12
+    assert same_dynamics(mechanism, tree, mechanism.random_state(rng)) < 1e-10
+
+
+@given(seed=seeds)
+def test_slides_on_the_ground_lie_along_z(seed):
+    """Wherever they point: crossing them then concerns one component of force and acceleration."""
+    mechanism, *_ = drawn("revolute-prismatic", seed)
+    for link in reframe(mechanism.tree).links:
+        if link.kind == "prismatic" and link.parent < 0:
+            np.testing.assert_array_equal(link.axis, [0, 0, 1])
+
+
 @given(seed=seeds)
 def test_frames_are_cheap(seed):
     """Beyond a rotating joint z lies on the axis, and the placement is a turn about z, if need be, and one about x."""

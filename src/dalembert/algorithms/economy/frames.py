@@ -4,8 +4,8 @@ Coordinates, velocities and generalised forces keep their meaning; only the fram
 
 - z of a rotating link lies on its joint axis and x on the common normal to the next rotating joint's axis (the *main*
   child's; other branches get a general placement), so that crossing a joint costs two plane turns;
-- a prismatic link is parallel to its parent: crossing it costs no rotation at all; on the ground, whose axes are free to
-  choose, z lies along the slide and x across the next axis;
+- a prismatic link is parallel to its parent: crossing it costs no rotation at all. On the ground, whose axes are free
+  to choose, z lies along the slide and x across the next axis;
 - a link whose next axis is at a general twist is evaluated in its *distal* frame, turned about x so that z lies on the
   next axis: the vector to the next origin then has a zero. The first and the last rotating link stay proximal, since
   there the joint's own axis must be a coordinate axis for most terms to vanish;
@@ -98,8 +98,7 @@ def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float)
         level = (point @ z) * z
         x = _unit_or_any(point - level, z)
         return Transform(_triad(x, z), level), 0.0
-    x = normal / np.linalg.norm(normal)
-    x = _unit_or_any(x - (x @ z) * z, z)  # rounding errors are large where the axes are nearly parallel
+    x = _unit_or_any(normal, z)
     foot = _foot(z, point, direction)
     origin = foot if np.linalg.norm(foot) <= reach else (point @ z) * z
     rotation = _triad(x, z)
@@ -172,11 +171,10 @@ def _foot(z: Array, point: Array, direction: Array) -> Array:
 
 
 def _unit_or_any(x: Array, z: Array) -> Array:
+    """The unit vector across z along x, which lies across but for rounding; any if there is nothing of x."""
     length = np.linalg.norm(x)
-    if length > TINY:
-        return x / length
-    e = np.eye(3)[int(np.argmin(np.abs(z)))]
-    across = e - (e @ z) * z
+    e = x / length if length > TINY else np.eye(3)[int(np.argmin(np.abs(z)))]
+    across = e - (e @ z) * z  # rounding errors of a short x have become large
     return across / np.linalg.norm(across)
 
 
