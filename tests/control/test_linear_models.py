@@ -148,6 +148,21 @@ def test_no_equilibrium_is_told():
         equilibrium(cart(), [0.0, 0.5], keep=["hinge"])
 
 
+def test_an_equilibrium_keeps_the_constraints():
+    """Motors and multipliers balance any force, so balance alone says nothing about a loop that is open or moves."""
+    loop = ConstrainedDynamics(load("four_bar", parameters="default"))
+    found = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuators=["drive"])
+    assert np.abs(loop.residual(found.q)["pin"]).max() < 1e-12
+    assert np.abs(loop.forward_dynamics(found.q, np.zeros(3), found.tau)).max() < 1e-9
+    with pytest.raises(SingularityError, match="constraint 'pin' does not allow the positions"):
+        equilibrium(loop, [1.0, 1.0, 1.0], keep=["drive", "knee", "pivot"], actuators=["drive"])
+    with pytest.raises(SingularityError, match="constraint 'pin' does not allow the velocities"):
+        equilibrium(loop, found.q, [1.0, 0.0, 0.0], keep=["drive"], actuators=["drive"])
+    turning = loop.project_velocity(found.q, [1.0, 0.0, 0.0], keep=["drive"])
+    with pytest.raises(SingularityError, match="constraint 'pin' does not allow the steady motion"):
+        equilibrium(loop, found.q, turning, keep=["drive"], actuators=["drive"])
+
+
 # ----------------------------------------------------------------------------------------------------------- regulators
 
 
@@ -368,6 +383,7 @@ def test_regulators_are_those_of_python_control():
         (lambda: state_feedback("cart_pole", np.zeros((2, 4)), [0, 0]), "got str; give a Mechanism"),
         (lambda: linearize(cart(), actuators="rail"), r"actuators = 'rail': a list of names is needed, \['rail'\]"),
         (lambda: equilibrium(cart(), keep="rail"), "keep = 'rail': a list"),
+        (lambda: equilibrium(Dynamics(cart(), wrenches=["pole"])), "this Dynamics has wrenches"),
         (lambda: lqr(cart(), np.eye(4), [1]), "give a LinearModel"),
         (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q: expected real numbers, got 'large'"),
         (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),

@@ -16,6 +16,7 @@ from dalembert.model.checks import expect_real
 from dalembert.simulation import manifold
 from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
+from dalembert.simulation.system import INCONSISTENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Equilibrium:
         v: velocities.
         tau: generalised forces of the motors; zero where there is none.
         residual: largest generalised force that is not balanced.
-        stable: true if no mode of the linear model grows; None for mechanisms with constraints or moving ones.
+        stable: true if no mode of the linear model grows exponentially (it may drift away); None for mechanisms with
+            constraints or moving ones.
     """
 
     q: np.ndarray
@@ -66,6 +68,8 @@ def equilibrium(
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
     if isinstance(mechanism, ConstrainedDynamics) and parameters is not None:
         raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
+    if isinstance(mechanism, Dynamics) and mechanism.wrenches:
+        raise ArgumentError("this Dynamics has wrenches; make one without them to look for an equilibrium")
     model = mechanism.mechanism
     q, speed = as_position(model, q0), as_velocity(model, v)
     if model.nv == 0:
@@ -81,6 +85,11 @@ def equilibrium(
         raise SingularityError(
             f"{model.name!r}: no equilibrium found from this guess; a force of {residual:.3g} is left, the largest"
             f" of all being {scale:.3g}. Give another guess, keep fewer joints, or actuate more"
+        )
+    broken = problem.broken(q)
+    if broken:
+        raise SingularityError(
+            f"{model.name!r}: no equilibrium found from this guess: {broken}. Give another guess, or keep fewer joints"
         )
     tau = np.zeros(model.nv)
     tau[motors] = unknowns[: len(motors)]
@@ -110,6 +119,10 @@ class _Tree:
         slope = self.dynamics.inverse_dynamics_derivatives(q, self.v, nothing, *self.last)[0]
         return needed, slope, np.zeros(0), np.zeros((0, len(self.v)))
 
+    def broken(self, q: np.ndarray) -> str:
+        """Which constraint the state breaks: there is none."""
+        return ""
+
 
 class _Loops:
     """The same with constraints and force elements; derivatives by differences."""
@@ -132,6 +145,21 @@ class _Loops:
             slope[:, k] = (needed(ahead) - needed(behind)) / (2 * h)
         phi, G = self.system.evaluate("positions", q, 0.0)
         return needed(q), slope, phi, G
+
+    def broken(self, q: np.ndarray) -> str:
+        """Which constraint the state breaks, in words; a steady motion has to keep its velocity, too."""
+        if not self.loops:
+            return ""
+        phi, G, rate, gamma = self.system.evaluate("constraints", q, self.v, 0.0)
+        phi = np.where(self.system.constraints.holonomic, phi, 0)
+        fast = max(1.0, float(np.abs(self.v).max()))
+        wrongs = (("positions", phi, 1.0), ("velocities", G @ self.v - rate, fast), ("steady motion", gamma, fast**2))
+        for what, wrong, size in wrongs:
+            worst = int(np.argmax(np.abs(wrong)))
+            if not abs(wrong[worst]) <= INCONSISTENT * size:
+                name = self.system.rows[worst].constraint
+                return f"the constraint {name!r} does not allow the {what}, by {abs(wrong[worst]):.3g}"
+        return ""
 
 
 def _newton(
