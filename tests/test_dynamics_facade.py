@@ -118,6 +118,21 @@ def test_symbols_of_any_name_stay_apart_from_named_parameters(name):
     np.testing.assert_array_equal(again.gravity(q, [0.7, 0.04]), dyn.gravity(q, [0.7, 0.04]))
 
 
+def test_every_number_may_be_a_parameter():
+    """Also the placements of bodies that are fixed to others, which decide about the sums of inertias."""
+    hand = da.Joint("mount", "fixed", "flange", "hand", placement=da.Transform(np.eye(3), [0.1, 0, 0.02]))
+    inertia = da.Inertia(0.4, [0.01, 0.02, 0.03], np.diag([0.01, 0.02, 0.025]))
+    arm = ARM.replace(bodies=(*ARM.bodies, da.Body("hand", inertia)), joints=(*ARM.joints, hand))
+    dyn = da.Dynamics(arm, parameters=list(da.parameters(arm)))
+    q, v, a = arm.random_state(np.random.default_rng(0))
+    expected = da.Dynamics(arm).inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a, dyn.parameter_values), expected, atol=1e-12)
+    longer = da.symbolise(arm, {"mount.placement.x": 0.5})
+    changed = [0.5 if name == "mount.placement.x" else x for name, x in zip(dyn.parameter_names, dyn.parameter_values)]
+    expected = da.Dynamics(longer).inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a, changed), expected, atol=1e-12)
+
+
 def test_values_of_parameters_that_are_symbolic_are_not_known():
     symbolic = da.symbolise(ARM, {"flange.mass": sympy.Symbol("m") + 1})
     values = da.Dynamics(symbolic, parameters=["flange.com.x", "flange.mass"]).parameter_values

@@ -45,6 +45,12 @@ def drone_with_load() -> MovingBodies:
     return MovingBodies("drone with a load", [x, z, theta, phi], bodies, gravity=[0, 0, -g])
 
 
+def bob_of_two_angles() -> MovingBodies:
+    """The velocity per theta is (l cos theta, 0, -l sin(theta + phi)): almost a rod that turns in a plane."""
+    bob = MovingBodyFormula("bob", m, [l * sin(theta), 0, l * cos(theta + phi)])
+    return MovingBodies("bob of two angles", [theta, phi], [bob], gravity=[0, 0, -g])
+
+
 def written_out(bodies: MovingBodies, rates: Matrix) -> tuple[Matrix, Matrix]:
     """M and c + g by d/dt(dT/dqdot) - dT/dq + dU/dq."""
     q = Matrix(bodies.coordinates)
@@ -71,7 +77,9 @@ def assert_vanishes(matrix: Matrix) -> None:
 
 
 @pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker"])
-@pytest.mark.parametrize("make", [elastic_pendulum, furuta_pendulum, double_spherical_pendulum, drone_with_load])
+@pytest.mark.parametrize(
+    "make", [elastic_pendulum, furuta_pendulum, double_spherical_pendulum, drone_with_load, bob_of_two_angles]
+)
 def test_textbook_systems_are_what_lagranges_equations_say(make, method):
     bodies = make()
     equations = derive(bodies, method)

@@ -155,3 +155,26 @@ def test_equal_mechanisms_have_equal_digests_whatever_the_sign_of_zero():
         return Mechanism("m", (body,), (Joint("j", "revolute", "world", "b", at, damping=zero),))
 
     assert one(0.0) == one(-0.0) == one(0) and one(0.0).digest == one(-0.0).digest == one(0).digest
+
+
+def test_records_of_traced_scalars_are_compared_as_written():
+    from dalembert.compiler import trace
+
+    def pendulum(mass, length) -> Mechanism:
+        at = Transform(np.eye(3), [length, 0, 0])
+        bodies = (Body("rod", Inertia(mass, [0, 0, 0], np.eye(3))), Body("bob", Inertia(1.0, [0, 0, 0], np.eye(3))))
+        return Mechanism(
+            "m",
+            bodies,
+            (Joint("j", "revolute", WORLD, "rod"), Joint("f", "fixed", "rod", "bob", at)),
+            gravity=[0, 0, mass],
+        )
+
+    def compared(x):
+        one, alike = pendulum(x[0], x[1]), pendulum(x[0], x[1])
+        assert one == alike and hash(one) == hash(alike)
+        assert one != pendulum(x[1], x[1]) and one != pendulum(x[0], 2 * x[1]) and one != pendulum(1.0, x[1])
+        assert len({one, alike, pendulum(x[0], 0)}) == 2
+        return x
+
+    trace(compared, {"x": (2,)})

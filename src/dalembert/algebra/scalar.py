@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.constants import evaluated_constant
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 
 Scalar = Any
 """float | int | complex | sympy.Expr | traced scalar."""
@@ -63,6 +63,24 @@ def is_one(x: Scalar) -> bool:
     if is_number(x) or is_sympy(x) or isinstance(x, numbers.Number):
         return bool(x == 1)
     return getattr(x, "is_one", None) is True
+
+
+def same(x: Any, y: Any) -> bool:
+    """True only if two scalars, or tuples of them, are certainly equal: numbers by value, expressions as written.
+
+    The ``==`` of traced scalars refuses to guess, or is a traced scalar itself: both mean no.
+
+    Args:
+        x: one of them.
+        y: the other one.
+    """
+    if x is y:
+        return True
+    try:
+        equal = x == y
+    except UnsupportedError:
+        return False
+    return isinstance(equal, (bool, np.bool_)) and bool(equal)
 
 
 def constant(x: Scalar) -> Scalar | None:

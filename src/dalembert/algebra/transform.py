@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.algebra.arguments import Matrix, Vector, array, components, described, scalar_argument, tensor, unrolled
 from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant, exact, product
+from dalembert.algebra.scalar import Array, Scalar, asarray, constant, exact, product, same
 from dalembert.errors import ArgumentError
 
 
@@ -166,7 +166,7 @@ class Transform:
         """Exact equality, entry by entry; expressions are compared as written."""
         if not isinstance(other, Transform):
             return NotImplemented
-        return all(_same(x, y) for x, y in zip(self._entries(), other._entries()))
+        return all(same(x, y) for x, y in zip(self._entries(), other._entries()))
 
     def __hash__(self) -> int:
         return hash(self._entries())
@@ -185,12 +185,6 @@ class Transform:
 def _sum(a: Array, b: Array) -> Array:
     """``a + b``, where numbers meet symbols exactly."""
     return exact(a) + exact(b) if a.dtype == object or b.dtype == object else a + b
-
-
-def _same(x: Any, y: Any) -> bool:
-    # The comparison of two traced scalars is itself a traced scalar: only a plain True counts.
-    equal = x == y
-    return x is y or (isinstance(equal, (bool, np.bool_)) and bool(equal))
 
 
 def _text(x: Any) -> str:

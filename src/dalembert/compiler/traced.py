@@ -4,7 +4,7 @@ An ``Expr`` stands for a number that is not known yet. It lives in a ``Graph``, 
 object arrays (``A @ B``, ``np.sin(A)``) and everything done to it adds a node, by the rules of ``rules``.
 
 Control flow cannot depend on an ``Expr``; comparisons give a ``Predicate``, and ``(x < y).select(a, b)``
-chooses. ``==`` is identity, which keeps expressions hashable; ``x.equals(y)`` is the traced comparison.
+chooses. ``x.equals(y)`` is the traced comparison; ``==`` refuses to guess, and hashes go by identity.
 """
 
 from __future__ import annotations

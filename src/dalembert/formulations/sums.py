@@ -96,7 +96,7 @@ def _length_of_rod(column: tuple) -> Scalar | None:
     if len(parts) != 2 or sum(not is_nothing(x) for x in column) != 2:
         return None
     for (one, turning), (other, also) in product(*(_factors(x) for x in parts)):
-        if one is other and {turning.op, also.op} == {"sin", "cos"} and turning.args == also.args:
+        if one is other and {turning.op, also.op} == {"sin", "cos"} and turning.args[0] is also.args[0]:
             return one
     return None
 

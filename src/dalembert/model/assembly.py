@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dalembert.algebra.scalar import same
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model.body import WORLD, Body, Frame
@@ -148,7 +149,7 @@ def attach(
         _names(forces),
     )
     notes = [f"{other.name}: {note}" for note in other.notes]
-    if not (mechanism.gravity == other.gravity).all():
+    if not all(map(same, mechanism.gravity, other.gravity)):
         notes.append(f"{other.name!r} was attached under the gravity of {mechanism.name!r}, not its own")
     return mechanism.replace(
         bodies=(*mechanism.bodies, *bodies),

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.algebra.scalar import Scalar, is_number
+from dalembert.algebra.scalar import Scalar, is_number, same
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
@@ -127,7 +127,7 @@ class Constraint(Record):
             idle["b"] = (WORLD, "")
         for name, defaults in idle.items():
             given = getattr(self, name)
-            if not any(given == default for default in defaults):
+            if not any(same(given, default) for default in defaults):
                 raise ModelError(f"{where}: a {self.kind} constraint does not use {name}, got {given!r}")
 
     @property

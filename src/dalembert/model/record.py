@@ -89,7 +89,7 @@ class Record:
     """Base of the model's dataclasses: equality, hash, pickling and ``replace`` that understand arrays."""
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and content(self) == content(other)
+        return type(self) is type(other) and scalar.same(content(self), content(other))
 
     def __hash__(self) -> int:
         return hash(content(self))

@@ -198,7 +198,7 @@ def _may_be_symmetric(tensor: Array) -> bool:
     """
     pairs = [(tensor[r, c], tensor[c, r]) for r, c in ((0, 1), (0, 2), (1, 2))]
     plain = [pair for pair in pairs if all(is_finite(x) and getattr(x, "is_Atom", True) for x in pair)]
-    return all(a == b for a, b in plain)
+    return all(scalar.same(a, b) for a, b in plain)
 
 
 def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
