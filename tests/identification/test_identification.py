@@ -314,6 +314,10 @@ def test_exciting_motions_keep_to_limits_of_position_and_speed():
     assert q[:, k].min() > -1e-12
     assert 0.1 < np.ptp(q[:, k]) < 1.2 + 1e-12
     assert np.abs(v[:, k]).max() < 0.7 + 1e-12
+    free = load("double_pendulum", parameters="default")  # no limits at all
+    q, v, _ = exciting_motion(free, np.linspace(0, 5, 300), 0.2, trials=3, amplitude=0.6, speed=2.0)
+    assert 0.1 < np.abs(q).max() < 0.6 + 1e-12
+    assert np.abs(v).max() < 2.0 + 1e-12
     with pytest.raises(ArgumentError, match="trials"):
         exciting_motion(arm, np.linspace(0, 5, 300), 0.2, trials=0)
 
@@ -344,6 +348,10 @@ def test_bad_records_are_refused_by_name():
         exciting_motion(arm, np.linspace(0, 1, 50), -1)
     with pytest.raises(ArgumentError, match="at least two times"):
         exciting_motion(arm, 5.0, 0.2)
+    with pytest.raises(ArgumentError, match=r"center .* finite"):
+        fourier_motion(arm, np.linspace(0, 1, 50), np.ones((1, 2, 6)), 1.0, np.full(6, np.nan))
+    with pytest.raises(ArgumentError, match="amplitudes contain numbers"):
+        fourier_motion(arm, np.linspace(0, 1, 50), np.full((1, 2, 6), np.inf), 1.0)
     with pytest.raises(ArgumentError, match="named twice"):
         identify(arm, q, v, a, tau, unknown=["flange", "flange"])
     with pytest.raises(ArgumentError, match="without wrenches"):

@@ -264,6 +264,15 @@ def test_motions_that_blow_up_stay_alone(cart):
     assert many.finite.tolist() == [k != 3 for k in range(10)]
 
 
+def test_infinite_motions_are_told_in_our_words_only():
+    """No RuntimeWarning of NumPy beside ours, which would be an error here."""
+    rail = Mechanism("rail", [Body("m", Inertia.point(1e-3))], [Joint("x", "prismatic", "world", "m", axis=[1, 0, 0])])
+    with pytest.warns(SimulationWarning, match="1 of 2 motions did not stay finite"):
+        many = rollout(rail, [0.0], None, 1, 1.0, control=[[[1.0]], [[1e308]]], method="semi-implicit-euler")
+    assert np.isinf(many.final_v[1]).all()
+    assert many.finite.tolist() == [True, False]
+
+
 def test_interrupt_keeps_complete_motions(cart):
     q, v = start(cart, 4000)
     rollout(cart, q[:2], v[:2], 10, 1e-3, record=False)  # compile before the clock starts

@@ -84,8 +84,10 @@ def fourier_motion(
     sine, cosine = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     a, b = amplitudes[:, 0], amplitudes[:, 1]
     home = mechanism.neutral if center is None else real_array(center, "center")
-    if home.shape != (mechanism.nq,):
-        raise ArgumentError(f"center has shape {home.shape}, expected ({mechanism.nq},)")
+    if home.shape != (mechanism.nq,) or not np.isfinite(home).all():
+        raise ArgumentError(f"center has shape {home.shape}, expected ({mechanism.nq},), finite numbers")
+    if not np.isfinite(amplitudes).all():
+        raise ArgumentError("amplitudes contain numbers that are not finite")
     q = home + sine @ a + cosine @ b
     return q, (cosine * w) @ a - (sine * w) @ b, -(sine * w * w) @ a - (cosine * w * w) @ b
 
@@ -132,7 +134,7 @@ def exciting_motion(
             fastest[part] = min(speed, joint.limits.velocity)
     away = np.maximum(np.minimum(mechanism.neutral, upper - amplitude), lower + amplitude)  # from a limit on one side
     bounded = np.isfinite(lower) & np.isfinite(upper)
-    center = np.where(bounded, np.where(bounded, lower + upper, 0) / 2, away)
+    center = np.where(bounded, (np.where(bounded, lower, 0) + np.where(bounded, upper, 0)) / 2, away)
     room = np.minimum(amplitude, np.minimum(upper - center, center - lower))
     best, least = None, np.inf
     for _ in range(trials):

@@ -53,8 +53,9 @@ class Rollout:
     @property
     def finite(self) -> np.ndarray:
         """Which motions ended in a finite state."""
-        q, v = self.final_q, self.final_v
-        return (q - q == 0).all(-1) & (v - v == 0).all(-1)  # in the words of any library
+        ends: tuple[Any, Any] = self.final_q, self.final_v  # of any library, in whose words this is
+        found: np.ndarray = (abs(ends[0]) < np.inf).all(-1) & (abs(ends[1]) < np.inf).all(-1)
+        return found
 
     def trajectory(self, *index: int) -> Trajectory:
         """One of the motions, with its control and wrenches.
