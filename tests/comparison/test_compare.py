@@ -150,6 +150,8 @@ def test_missing_and_renamed_joints(build):
         assert found.first.topic == "joints" and "only here: shoulder" in found.first.text and not found.agrees
     named = da.compare(arm(), build(other), joints={j: f"other_{j}" for j in ("shoulder", "elbow", "slide")})
     assert named.agrees
+    nobody = da.compare(arm(), build(arm()), joints={"elbow": "nobody"}).first
+    assert nobody.topic == "joints" and "No joint there is called 'nobody'" in nobody.text
     shorter = da.subtree(arm(), "lower")
     assert da.compare(arm(), build(shorter)).first.topic == "joints"
 
@@ -316,6 +318,9 @@ def test_wrong_arguments_are_told(tmp_path):
         da.compare(da.load("double_pendulum", parameters=None), arm())
     with pytest.raises(ArgumentError, match=r"a list of names"):
         da.compare(arm(), arm(), include="armature")
+    for wrong in ({"states": 0}, {"states": 2.5}, {"seed": -1}, {"tolerance": -1e-9}, {"tolerance": np.nan}):
+        with pytest.raises(ArgumentError, match=f"compare, {next(iter(wrong))}: expected"):
+            da.compare(arm(), arm(), **wrong)
 
 
 def test_the_result_in_a_notebook_and_as_data():
@@ -415,3 +420,38 @@ def test_shapes_are_suspected_only_where_a_body_has_no_mass_here():
     assert not da.compare(arm(), to_mujoco(heavier)).first.mend
     massless = with_body(arm(), "tool", lambda i: Inertia(0.0))
     assert "inertiafromgeom" in da.compare(massless, to_mujoco(arm())).first.mend
+
+
+def balanced(height: float) -> Mechanism:
+    """Two wheels with centres of mass on their axes and an arm about the vertical: no weight needs a force."""
+    tilt = da.Transform.from_rpy_xyz([0.7, 0.3, -0.2], [0.4, -0.3, height])
+    wheel = Inertia(9.0, [0, 0, 0.2], [[0.02, 0, 0], [0, 0.02, 0], [0, 0, 0.04]])
+    bodies = tuple(Body(name, wheel) for name in ("first", "second", "arm"))
+    joints = (
+        Joint("first", "revolute", "world", "first", tilt, axis=[0, 0, 1]),
+        Joint("second", "revolute", "world", "second", tilt.inverse(), axis=[0, 0, 1]),
+        Joint("upright", "revolute", "world", "arm", tilt, axis=tilt.rotation[2]),
+    )
+    return Mechanism("balanced", bodies, joints)
+
+
+@pytest.mark.parametrize("height", [0.0, 1.0, 100.0])
+def test_forces_that_cancel_do_not_differ_by_rounding(build, height):
+    found = da.compare(balanced(height), build(balanced(height)))
+    assert found.agrees, str(found)
+    moved = with_body(balanced(height), "second", lambda i: i.replace(center=[1e-5, 0, 0.2]))
+    differs = da.compare(balanced(height), build(moved))
+    assert not differs.agrees and differs.first.where == "second"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs MuJoCo")
+@pytest.mark.parametrize("term", ["stiffness", "damping", "armature"])
+def test_tendons_that_act_are_named(term):
+    import mujoco
+
+    text = """<mujoco><worldbody><body name="a"><joint name="a" axis="1 0 0"/><geom size="0.1" pos="0 0 1" mass="1"/>
+    </body></worldbody><tendon><fixed name="wire" {}><joint joint="a" coef="2"/></fixed></tendon></mujoco>"""
+    slack = da.load(text.format(""))
+    assert da.compare(slack, mujoco.MjModel.from_xml_string(text.format(""))).agrees
+    found = da.compare(slack, mujoco.MjModel.from_xml_string(text.format(f'{term}="3"')))
+    assert found.first.topic == "other forces" and f"tendon of {term} 3 (tendon 'wire')" in found.first.text

@@ -12,6 +12,7 @@ from dalembert.comparison.peer import Peer
 from dalembert.comparison.readers import read
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
+from dalembert.model.checks import expect_real, expect_whole
 
 
 def compare(
@@ -50,6 +51,8 @@ def compare(
         raise ArgumentError(f"compare takes a Mechanism first, got {type(mechanism).__name__}; use dalembert.load(...)")
     if isinstance(include, str):
         raise ArgumentError(f"include = {include!r}: a list of names is needed, [{include!r}]")
+    states, seed = expect_whole(states, "compare, states", 1), expect_whole(seed, "compare, seed")
+    tolerance = expect_real(tolerance, "compare, tolerance", 0)
     free = any(joint.kind == "free" for joint in mechanism.joints)
     if isinstance(other, (str, Path)):
         other = read(other, library or "dalembert", free)

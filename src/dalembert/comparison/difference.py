@@ -42,7 +42,8 @@ class Measured:
 
     Args:
         quantity: what was computed.
-        error: worst difference relative to its largest entry.
+        error: worst difference relative to its largest entry; of forces that cancel, to a thousandth of what they
+            consist of.
         where: the body or coordinate where it is worst.
         tolerance: what is allowed.
     """

@@ -113,6 +113,12 @@ class MuJoCoPeer(Peer):
             if np.any(m.jnt_stiffness[k]):
                 name = m.joint(k).name or f"joint{k}"
                 found.append((f"joint {name!r}", f"a spring of stiffness {np.ravel(m.jnt_stiffness[k])[0]:g}"))
+        for k in range(m.ntendon):
+            terms = {"stiffness": m.tendon_stiffness, "damping": m.tendon_damping}
+            terms["armature"] = getattr(m, "tendon_armature", np.zeros(m.ntendon))  # since MuJoCo 3.3
+            acting = [f"{term} {np.ravel(values[k])[0]:g}" for term, values in terms.items() if np.any(values[k])]
+            if acting:
+                found.append((f"tendon {m.tendon(k).name or k!r}", f"a tendon of {' and '.join(acting)}"))
         for k in range(m.nbody):
             if m.body_gravcomp[k]:
                 found.append((f"body {m.body(k).name!r}", f"gravity compensation of {m.body_gravcomp[k]:g}"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from dalembert.algebra.scalar import Array
 from dalembert.comparison.difference import Measured
-from dalembert.comparison.peer import Peer
+from dalembert.comparison.peer import Peer, View
 from dalembert.model import Mechanism
 
 
@@ -30,8 +30,8 @@ def measure(
     joints = [joint for joint in mechanism.joints if joint.nv]
     names = [joint.name for joint in joints for _ in range(joint.nv)]
 
-    def note(quantity: str, where: Callable[[int], str], ours: Array, theirs: Array) -> None:
-        size = max(float(np.abs(ours).max(initial=0)), float(np.abs(theirs).max(initial=0)))
+    def note(quantity: str, where: Callable[[int], str], ours: Array, theirs: Array, floor: float = 0.0) -> None:
+        size = max(float(np.abs(ours).max(initial=0)), float(np.abs(theirs).max(initial=0)), floor)
         off = np.abs(ours - theirs)
         error = float(off.max(initial=0)) / size if size else 0.0
         known = worst.get(quantity, (0.0, ""))
@@ -47,12 +47,24 @@ def measure(
         common = [name for name in ours if name in theirs and ours[name].mass and theirs[name].mass]
         bodies = [mechanism.joint(name).child for name in common]
         if common:
-            places = [np.stack([side[name].center for name in common]) for side in (ours, theirs)]
-            note("centres of mass", lambda k: f"body {bodies[k]!r}", *places)  # noqa: B023 - called at once
+            mine, other = (np.stack([side[name].center for name in common]) for side in (ours, theirs))
+            note("centres of mass", lambda k: f"body {bodies[k]!r}", mine, other)  # noqa: B023 - called at once
         still = np.zeros_like(v)
+        # Forces that cancel cannot be more exact than what they consist of: weights times lengths, and inertial forces.
+        floor = 1e-3 * max(_moment(ours, here.gravity), float(np.abs(here.inverse_dynamics(q, v, a)).max(initial=0)))
         for quantity, w, b in (("gravity forces", still, still), ("bias", v, still), ("inverse dynamics", v, a)):
-            forces = [side.inverse_dynamics(q, w, b) for side in (here, there)]
-            note(quantity, joint, *forces)
+            note(quantity, joint, here.inverse_dynamics(q, w, b), there.inverse_dynamics(q, w, b), floor)
         note("inertia matrix", joint, here.mass_matrix(q), there.mass_matrix(q))
     order = ("centres of mass", "gravity forces", "inertia matrix", "bias", "inverse dynamics")
     return tuple(Measured(name, *worst[name], tolerance) for name in order if name in worst)
+
+
+def _moment(views: Mapping[str, View], gravity: Array) -> float:
+    """The largest generalised force that the weights could have, were nothing balanced; lengths from the origin."""
+    found = 0.0
+    weight = float(np.linalg.norm(gravity))
+    for view in views.values():
+        angular, linear = (np.linalg.norm(half, axis=0) for half in np.split(view.jacobian, 2))
+        arms = angular * np.linalg.norm(view.center) + linear
+        found += weight * view.mass * float(arms.max(initial=0))
+    return found

@@ -39,10 +39,12 @@ def pair(
     if len(missing) == 1 and len(left) == 1 and missing[0].kind == "free":  # the name of a base is nobody's choice
         pairs.append((missing.pop(), left.popitem()[1]))
     if missing or left:
+        sought = [names[joint.name] for joint in missing if names.get(joint.name) not in (None, *theirs)]
+        nobody = f"No joint there is called {' or '.join(map(repr, sought))}. " if sought else ""
         raise ArgumentError(
             f"{mechanism.name!r} and the {library} model have different moving joints: only here: "
             f"{', '.join(joint.name for joint in missing) or 'none'}; only there: {', '.join(left) or 'none'}. "
-            "Pass joints={name here: name there} if they are called differently"
+            f"{nobody}Pass joints={{name here: name there}} if they are called differently"
         )
     return pairs
 
