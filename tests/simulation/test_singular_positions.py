@@ -45,7 +45,7 @@ def pendulum(x, speed, duration):
         {"drift": "ggl", "stabilisation": 10.0},
         {"control": lambda t, q, v: np.zeros(5), "hold": 0.02},
     ],
-    ids=str,
+    ids=["DOP853", "loose RK45", "LSODA", "rk4", "compiled rk4", "ggl", "held control"],
 )
 def test_passing_a_singular_position_is_told(options):
     with pytest.warns(SimulationWarning, match=r"at t = 0\.7143\d* s the motion passes a singular position"):
