@@ -347,6 +347,12 @@ def test_expressions_are_hashable_and_equality_is_never_guessed(xyz):
         with pytest.raises(UnsupportedError, match="equals"):
             unknown()
     assert x != "x" and x is not None
+    condition, known = x < y, one < 2
+    assert condition == condition and known == True and known != 0 and known == (one < 3) and condition != "x"  # noqa: E712
+    for unknown in (lambda: condition == True, lambda: condition != (y < x), lambda: 1 in [condition]):  # noqa: E712
+        with pytest.raises(UnsupportedError, match="select"):
+            unknown()
+    assert len({condition, x < y, y < x}) == 2
     assert isinstance(x.equals(0), Predicate)
     assert isinstance(x, Expr)
 

@@ -252,6 +252,20 @@ class Predicate(Traced):
     __rand__ = __and__
     __ror__ = __or__
 
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if type(other) is not Predicate and not isinstance(other, (int, float, np.number, np.bool_)):
+            return NotImplemented
+        if self.op == "const" and getattr(other, "op", "const") == "const":
+            return bool(self) == (bool(other) if type(other) is Predicate else other)
+        raise UnsupportedError(
+            f"whether {self!r} == {other!r} is not known while tracing. A condition needs no comparison: choose with "
+            "condition.select(yes, no), combine conditions with & | ~"
+        )
+
+    __hash__ = Traced.__hash__
+
     def __invert__(self):
         return rules.opposite(self)
 
