@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import is_sympy, product
-from dalembert.algorithms.triangular import factor
+from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.evaluate import evaluate
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError
 from dalembert.formulations.citations import citation
-from dalembert.formulations.linear import inverse
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
@@ -255,41 +253,23 @@ class Equations:
         sixteen parameters are one input ``parameters``, all in the order of :attr:`parameters`.
 
         Args:
-            name: part or extra, or None for a dict of all parts.
+            name: part or extra, ``"accelerations"``, or None for a dict of all parts.
         """
         from dalembert.formulations.kernels import kernel_of
 
         if name is not None:
-            return kernel_of(self[name])
+            return kernel_of(self.accelerations() if name == "accelerations" else self[name])
         return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
 
     def accelerations(self) -> Quantity:
         """M^-1 (D tau + p + e - h): accelerations as a function of state and inputs ``tau``, without forming M^-1.
 
-        For equations with multipliers there is no such function; eliminate the constraints with Kane's method.
+        Multipliers of a finished SymPy model are solved for with them. For a mechanism's equations with multipliers
+        there is no such function; eliminate the constraints with Kane's method.
         """
-        if self.constraint_matrix is not None:
-            raise UnsupportedError(
-                f"{self.name!r} has constraints that multipliers enforce; derive it by method='kane' to eliminate them"
-            )
-        tau = self.scope.once("tau", map(str, self.inputs))
-        force = product(self.input_map.values, tau) - self.bias.values if len(tau) else -self.bias.values
-        for load in (self.passive, self.external):
-            if load is not None:
-                force = force + load.values
-        n = len(self.mass_matrix)
-        if self.method == "sympy":  # rows of constraints among those of M: not symmetric
-            solved = product(inverse(self.mass_matrix.values, _sampled(self.mass_matrix), "the mass matrix"), force)
-        else:
-            solved = factor(self.mass_matrix.values, range(-1, n - 1)).solve(force)
-        return Quantity(self.scope, "accelerations", r"\dot{v}", solved)
+        from dalembert.formulations.accelerations import solved_accelerations
 
-
-def _sampled(quantity: Quantity) -> np.ndarray:
-    """Numbers at five random states, to choose pivots."""
-    rng = np.random.default_rng(1)
-    inputs = {port.name: rng.uniform(0.5, 1.5, (5, *port.shape)) for port in quantity.program.inputs}
-    return np.broadcast_to(quantity.evaluate(inputs), (5, *quantity.shape))
+        return solved_accelerations(self)
 
 
 def _indented(text: str) -> str:

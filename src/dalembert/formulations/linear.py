@@ -16,6 +16,9 @@ from dalembert.errors import SingularityError
 SMALL = 1e-9
 """Relative size below which a sample counts as zero."""
 
+ROUNDING = 1e-12
+"""Smallest singular value, of rows and columns of length one, that tells a matrix from a singular one."""
+
 COFACTORS = 3
 """Largest block that is inverted by cofactors."""
 
@@ -95,8 +98,7 @@ class _Elimination:
         """Invert the remaining block at once."""
         rows, columns = list(self.rows), list(self.columns)
         block = self.left[np.ix_(rows, columns)]
-        sizes = np.abs(np.linalg.det(self.numbers[:, rows][:, :, columns]))
-        if np.median(sizes) < SMALL ** len(rows):
+        if is_singular(self.numbers[:, rows][:, :, columns]):
             raise SingularityError(f"{what} is singular at typical states: its rows are dependent")
         cofactors = _cofactors(block)
         determinant = _sum_of_products(block[0], cofactors[0])
@@ -109,6 +111,17 @@ class _Elimination:
                 for column, value in zip(columns, solved):
                     if not _is_zero(self.left[row, column]):
                         self.right[row] = _minus(self.right[row], self.left[row, column], value)
+
+
+def is_singular(samples: np.ndarray) -> bool:
+    """Whether square matrices are singular, up to rounding, at most of the sample states; units do not matter.
+
+    Args:
+        samples: numbers at some states, (states, n, n); states at which they are not finite do not count.
+    """
+    finite = [x for x in samples if np.isfinite(x).all()]
+    values = [np.linalg.svd(_normalised(_normalised(x).T), compute_uv=False) for x in finite]
+    return bool(values) and bool(np.median([x[-1] for x in values]) < ROUNDING)
 
 
 def _cofactors(block: np.ndarray) -> np.ndarray:

@@ -91,6 +91,10 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
             raise ArgumentError(
                 f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
             )
+        if twice := sorted({name for name in coordinates if coordinates.count(name) > 1}):
+            raise ArgumentError(
+                f"coordinates: the name {', '.join(twice)} is given twice; every coordinate needs its own"
+            )
         q_names = list(coordinates)
         if mechanism.nq == mechanism.nv:
             v_names = [rate_name(name) for name in q_names]
