@@ -65,6 +65,45 @@ def test_every_format_gives_back_what_was_computed(tmp_path, kind):
     assert not calls
 
 
+@pytest.mark.parametrize("kind", ["npz", "parquet", "zarr"])
+def test_pieces_of_different_types_lose_nothing(tmp_path, kind):
+    """Integers in one piece and fractions in another, short texts and long ones: kept, or refused by name."""
+    package = {"parquet": "pyarrow", "zarr": "zarr"}.get(kind)
+    if package:
+        pytest.importorskip(package)
+
+    def late(points):
+        x = points["x"]
+        return {"value": x / 2 if x[0] > 3 else np.zeros(len(x), dtype=int)}
+
+    def texts(points):
+        return {"status": np.array(["finished" if x > 3 else "no" for x in points["x"]])}
+
+    points = samples(x=np.arange(8.0))
+    if kind == "zarr":
+        with pytest.raises(SweepError, match=r"the result 'value' is float64 in this piece"):
+            sweep(late, points, tmp_path / "numbers", piece=4, format=kind, threads=1)
+        return
+    found = sweep(late, points, tmp_path / "numbers", piece=4, format=kind, threads=1)
+    assert found["value"].tolist() == [0, 0, 0, 0, 2, 2.5, 3, 3.5]
+    if kind == "npz":
+        found = sweep(texts, points, tmp_path / "texts", piece=4, threads=1)
+        assert found["status"].tolist() == 4 * ["no"] + 4 * ["finished"]
+
+
+def test_pieces_with_other_names_or_shapes_are_refused(tmp_path):
+    def task(points, other):
+        return {"value": points["x"]} if points["x"][0] < 4 else other(points["x"])
+
+    points = samples(x=np.arange(8.0))
+    for k, other in enumerate((lambda x: {"result": x}, lambda x: {"value": np.ones((len(x), 2))})):
+        with pytest.raises(SweepError, match=r"points 4 to 7: .* in other pieces") as told:
+            sweep(partial(task, other=other), points, tmp_path / str(k), piece=4, threads=1, key="task")
+        assert told.value.partial["value"][:4].tolist() == [0, 1, 2, 3]
+        with pytest.raises(SweepError, match="in other pieces"):  # also after a restart
+            sweep(partial(task, other=other), points, tmp_path / str(k), piece=4, threads=1, key="task")
+
+
 def test_restart_computes_only_what_is_missing(tmp_path):
     points = grid(x=np.arange(10.0), y=np.arange(10.0))
     first = sweep(polynomial, points, tmp_path, piece=10)

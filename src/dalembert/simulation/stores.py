@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import MissingExtraError
+from dalembert.errors import ArgumentError, MissingExtraError
 
 Arrays = dict[str, np.ndarray]
 
@@ -146,6 +146,11 @@ class ZarrStore(Store):
             if name not in group:
                 group.create_array(
                     name, shape=(self.count, *array.shape[1:]), chunks=(self.piece, *array.shape[1:]), dtype=array.dtype
+                )
+            if not np.can_cast(array.dtype, group[name].dtype):
+                raise ArgumentError(
+                    f"the result {name!r} is {array.dtype} in this piece, which the array on disk, {group[name].dtype} "
+                    "after the first piece, cannot hold; return the same type everywhere, such as float"
                 )
             group[name][begin : begin + len(array)] = array
         self.path(number).touch()

@@ -75,6 +75,7 @@ class Sweep:
             if whole is None:
                 dtype = part.dtype if done.all() else np.result_type(part.dtype, np.float64)
                 whole = np.full((len(self.points), *part.shape[1:]), 0 if done.all() else np.nan, dtype)
+            whole = whole.astype(np.result_type(whole.dtype, part.dtype), copy=False)  # fractions and longer texts
             whole[k * self.store.piece : k * self.store.piece + len(part)] = part
         assert whole is not None
         return whole.reshape(*self.points.shape, *whole.shape[1:])
@@ -141,9 +142,16 @@ def sweep(
     pieces = -(-len(points) // piece)
     missing = [k for k in range(pieces) if not store.has(k)]
     made = Sweep(points, store, pieces)
+    layout: dict[str, tuple[int, ...]] = {}
+    if len(missing) < pieces:
+        layout.update(_layout(store.read(next(k for k in range(pieces) if k not in set(missing)))))
 
     def keep(number: int, results: Any) -> None:
-        store.write(number, _checked(results, len(_piece(points, piece, number)[1])))
+        arrays = _checked(results, len(_piece(points, piece, number)[1]))
+        if layout and _layout(arrays) != layout:
+            raise ArgumentError(f"the results are {_layout(arrays)}, by name and shape, but {layout} in other pieces")
+        store.write(number, arrays)
+        layout.update(_layout(arrays))
 
     with Progress(f"sweep of {len(points)} points", progress) as line:
         try:
@@ -245,6 +253,11 @@ def _checked(results: Any, count: int) -> Arrays:
         if array.shape[:1] != (count,):
             raise ArgumentError(f"the result {name!r} has shape {array.shape}; its first dimension must be {count}")
     return arrays
+
+
+def _layout(arrays: Arrays) -> dict[str, tuple[int, ...]]:
+    """The shape of each result at one point."""
+    return {name: array.shape[1:] for name, array in sorted(arrays.items())}
 
 
 def _claim(folder: Path, told: dict[str, Any]) -> None:
