@@ -16,6 +16,7 @@ from dalembert.cli import agreement, bench, counting
 from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
 from dalembert.compiler.cost import cost as count
+from dalembert.compiler.export import LANGUAGES
 from dalembert.compiler.trace import trace
 from dalembert.cost_tables import generic_arm
 from dalembert.published_costs import PUBLISHED
@@ -263,6 +264,15 @@ def test_export_of_a_frame_and_of_parameters(capsys):
     numeric = run(capsys, "export", "double_pendulum", "mass_matrix", "--numeric", "--single")
     assert "parameters" not in numeric.out
     assert "float" in numeric.out
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_single_precision_changes_the_source_or_is_refused(capsys, language):
+    double, single = (
+        run(capsys, "export", "demo_arm", "gravity", "--language", language, *x) for x in ([], ["--single"])
+    )
+    assert double.code == 0
+    assert single.out != double.out if single.code == 0 else "--single" in single.err
 
 
 def test_export_does_not_overwrite_the_users_model(capsys, tmp_path):

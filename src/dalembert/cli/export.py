@@ -22,6 +22,9 @@ from dalembert.cli.options import add_common, add_frame, add_model, chosen_quant
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError
 
+ONE_PRECISION = ("python", "javascript", "latex")
+"""Languages whose numbers have one precision, so that there is nothing to choose."""
+
 SUMMARY = "write a quantity as C, CUDA, Python, LaTeX, ..."
 
 
@@ -51,6 +54,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     language = _language(options)
     _check_name(options.name, language)
+    if options.single and language in ONE_PRECISION:
+        raise ArgumentError(f"--single: {language} has numbers of one precision only; leave it out")
     mechanism = open_model(options, numeric=options.numeric)
     dynamics = Dynamics(mechanism, dtype="float32" if options.single else None)
     options.quantities = [options.quantity]
