@@ -96,7 +96,7 @@ def test_rows_may_name_and_furnish_everything():
         ([{"alfa": 1}], "unknown key 'alfa'; did you mean 'alpha'"),
         ([{"theta": 1, "offset": 1}], "theta and offset both give the position"),
         ([{"alpha": "pi"}], "row 1 of the DH table: alpha: expected a number or a symbol"),
-        ([{"mass": 1, "inertia": [1, 2]}], "3 x 3 matrix, or xx, yy, zz"),
+        ([{"mass": 1, "inertia": [1, 2]}], "row 1 of the DH table: an inertia is a 3 x 3 matrix, or xx, yy, zz"),
         ([{"mass": 1, "center": [1, 2]}], "centre of mass: expected three numbers"),
     ],
 )

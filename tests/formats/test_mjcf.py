@@ -246,6 +246,19 @@ def test_force_ranges_of_joints_are_limits_of_effort():
     assert any("1 force ranges of joints that are not symmetric" in note for note in mechanism.notes)
 
 
+def test_springs_that_yield_are_told():
+    if not hasattr(mujoco.MjModel, "jnt_springyield"):
+        pytest.skip("this version of MuJoCo has no springs that yield")
+    text = (
+        '<mujoco><worldbody><body><joint stiffness="3" springyield="0.1"/><geom size="1"/></body></worldbody></mujoco>'
+    )
+    mechanism = read_mjcf(text)
+    assert mechanism.forces[0].stiffness == 3
+    assert any("1 springs that yield (elastic here)" in note for note in mechanism.notes)
+    elastic = read_mjcf(text.replace('springyield="0.1"', ""))
+    assert not any("yield" in note for note in elastic.notes)
+
+
 def test_errors(tmp_path):
     with pytest.raises(FormatError, match="root element <mujoco>, this one has <robot>"):
         read_mjcf("<robot/>")

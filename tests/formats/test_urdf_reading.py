@@ -135,10 +135,10 @@ def test_visual_shapes_are_kept_and_meshes_need_not_exist():
     assert any("visual torus (1)" in note for note in mechanism.notes)
 
 
-def test_what_says_nothing_about_dynamics_is_skipped_with_a_note():
+def test_what_is_not_read_is_listed_in_a_note():
     text = robot("<gazebo><x/></gazebo>", "<transmission/>", "<transmission/>", link("a", INERTIAL + "<collision/>"))
     (note,) = read_urdf(text).notes
-    assert "collision (1), gazebo (1), transmission (2)" in note
+    assert note == "elements that were not read: collision (1), gazebo (1), transmission (2)"
 
 
 def test_joint_order_is_the_order_of_appearance_depth_first():

@@ -116,8 +116,6 @@ def from_dh(
                 placement=tidy(last @ placement), limits=row.get("limits", Limits()), **data,
             )  # fmt: skip
         except DalembertError as error:
-            if isinstance(error, FormatError):
-                raise
             raise FormatError(f"{where}: {error}") from error
         bodies.append(Body(body, matter))
         joints.append(joint)

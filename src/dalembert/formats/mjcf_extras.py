@@ -156,6 +156,7 @@ def leftovers(mujoco: Any, model: Any) -> Notes:
         "plugins": model.nplugin, "mocap bodies (fixed here)": model.nmocap,
         "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),
         "joints with nonlinear springs or dampers": _nonlinear(model),
+        "springs that yield (elastic here)": int(np.count_nonzero(getattr(model, "jnt_springyield", 0))),
         "force ranges of joints that are not symmetric": _lopsided(model),
         "limits of ball joints": int(np.count_nonzero(np.asarray(model.jnt_limited)[np.asarray(model.jnt_type) == 1])),
     }  # fmt: skip

@@ -52,7 +52,7 @@ class Findings:
         limitless: joints with a limit that their type has no use for, with that type.
         loose: mimic joints whose leader does not exist, words that were probably meant to be read, and angles that
             look like degrees, as sentences.
-        skipped: elements that say nothing about the dynamics, by tag.
+        skipped: elements that are not read, by tag.
         assumed: anything else worth a note.
         problems: what is wrong, to be raised when the whole file has been read.
     """
@@ -83,7 +83,7 @@ class Findings:
             notes.append(f"{self.snapped} angles within {SNAP:g} rad of a multiple of pi/2 are read as that multiple")
         if self.skipped:
             tags = ", ".join(f"{tag} ({count})" for tag, count in sorted(self.skipped.items()))
-            notes.append(f"elements that say nothing about the dynamics were skipped: {tags}")
+            notes.append(f"elements that were not read: {tags}")
         return notes
 
 
