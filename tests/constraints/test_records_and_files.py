@@ -16,7 +16,7 @@ from dalembert.constraints import ConstrainedDynamics, constraint_rows, coordina
 from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, whipple_bicycle
 from dalembert.errors import FormatError, UnsupportedError
 from dalembert.formats import read_mjcf, read_toml, write_toml
-from dalembert.model import WORLD, Constraint, Force
+from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.assembly import attach, merge_fixed, subtree
 from dalembert.model.operations import lock
 from dalembert.model.parameters import parameters, symbolise
@@ -200,6 +200,26 @@ def test_operations_keep_refuse_or_drop_constraints():
     rows = constraint_rows(raised, q).phi[-3:]
     assert np.abs(rows).max() < 1e-12
     assert Transform.identity() == raised.constraints[-1].placement_b
+
+
+def test_mounted_mechanisms_fall_in_the_field_of_their_carrier():
+    """Two satellites of one planet in one mechanism: each is pulled once, as when it is alone."""
+    earth = Force("earth", "attraction", value=4.0)
+    moon = Force("moon", "gravity-field", function=lambda p, t: [p[1], p[2], p[0]])
+    one = Mechanism(
+        "one",
+        [Body("craft", Inertia(2.0, tensor=[[3, 0, 0], [0, 4, 0], [0, 0, 2]]))],
+        [Joint("free", "free", WORLD, "craft")],
+        forces=(earth,),
+        gravity=(0, 0, 0),
+    )
+    both = attach(one, one.replace(forces=(earth, moon)), to=WORLD, prefix="b_")
+    assert [item.name for item in both.forces] == ["earth"]
+    assert all(any(f"{name!r} is left out" in note for note in both.notes) for name in ("earth", "moon"))
+    q, v = np.array([3.0, 1, 2, 0, 0, 0.6, 0.8]), np.zeros(6)
+    alone = ConstrainedDynamics(one, forces="all").solve(q, v, v).a
+    together = ConstrainedDynamics(both, forces="all").solve(np.tile(q, 2), np.tile(v, 2), np.tile(v, 2)).a
+    assert np.abs(together - np.tile(alone, 2)).max() < 1e-14
 
 
 @pytest.mark.parametrize("scale, kind", [("0", "spherical"), ("1", "weld"), ("0.5", "weld")])

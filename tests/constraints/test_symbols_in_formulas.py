@@ -7,7 +7,7 @@ import sympy
 import dalembert as da
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, coordinate_symbols
 from dalembert.constraints.classical import four_bar
-from dalembert.errors import ModelError
+from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Constraint, Force, Mechanism
 from dalembert.model.parameters import substitute, symbolise
 
@@ -110,3 +110,23 @@ def test_a_symbol_with_the_name_of_a_coordinate_is_refused():
 def test_statements_are_no_formulas(statement):
     with pytest.raises(ModelError, match="a formula must be an expression, not the statement"):
         Constraint("c", "position", function=statement)
+
+
+def test_a_call_may_give_other_parameters_in_batches():
+    """Accelerations of four-bars of several lengths in one call are those of each system made for its length."""
+    symbolic = closed_by_formula(L)
+    system = ConstrainedDynamics(symbolic, parameters={"l": CRANK}, reference=REFERENCE)
+    lengths, q, v, expected = [1.0, 1.1, 0.9], [], [], []
+    tau = np.array([1.0, 0, 0])
+    for length in lengths:
+        one = ConstrainedDynamics(symbolic, parameters={"l": length}, reference=REFERENCE)
+        q.append(one.assemble())
+        v.append(one.project_velocity(q[-1], [1.0, 0, 0]))
+        expected.append(one.forward_dynamics(q[-1], v[-1], tau))
+    every = np.reshape(lengths, (3, 1))
+    found = system.forward_dynamics(np.array(q), np.array(v), tau, parameters=every)
+    assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()  # the same formulas, rounded alike
+    states = [np.asarray(x, np.float32) for x in (q, v, tau)]
+    assert system.forward_dynamics(*states, parameters=every).dtype == np.float32
+    with pytest.raises(ArgumentError, match=r"symbols l; give their values where the system is made"):
+        ConstrainedDynamics(symbolic, reference=REFERENCE).forward_dynamics(q[0], v[0], tau, parameters=[CRANK])

@@ -59,7 +59,8 @@ class ConstrainedDynamics(ConstrainedKernels):
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            options: of the kernel call: ``out``, ``threads``.
+            options: of the kernel call: ``out``, ``threads``; ``parameters`` in the place of those of the system,
+                with any batch shape.
         """
         return self.evaluate("forward_dynamics", q, v, tau, t, **options)
 
@@ -74,6 +75,9 @@ class ConstrainedDynamics(ConstrainedKernels):
         tolerance: float = numeric.TOLERANCE,
     ) -> numeric.Solution:
         """Accelerations and multipliers at any position, also where rows are redundant or lose rank; any batch shape.
+
+        At a singular position the rows that are left do not determine the motion: accelerations are those of least
+        constraint among the ones they allow, and need not be the limit along any motion through that position.
 
         Args:
             q: positions.

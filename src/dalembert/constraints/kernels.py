@@ -208,7 +208,8 @@ class ConstrainedKernels:
         Args:
             quantity: as for :meth:`kernel`.
             state: its inputs but the parameters.
-            options: of the kernel call: ``out``, ``threads``.
+            options: of the kernel call: ``out``, ``threads``; and ``parameters`` in the place of those of this system,
+                in the order of the symbols, with any batch shape.
         """
         count = len(self.mechanism.symbols)
         # States of single precision are computed in it; time and parameters do not decide that.
@@ -216,10 +217,15 @@ class ConstrainedKernels:
         state = tuple(np.array(x, precision) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
         if not count:
             return self.kernel(quantity)(*state, **options)
-        if not len(self.parameters):
+        parameters = options.pop("parameters", self.parameters if len(self.parameters) else None)
+        if parameters is None:
             names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
-            raise ArgumentError(f"{self.mechanism.name!r} has the symbols {names}; give their values as parameters=")
-        parameters = self.parameters if precision is None else self.parameters.astype(precision)
+            raise ArgumentError(
+                f"{self.mechanism.name!r} has the symbols {names}; give their values where the system is made, "
+                "ConstrainedDynamics(mechanism, parameters=...): they decide which rows are independent"
+            )
+        if precision is not None and isinstance(parameters, (np.ndarray, Sequence)):
+            parameters = real_array(parameters, f"{quantity}, parameters").astype(precision)
         return self.kernel(quantity)(*state, parameters, **options)
 
     def cost(self, quantity: str) -> Cost:
@@ -302,4 +308,5 @@ class ConstrainedKernels:
 
     def __repr__(self) -> str:
         m = self.mechanism
-        return f"<{type(self).__name__} of {m.name!r}: nv={m.nv}, {self.constraints.count} constraint rows>"
+        rows = f"{self.constraints.count} constraint row{'s' * (self.constraints.count != 1)}"
+        return f"<{type(self).__name__} of {m.name!r}: nv={m.nv}, {rows}>"

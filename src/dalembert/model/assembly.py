@@ -91,7 +91,8 @@ def attach(
     """Mount another mechanism: its ground is put on a frame of this one, or on a joint that starts there.
 
     Positions and velocities of both keep their meaning; their order in ``q`` and ``v`` follows the depth-first rule.
-    Gravity is that of the first mechanism.
+    Gravity is that of the first mechanism, fields among its forces included; fields of ``other`` are left out, with a
+    note.
 
     Args:
         mechanism: the mechanism that carries.
@@ -136,9 +137,10 @@ def attach(
     for frame in other.frames:
         body, on = mounted(frame.body)
         frames.append(Frame(prefix + frame.name, body, on @ frame.placement))
+    own_forces = [None if item.is_field else item for item in other.forces]  # it would pull the carrier as well
     constraints, forces = (
-        [_moved(item, mounted, prefix.__add__).replace(name=prefix + item.name) for item in items]
-        for items in (other.constraints, other.forces)
+        [_moved(item, mounted, prefix.__add__).replace(name=prefix + item.name) for item in items if item]
+        for items in (other.constraints, own_forces)
     )
     _refuse_clashes(
         mechanism,
@@ -149,6 +151,7 @@ def attach(
         _names(forces),
     )
     notes = [f"{other.name}: {note}" for note in other.notes]
+    notes += dropped(other.forces, own_forces, f"gravity is that of {mechanism.name!r}, in fields too")
     if not all(map(same, mechanism.gravity, other.gravity)):
         notes.append(f"{other.name!r} was attached under the gravity of {mechanism.name!r}, not its own")
     return mechanism.replace(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.algebra.scalar import Scalar, is_number
+from dalembert.algebra.scalar import Scalar, is_number, same
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
@@ -102,7 +102,7 @@ class Force(Record):
     def _check_needs(self, where: str) -> None:
         for name, default in DEFAULTS.items():
             given = getattr(self, name)
-            if name not in USES[self.kind] and not (given is default or given == default):
+            if name not in USES[self.kind] and not same(given, default):
                 raise ModelError(f"{where}: a {self.kind} does not use {name}, got {given!r}")
         if self.kind == "wrench" and len(self.components) != 6:
             raise ModelError(f"{where}: a wrench has six components [force; moment], got {len(self.components)}")
@@ -128,6 +128,11 @@ class Force(Record):
     def has_ends(self) -> bool:
         """False for forces that act on everything or on any generalised coordinate."""
         return self.kind not in ("user", "gravity-field")
+
+    @property
+    def is_field(self) -> bool:
+        """True for gravity that varies in space, which acts on every body."""
+        return self.kind in ("attraction", "gravity-field")
 
     @property
     def of_coordinates(self) -> bool:
