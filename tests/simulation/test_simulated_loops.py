@@ -247,6 +247,19 @@ def test_reactions_balance_the_weight_and_the_momentum(linkage):
     assert abs(pull[2] - 1.3 * (9.81 + 0.7 * 4.0)) < 1e-9  # weight and centripetal force at the lowest point
 
 
+def test_the_force_of_a_given_motion_is_in_the_reaction_of_its_joint():
+    """A block moved as 0.3 t^2 is pushed by m a and carried against its weight; the motion itself has no place."""
+    block = Mechanism(
+        "block",
+        [Body("block", Inertia.box(2.0, (0.1, 0.1, 0.1)))],
+        [Joint("slide", "prismatic", "world", "block", axis=[1, 0, 0])],
+        constraints=[Constraint("drive", "motion", "slide", coefficients=(0.0, 0.0, 0.3))],
+    )
+    found = simulate(block, None, None, np.linspace(0, 1, 5)).reactions()
+    assert set(found) == {"slide"}
+    assert np.abs(found["slide"] - [2.0 * 0.6, 0, 2.0 * 9.81, 0, 0, 0]).max() < 1e-12
+
+
 def test_given_motion_depends_on_time():
     """The first joint of a double pendulum is moved as 0.3 t^2, the second follows."""
     from motion_cases import double_pendulum

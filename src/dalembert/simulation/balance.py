@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.reactions import between_frames
 from dalembert.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def reactions(motion: Trajectory) -> dict[str, np.ndarray]:
     a, multipliers = system.evaluate("multipliers", motion.q, motion.v, motion.tau, motion.t)
     joints, loops = system.evaluate("reactions", motion.q, motion.v, a, multipliers, motion.t)
     found = {joint.name: joints[:, k] for k, joint in enumerate(model.joints)}
-    return found | {item.name: loops[:, k] for k, item in enumerate(model.constraints)}
+    return found | {item.name: loops[:, k] for k, item in enumerate(model.constraints) if between_frames(item)}
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:

@@ -208,8 +208,9 @@ class Trajectory:
         """What every joint and every constraint between frames transmits, ``[force; moment]``, (T, 6) each, by name.
 
         Joints: of the parent on the child, drive included, in the child's axes about its origin. Constraints: on frame
-        b (rolling: on frame a) in the axes of the other frame, about the origin of the frame acted upon. Where
-        constraints are redundant, those left out transmit nothing.
+        b (rolling: on frame a) in the axes of the other frame, about the origin of the frame acted upon; those on
+        joints and users' own are drives, and in the reactions of joints. Where constraints are redundant, those left
+        out transmit nothing.
         """
         return reactions(self)
 
