@@ -156,6 +156,15 @@ def test_missing_and_renamed_joints(build):
     assert da.compare(arm(), build(shorter)).first.topic == "joints"
 
 
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
+def test_a_single_joint_is_enough(build, kind):
+    body = Body("bob", Inertia(2.0, [0.1, 0.2, -0.5], tensor(0.2, 0.25, 0.15)))
+    one = Mechanism("one", (body,), (Joint("pivot", kind, "world", "bob", turned(0.4, "x"), axis=[0, 1, 0]),))
+    assert da.compare(one, build(one)).agrees
+    heavier = with_body(one, "bob", lambda i: i.replace(mass=2.5))
+    assert da.compare(one, build(heavier)).first.topic == "mass"
+
+
 def test_another_tree_is_told():
     """Two joints side by side instead of one on the other; at zero both look the same but for what they carry."""
     aside = with_joint(arm(), "slide", parent="upper")

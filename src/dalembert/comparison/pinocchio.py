@@ -53,6 +53,7 @@ class PinocchioPeer(Peer):
             k = numbers[block.their_v.start]
             at, matter = self.data.oMi[k], self.model.inertias[k]
             J = pin.getJointJacobian(self.model, self.data, k, pin.ReferenceFrame.WORLD)  # [linear; angular]
+            J = J.reshape(6, self.model.nv)  # one column arrives as a vector
             J = self.convention.from_jacobian(theirs, np.vstack([J[3:], J[:3]]))
             center = at.translation + at.rotation @ matter.lever if matter.mass else np.zeros(3)
             tensor = at.rotation @ matter.inertia @ at.rotation.T
