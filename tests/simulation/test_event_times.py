@@ -8,7 +8,8 @@ from scipy.special import ellipk
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
-from dalembert.simulation import Event, SimulationError, simulate
+from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.simulation import Event, SimulationError, joint_stop, simulate
 
 METHODS = ("DOP853", "LSODA", "rk4", "variational")
 
@@ -171,3 +172,38 @@ def test_a_reset_to_what_is_no_rotation_is_told(factor):
     body = load("free_body", parameters="default")
     with pytest.raises(SimulationError, match=f"a quaternion has the length {factor:g} and must have 1"):
         simulate(body, t=1.0, events=at(0.5, reset=lambda t, q, v: (factor * q, v)))
+
+
+# ------------------------------------------------------------------------------------------------------ starts at stops
+
+
+def ball():
+    return Mechanism("ball", [Body("m", Inertia.point(1.0))], [Joint("z", "prismatic", "world", "m", axis=[0, 0, 1])])
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "rk4"])
+@pytest.mark.parametrize("speed", [1.0, -1.0])
+def test_thrown_from_a_stop_or_against_it(method, speed):
+    """Thrown downwards from the stop a ball meets it at once; then flights last 2 v/g, each shorter by restitution."""
+    ground = joint_stop(ball(), "z", lower=0.0, restitution=0.9)
+    found = simulate(ball(), [0.0], [speed], 0.5, events=ground, method=method)
+    times, t, v = ([], 0.0, speed) if speed > 0 else ([0.0], 0.0, -0.9 * speed)
+    while (t := t + 2 * v / 9.81) < 0.5:
+        times.append(t)
+        v *= 0.9
+    assert len(found.events) == len(times)
+    assert np.abs([event.t - t for event, t in zip(found.events, times)]).max() < 1e-12
+    assert found.q.min() > -1e-12
+
+
+def test_stops_are_not_passed_from_rest_nor_from_beyond():
+    stop = joint_stop(ball(), "z", lower=0.3)
+    with pytest.raises(SimulationError, match="Coming to rest at a stop"):
+        simulate(ball(), [0.3], t=1.0, events=stop)
+    with pytest.raises(SimulationError, match=r"begin beyond 'z lower stop', by 0\.1"):
+        simulate(ball(), [0.2], t=1.0, events=stop)
+    for start in (0.3, 0.1 + 0.2):  # there, or beyond by rounding
+        above = joint_stop(ball(), "z", lower=0.1 + 0.2)
+        lifted = simulate(ball(), [start], t=0.5, control=[20.0], events=above)
+        assert lifted.status == "finished"
+        assert not lifted.events

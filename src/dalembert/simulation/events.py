@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,9 @@ class Event:
     reset: Callable[..., Any] | None = None
     name: str = ""
     touch: float = 0.0
+
+    hard: ClassVar[bool] = False
+    """Whether there is no motion beyond the zero, in the direction of the event."""
 
     def __post_init__(self) -> None:
         if not callable(self.function) or (self.reset is not None and not callable(self.reset)):
@@ -80,6 +83,12 @@ class Event:
         return checked(new_q, f"{what}, q", q.shape, t, q, v), checked(new_v, f"{what}, v", v.shape, t, q, v)
 
 
+class Stop(Event):
+    """An event that cannot be passed: what is at its zero is still before it."""
+
+    hard = True
+
+
 class Occurrence(NamedTuple):
     """An event that happened, with the state just before any reset."""
 
@@ -120,8 +129,9 @@ def joint_stop(
         joint: name of the joint.
         lower: position of the lower stop; that of the joint's limits by default.
         upper: position of the upper stop; that of the joint's limits by default.
-        restitution: speed after the impact over speed before, above 0 and up to 1. Resting on the stop is not
-            modelled: when impacts accumulate, the simulation ends with an error that says so.
+        restitution: speed after the impact over speed before, above 0 and up to 1. A motion may start at a stop, but
+            not beyond it. Resting on the stop is not modelled: when impacts accumulate, the simulation ends with an
+            error that says so.
     """
     model = expect(getattr(mechanism, "mechanism", mechanism), Mechanism, "joint_stop, mechanism")
     system = ConstrainedDynamics(model, forces=(), include=getattr(mechanism, "include", ()))
@@ -146,7 +156,7 @@ def joint_stop(
         return q, v - (1 + restitution) * column * v[along.start] / column[along.start]
 
     return tuple(
-        Event(lambda t, q, v, stop=stop: q[at.start] - stop, direction, reset=impact, name=f"{joint} {name} stop")
+        Stop(lambda t, q, v, stop=stop: q[at.start] - stop, direction, reset=impact, name=f"{joint} {name} stop")
         for name, stop, direction in (("lower", lower, -1), ("upper", upper, 1))
         if np.isfinite(stop)
     )

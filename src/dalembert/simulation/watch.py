@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.simulation.events import Event
+from dalembert.simulation.inputs import Fault
 
 POINTS = 8
 """At how many points of a step events are looked for, so that a quick double crossing is seen."""
@@ -27,6 +28,11 @@ class _Found(NamedTuple):
     which: int
     side: float
     touches: bool
+
+
+BEYOND = 1e-9
+"""By how much a motion may start beyond an event that cannot be passed, because of rounding, m or rad; of large
+coordinates this part."""
 
 
 State = Callable[[float], tuple[np.ndarray, np.ndarray]]
@@ -70,6 +76,9 @@ class Watch:
             value, self._known[k] = event.value(t, q, v), t
             self._quiet[k] = event.touch > 0 and (event in fired or (self._quiet[k] and not afresh))
             turned_back = k in self._touched and not afresh
+            if event.hard and (afresh or event in fired):
+                self._stay_before(k, value, t, q, v, later)
+                continue
             if (event in fired and not turned_back) or (afresh and value == 0):
                 moment = later()
                 value, self._known[k] = event.value(*moment) - value, moment[0]
@@ -77,6 +86,20 @@ class Watch:
                 continue
             self._side[k] = np.sign(value)
         self._touched = set()
+
+    def _stay_before(
+        self, k: int, value: float, t: float, q: np.ndarray, v: np.ndarray, later: Callable[[], tuple]
+    ) -> None:
+        """An event that cannot be passed has every motion on its nearer side; pushed beyond, it happens at once."""
+        event, little = self.events[k], BEYOND * max(1.0, float(np.abs(q).max()))
+        if value * event.direction > little:
+            message = f"the motion would begin beyond {event.name!r}, by {abs(value):.3g}; let it begin before or there"
+            raise Fault(message, t, q, v)
+        self._side[k] = -event.direction
+        if abs(value) <= little:
+            moment = later()
+            if event.value(*moment) * event.direction < 0:
+                self._known[k] = moment[0]
 
     def first(self, t0: float, t1: float, state: State) -> tuple[tuple[Event, ...], float] | None:
         """The first events in a step, several if they come at once, with their time; None if nothing happens.
