@@ -1,11 +1,24 @@
 """Accelerations solve the equations of motion, whatever the mass matrix, or are refused."""
 
+import copy
+
 import numpy as np
 import pytest
 import sympy
 from sympy.physics.mechanics import LagrangesMethod, ReferenceFrame, dynamicsymbols
 
-from dalembert import MovingBodies, MovingBodyFormula, derive, from_lagrangian, from_sympy, load
+from dalembert import (
+    Body,
+    Inertia,
+    Joint,
+    Mechanism,
+    MovingBodies,
+    MovingBodyFormula,
+    derive,
+    from_lagrangian,
+    from_sympy,
+    load,
+)
 from dalembert.errors import ArgumentError, SingularityError
 
 x, y, xdot, ydot = sympy.symbols("x y xdot ydot")
@@ -83,3 +96,17 @@ def test_multipliers_of_a_moving_knife_edge():
 def test_every_coordinate_has_a_name_of_its_own():
     with pytest.raises(ArgumentError, match="a is given twice"):
         derive(load("double_pendulum"), coordinates=["a", "a"])
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_without_freedom_there_are_no_accelerations(method):
+    shelf = Mechanism("shelf", [Body("board", Inertia(1.0))], [Joint("wall", "fixed", "world", "board")])
+    equations = derive(shelf, method)
+    assert equations.mass_matrix.shape == (0, 0) and equations.accelerations().shape == (0,)
+
+
+def test_a_deep_copy_is_as_good_as_the_original():
+    equations = derive(load("double_pendulum"))
+    twin = copy.deepcopy(equations)
+    assert twin.sympy("gravity") == equations.sympy("gravity")
+    assert twin.accelerations().sympy() == equations.accelerations().sympy()

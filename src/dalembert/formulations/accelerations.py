@@ -66,6 +66,6 @@ def _sampled(quantity: Quantity) -> np.ndarray:
 
 def _is_definite(samples: np.ndarray) -> bool:
     """Whether all matrices are symmetric and positive definite, as far as they are finite."""
-    finite = [x for x in samples if np.isfinite(x).all()]
+    finite = [x for x in samples if x.size and np.isfinite(x).all()]
     symmetric = all(np.allclose(x, x.T, rtol=1e-12, atol=0) for x in finite)
     return symmetric and all(values[0] > SMALL * values[-1] for values in map(np.linalg.eigvalsh, finite))

@@ -92,7 +92,7 @@ def khang(system: System, values: np.ndarray) -> np.ndarray:
     slopes = forward(matrix, system.q)
     if system.quaternions:
         slopes = product(slopes.reshape(-1, len(system.q)), velocity_map(system))
-    return slopes.reshape(matrix.shape[0], -1)
+    return slopes.reshape(matrix.shape[0], matrix.shape[1] * slopes.shape[-1])
 
 
 def coriolis_star(dM: np.ndarray) -> np.ndarray:

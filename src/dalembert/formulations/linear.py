@@ -119,7 +119,7 @@ def is_singular(samples: np.ndarray) -> bool:
     Args:
         samples: numbers at some states, (states, n, n); states at which they are not finite do not count.
     """
-    finite = [x for x in samples if np.isfinite(x).all()]
+    finite = [x for x in samples if x.size and np.isfinite(x).all()]
     values = [np.linalg.svd(_normalised(_normalised(x).T), compute_uv=False) for x in finite]
     return bool(values) and bool(np.median([x[-1] for x in values]) < ROUNDING)
 

@@ -42,6 +42,10 @@ class Scope:
         self.quaternions: list[int] = []
         self._known: dict[Any, Expr] = {}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scope:
+        """Itself: expressions belong to one graph, and copies of equations share it."""
+        return self
+
     def input(self, port: str, names: Iterable[Any]) -> np.ndarray:
         """Declare a vector of inputs and return its traced scalars.
 
