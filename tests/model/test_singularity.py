@@ -44,6 +44,21 @@ SINGULAR = {
     "a point on the axis": ([("revolute", Inertia.point(2, (0, 0, 1)), {})], ["joint 'j0' alone moves no mass"]),
     "a rod along the axis": ([("revolute", ROD, {})], ["joint 'j0' alone"]),
     "a point on a ball joint": ([("spherical", Inertia.point(2, (1, 2, -1)), {})], ["'j0' at (0.5, 1, -0.5)"]),
+    "a rod on a ball joint": (
+        [("spherical", Inertia(1, (0, 0, 1), np.diag([1, 1, 0])), {})],
+        ["the velocity 'j0' at (0, 0, 1) moves no mass"],
+    ),
+    "a free rod": (
+        [("free", Inertia(1, (0, 1, 0), np.diag([1, 0, 1])), {})],
+        ["the velocity 'j0' at (0, 0, 0, 0, 1, 0) moves no mass"],
+    ),
+    "a hinge that another one undoes": (
+        [
+            ("revolute", NONE, {"axis": (0.48, 0.6, 0.64)}),
+            ("revolute", BOX, {"axis": (0.48, 0.6, 0.64), "mimic": Mimic("j0", -1)}),
+        ],
+        ["joint 'j0' alone moves no mass"],
+    ),
     "a free point": (
         [("free", Inertia.point(2), {})],
         [f"'j0' at {direction}" for direction in ("(0, 0, 0, 1,", "(0, 0, 0, 0, 1,", "(0, 0, 0, 0, 0, 1)")],

@@ -126,24 +126,32 @@ def _energy_root(mechanism: Mechanism, seed: int, number: Callable[[Scalar], flo
     for link in tree.links:
         if link.kind == "spherical":
             q[link.q : link.q + 4] /= np.linalg.norm(q[link.q : link.q + 4])
-    # For every link: rotation and position in the world, and the velocities' columns of w and of the origin's velocity.
-    frames: list[tuple[Array, Array, Array, Array]] = []
+    # For every link: rotation in the world, the velocities' columns of w and of the origin's velocity, and how long
+    # these columns would be if nothing in them cancelled.
+    frames: list[tuple[Array, Array, Array, Array, Array]] = []
     for link in tree.links:
-        ground = (np.eye(3), np.zeros(3), np.zeros((3, mechanism.nv)), np.zeros((3, mechanism.nv)))
-        R, p, W, V = frames[link.parent] if link.parent >= 0 else ground
+        nothing = (
+            np.zeros((3, mechanism.nv)),
+            np.zeros((3, mechanism.nv)),
+            np.zeros(mechanism.nv),
+            np.zeros(mechanism.nv),
+        )
+        R, W, V, spin, speed = frames[link.parent] if link.parent >= 0 else (np.eye(3), *nothing)
         step = R @ floats(link.translation(q))
         R, V, W = R @ floats(link.rotation(q)), V - np.cross(step, W, axis=0), W.copy()
+        spin, speed = spin.copy(), speed + np.linalg.norm(step) * spin
         columns, gain = slice(link.v, link.v + link.nv), number(link.gain)
-        W[:, columns] += gain * (R @ floats(link.Zw))
-        V[:, columns] += gain * (R @ floats(link.Zv))
-        frames.append((R, p + step, W, V))
+        for total, length, own in ((W, spin, gain * floats(link.Zw)), (V, speed, gain * floats(link.Zv))):
+            total[:, columns] += R @ own
+            length[columns] += np.linalg.norm(own, axis=0)
+        frames.append((R, W, V, spin, speed))
     rows = list(_rows(mechanism, frames, floats, number))
     return np.vstack(rows) if rows else np.zeros((1, mechanism.nv))
 
 
 def _rows(
     mechanism: Mechanism,
-    frames: list[tuple[Array, Array, Array, Array]],
+    frames: list[tuple[Array, Array, Array, Array, Array]],
     floats: Callable[[Any], Array],
     number: Callable[[Scalar], float],
 ) -> Iterator[Array]:
@@ -151,18 +159,24 @@ def _rows(
         carrier, at = mechanism.tree.carriers[body.name]
         if carrier < 0 or body.inertia.is_zero:
             continue
-        R, _, W, V = frames[carrier]
+        R, W, V, spin, speed = frames[carrier]
         turn = R @ floats(at.rotation)
         arm = R @ floats(at.translation) + turn @ floats(body.inertia.center)
-        yield math.sqrt(abs(number(body.inertia.mass))) * (V - np.cross(arm, W, axis=0))
+        speed = speed + np.linalg.norm(arm) * spin
+        yield math.sqrt(abs(number(body.inertia.mass))) * _beyond_rounding(V - np.cross(arm, W, axis=0), speed)
         tensor = floats(body.inertia.tensor)
         moments, axes = np.linalg.eigh((tensor + tensor.T) / 2)
         moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0  # rounding, whose root would look like matter
-        yield np.sqrt(np.abs(moments))[:, None] * (axes.T @ turn.T @ W)
+        yield np.sqrt(np.abs(moments))[:, None] * _beyond_rounding(axes.T @ turn.T @ W, spin)
     for joint in mechanism.joints:
         if not scalar.is_zero(joint.armature):
             own = mechanism.v_slice(joint.name)
             yield math.sqrt(abs(number(joint.armature))) * np.eye(mechanism.nv)[own]
+
+
+def _beyond_rounding(columns: Array, lengths: Array) -> Array:
+    """The columns without what is left where they cancel; a column of nothing else would look like matter."""
+    return np.where(np.abs(columns) < 1e-12 * lengths, 0, columns)
 
 
 def _null_space(A: Array) -> Array:
