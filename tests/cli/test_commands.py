@@ -296,6 +296,15 @@ def test_bench_times_what_it_has_checked(capsys):
         assert row["difference"] < 1e-12
 
 
+def test_bench_of_a_single_joint_survives_its_peer(tmp_path):
+    joint = da.Joint("pivot", "revolute", "world", "bob", axis=[0, 1, 0])
+    bob = da.Body("bob", da.Inertia.sphere(1.0, 0.1))
+    da.write_urdf(da.Mechanism("one", (bob,), (joint,)), tmp_path / "one.urdf")
+    outcome = process("bench", str(tmp_path / "one.urdf"), "--seconds", "0.01", "--batch", "1000", "--json")
+    assert outcome.returncode == 0, outcome.stderr  # memory that a peer overwrote ends the process
+    assert len(json.loads(outcome.stdout)["seconds_per_state"]) == 3
+
+
 def test_bench_of_any_quantity(capsys):
     arguments = ["--quantity", "linearize", "--quantity", "pose", "--quantity", "kinetic_energy", "--threads", "1"]
     outcome = run(capsys, "bench", "rrr", "--seconds", "0.01", "--batch", "100", *arguments)

@@ -119,7 +119,7 @@ def time_peer(result: Timing, peer: PinocchioPeer, states: dict[str, np.ndarray]
     call = calls[result.quantity]
     result.peer_single = best(lambda: call(*one), seconds, 100)
     batched = {"inverse_dynamics": "rneaInParallel", "forward_dynamics": "abaInParallel"}.get(result.quantity)
-    if batched and hasattr(pin, batched):
+    if batched and hasattr(pin, batched) and v.shape[1] > 1:  # it takes a single row for a column, and writes outside
         columns = [np.asfortranarray(x.T) for x in (q, v, third)]
         out, run = np.asfortranarray(np.zeros_like(columns[1])), getattr(pin, batched)
         for field, workers in (("peer_batch", 1), ("peer_threads", threads)):
