@@ -94,6 +94,12 @@ def test_rods_have_a_length(length):
         Constraint("rod", "distance", "crank_bar", "rocker_bar", value=length)
 
 
+@pytest.mark.parametrize("bounds", [{"lower": math.nan}, {"lower": -1.0, "upper": math.nan}])
+def test_stops_begin_somewhere(bounds):
+    with pytest.raises(ModelError, match=r"'wall': a stop begins somewhere, got lower = .*nan"):
+        Force("wall", "joint-stop", "j", stiffness=1.0, **bounds)
+
+
 @pytest.mark.parametrize("late", [(1.0, 0.0, 2.0), (1.0, 0.0, 1.0, 5.0)])
 def test_kernels_refuse_motions_that_part_later(late):
     """At t = 0 they agree in positions and velocities, the second pair in accelerations too."""

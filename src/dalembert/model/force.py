@@ -58,7 +58,9 @@ class Force(Record):
         placement_b: attachment in body b.
         stiffness: N/m, or N m/rad.
         damping: N s/m, or N m s/rad.
-        rest: free length, or free position.
+        rest: free length, or free position. Angles between frames are told within half a turn, those of joints without
+            bounds. Where the ends of a ``spring`` coincide it has no direction, and its force is NaN, unless it has
+            neither rest nor damping.
         value: magnitude of friction, force or torque (N or N m), or gravitational parameter (m^3/s^2).
         smoothing: width of the transition, of a speed for friction, of a position for a stop; 0 is sharp.
         lower: position where a stop begins.
@@ -110,6 +112,8 @@ class Force(Record):
             raise ModelError(f"{where}: a {self.kind} force needs a function")
         if self.kind == "joint-stop" and all(is_number(x) and math.isinf(x) for x in (self.lower, self.upper)):
             raise ModelError(f"{where}: give the stop a lower or an upper position")
+        if self.kind == "joint-stop" and any(is_number(x) and math.isnan(x) for x in (self.lower, self.upper)):
+            raise ModelError(f"{where}: a stop begins somewhere, got lower = {self.lower}, upper = {self.upper}")
         if (
             self.kind == "joint-stop"
             and all(is_number(x) for x in (self.lower, self.upper))

@@ -143,8 +143,9 @@ def _numbers(mechanism: Mechanism) -> list[str]:
     for force in mechanism.forces:
         where = f"force {force.name!r}"
         check(f"{where}: placement", [force.placement_a.homogeneous(), force.placement_b.homogeneous()])
-        bounds = ("lower", "upper")  # of a stop; infinite where there is none
-        check(f"{where}: stiffness, damping or rest", [getattr(force, x) for x in force.numbers if x not in bounds])
+        for name in force.numbers:
+            if name not in ("lower", "upper"):  # of a stop; infinite where there is none
+                check(f"{where}: {name}", [getattr(force, name)])
         check(f"{where}: components", force.components)
     return problems
 
