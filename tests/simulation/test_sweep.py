@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError, MissingExtraError, SimulationWarning
 from dalembert.formats import load
 from dalembert.simulation import RolloutTask, SweepError, grid, rollout, samples, sweep
 from dalembert.simulation.fingerprint import fingerprint
@@ -195,7 +195,7 @@ def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path):
     points = samples(x=np.arange(60.0))
     timer = threading.Timer(0.6, _thread.interrupt_main)
     timer.start()
-    with pytest.warns(UserWarning, match="sweep interrupted"):
+    with pytest.warns(SimulationWarning, match="sweep interrupted"):
         part = sweep(slow, points, tmp_path, piece=1, threads=2, key="slow")
     timer.join()
     assert 0 < part.done.sum() < 60

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.threads import default_threads
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.model.checks import expect_path, shown
 from dalembert.simulation.failure import SweepError
 from dalembert.simulation.fingerprint import fingerprint
@@ -159,6 +159,7 @@ def sweep(
         except KeyboardInterrupt:
             warnings.warn(
                 f"sweep interrupted: {made.done.sum()} of {pieces} pieces are in {place}; call it again to go on",
+                SimulationWarning,
                 stacklevel=2,
             )
             return made
