@@ -257,8 +257,10 @@ class Equations:
         """
         from dalembert.formulations.kernels import kernel_of
 
+        if isinstance(name, str) and name == "accelerations":
+            return kernel_of(self.accelerations())
         if name is not None:
-            return kernel_of(self.accelerations() if name == "accelerations" else self[name])
+            return kernel_of(self[name])
         return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
 
     def accelerations(self) -> Quantity:
