@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.scalar import is_one, is_zero, product
 from dalembert.compiler.graph import Expr
 from dalembert.errors import SingularityError
 
@@ -66,9 +66,9 @@ class _Elimination:
                 x = self.left[i, j]
                 size = float(np.median(np.abs(self.numbers[:, i, j])))
                 known = not isinstance(x, Expr) or x.is_constant
-                if size < SMALL or _is_zero(x) or (constant and not known):
+                if size < SMALL or is_zero(x) or (constant and not known):
                     continue
-                score = (2 if _is_one(x) else 1 if known else 0, size)
+                score = (2 if is_one(x) else 1 if known else 0, size)
                 if score > best:
                     best, place = score, (i, j)
         return place
@@ -76,13 +76,13 @@ class _Elimination:
     def eliminate(self, row: int, column: int) -> None:
         """Make the column a unit vector."""
         pivot = self.left[row, column]
-        if not _is_one(pivot):
+        if not is_one(pivot):
             self.left[row], self.right[row] = _divided(self.left[row], pivot), _divided(self.right[row], pivot)
             number = self.numbers[:, row, column, None]
             self.numbers[:, row] = self.numbers[:, row] / np.where(number == 0, 1, number)
         for other in range(len(self.left)):
             factor = self.left[other, column]
-            if other != row and not _is_zero(factor):
+            if other != row and not is_zero(factor):
                 self.left[other] = _minus(self.left[other], factor, self.left[row])
                 self.right[other] = _minus(self.right[other], factor, self.right[row])
                 self.numbers[:, other] -= self.numbers[:, other, column, None] * self.numbers[:, row]
@@ -109,7 +109,7 @@ class _Elimination:
         for row in range(len(self.left)):
             if row not in rows:
                 for column, value in zip(columns, solved):
-                    if not _is_zero(self.left[row, column]):
+                    if not is_zero(self.left[row, column]):
                         self.right[row] = _minus(self.right[row], self.left[row, column], value)
 
 
@@ -147,19 +147,11 @@ def _sum_of_products(a: np.ndarray, b: np.ndarray) -> Any:
 
 
 def _divided(row: np.ndarray, pivot: object) -> np.ndarray:
-    return np.array([0 if _is_zero(x) else x / pivot for x in row], dtype=object)  # type: ignore[operator]
+    return np.array([0 if is_zero(x) else x / pivot for x in row], dtype=object)  # type: ignore[operator]
 
 
 def _minus(row: np.ndarray, factor: object, other: np.ndarray) -> np.ndarray:
-    return np.array([x if _is_zero(y) else x - factor * y for x, y in zip(row, other)], dtype=object)  # type: ignore[operator]
-
-
-def _is_zero(x: object) -> bool:
-    return x.is_zero if isinstance(x, Expr) else x == 0
-
-
-def _is_one(x: object) -> bool:
-    return (x.is_constant and x.value == 1) if isinstance(x, Expr) else x == 1
+    return np.array([x if is_zero(y) else x - factor * y for x, y in zip(row, other)], dtype=object)  # type: ignore[operator]
 
 
 def independent_rows(samples: np.ndarray) -> list[int]:

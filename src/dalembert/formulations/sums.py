@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.scalar import Array, Scalar, is_zero
 from dalembert.compiler.graph import Expr
 
 
@@ -23,7 +23,7 @@ def gram(terms: Sequence[tuple[Scalar, Array]], n: int) -> np.ndarray:
     """
     matrix = np.zeros((n, n), dtype=object)
     columns = [[tuple(J[:, j].tolist()) for j in range(n)] for _, J in terms]
-    empty = [[all(is_nothing(x) for x in column) for column in row] for row in columns]
+    empty = [[all(is_zero(x) for x in column) for column in row] for row in columns]
     for j in range(n):
         for i in range(j + 1):
             groups: dict[tuple, Scalar] = {}
@@ -51,7 +51,7 @@ def projected(terms: Sequence[tuple[Array, Array]], n: int) -> np.ndarray:
         groups: dict[tuple, Array] = {}
         for J, f in reversed(terms):
             key = tuple(J[:, i].tolist())
-            if not all(is_nothing(x) for x in key):
+            if not all(is_zero(x) for x in key):
                 groups[key] = f if key not in groups else groups[key] + f
         total: Scalar = 0
         for column, force in groups.items():
@@ -69,18 +69,9 @@ def dot_of(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
     """
     total: Scalar = 0
     for x, y in zip(a, b):
-        if not (is_nothing(x) or is_nothing(y)):
+        if not (is_zero(x) or is_zero(y)):
             total = total + x * y
     return total
-
-
-def is_nothing(x: Scalar) -> bool:
-    """Whether x is known to be zero.
-
-    Args:
-        x: a number or a traced scalar.
-    """
-    return x.is_zero if isinstance(x, Expr) else x == 0
 
 
 def _weighted(mass: Scalar, left: tuple, right: tuple) -> Scalar:
@@ -93,7 +84,7 @@ def _weighted(mass: Scalar, left: tuple, right: tuple) -> Scalar:
 def _length_of_rod(column: tuple) -> Scalar | None:
     """l, if the column is (l cos q, l sin q) in any order, with any signs, and zeros."""
     parts = [x.args[0] if x.op == "neg" else x for x in column if isinstance(x, Expr) and not x.is_zero]
-    if len(parts) != 2 or sum(not is_nothing(x) for x in column) != 2:
+    if len(parts) != 2 or sum(not is_zero(x) for x in column) != 2:
         return None
     for (one, turning), (other, also) in product(*(_factors(x) for x in parts)):
         if one is other and {turning.op, also.op} == {"sin", "cos"} and turning.args[0] is also.args[0]:

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, asarray, product
+from dalembert.algebra.scalar import Array, Scalar, asarray, is_zero, product
 from dalembert.algebra.vectors import dot
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.graph import Expr
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.scope import Scope
-from dalembert.formulations.sums import dot_of, gram, is_nothing, projected
+from dalembert.formulations.sums import dot_of, gram, projected
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def mass_matrix(system: System) -> np.ndarray:
         for j in range(n):
             for i in range(j + 1):
                 term = dot_of(body.Jw[:, i], momentum[:, j])
-                if not is_nothing(term):
+                if not is_zero(term):
                     M[i, j] = M[i, j] + term
                     M[j, i] = M[i, j]
     return with_rotors(system, M)
