@@ -7,6 +7,7 @@
     ├── ArgumentError (ValueError)       a call got a wrong name, shape, dtype or value
     ├── SingularityError (ArithmeticError)   the answer does not exist here: gimbal lock, rank loss, ...
     ├── UnsupportedError (NotImplementedError)  the request is meaningful but this route cannot serve it
+    ├── TracingError (RuntimeError)      while tracing, code asks for the value of a scalar that has none yet
     ├── CompilerError (RuntimeError)     code generation or compilation failed
     ├── DeviceError (RuntimeError)       there is no CUDA device, or its memory is full
     ├── SimulationError (RuntimeError)   a motion cannot be continued; knows time, state and what was computed
@@ -83,6 +84,13 @@ class SingularityError(DalembertError, ArithmeticError):
 
 class UnsupportedError(DalembertError, NotImplementedError):
     """The request is meaningful, but this route cannot serve it."""
+
+
+class TracingError(DalembertError, RuntimeError):
+    """While tracing, code asks for the value of a scalar that has none yet: whether it holds, which float it is.
+
+    It is a slip in the code that is traced, no route that does not suit: what tries several routes passes it on.
+    """
 
 
 class CompilerError(DalembertError, RuntimeError):

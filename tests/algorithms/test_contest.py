@@ -10,8 +10,9 @@ import sympy
 
 import dalembert as da
 from dalembert.algorithms import inverse_dynamics
+from dalembert.compiler.graph import Graph
 from dalembert.cost_tables import generic_arm
-from dalembert.errors import UnsupportedError
+from dalembert.errors import TracingError, UnsupportedError
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.quantities import QUANTITIES
 from dalembert.quantities.contest import MOST, Plan, contest, plans
@@ -145,12 +146,18 @@ def test_there_is_no_contest_with_many_velocities():
     assert plans({"one": 99}, MOST + 1) == []
 
 
+def test_a_slip_in_an_algorithm_is_no_candidate_that_does_not_suit():
+    x = Graph().input("x")
+    with pytest.raises(TracingError, match="not known while tracing"):
+        contest([Plan("one", "economical")], lambda plan, form: x == 0, improve=list, count=len)
+
+
 def test_if_no_candidate_suits_the_reason_is_told():
     with pytest.raises(UnsupportedError, match="not for this mechanism"):
         run({})
-    mass = sympy.sinh(sympy.Symbol("x", real=True))
+    mass = sympy.gamma(sympy.Symbol("x", real=True))
     bob = Body("bob", Inertia(mass, [0, 0, 0.1], np.eye(3)))
     pendulum = Mechanism("pendulum", [bob], [Joint("hinge", "revolute", "world", "bob")])
     for name in FAMILIES:
-        with pytest.raises(UnsupportedError, match="sinh"):
+        with pytest.raises(UnsupportedError, match="gamma"):
             da.Dynamics(pendulum).cost(name)

@@ -22,7 +22,7 @@ from dalembert.compiler.graph import Expr, Graph, Predicate
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.passes import optimise
 from dalembert.compiler.trace import label, program_of, trace
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 
 
 @pytest.fixture
@@ -260,13 +260,13 @@ def test_identity_structure_costs_nothing():
 def test_control_flow_is_refused(xyz):
     x, y, _ = xyz
     for attempt in (lambda: bool(x), lambda: bool(x < y), lambda: max(x, y), lambda: xyz < 1, lambda: x < y < 2):
-        with pytest.raises(UnsupportedError, match="select"):
+        with pytest.raises(TracingError, match="select"):
             attempt()
     for attempt in (
         lambda: float(x), lambda: int(x), lambda: round(x), lambda: math.sin(x), lambda: math.floor(x),
         lambda: math.trunc(x), lambda: np.array([x, y], dtype=float),
     ):  # fmt: skip
-        with pytest.raises(UnsupportedError, match="not known while tracing"):
+        with pytest.raises(TracingError, match="not known while tracing"):
             attempt()
 
 
@@ -289,7 +289,7 @@ def test_wrong_company_is_refused(xyz):
     for attempt in (lambda: x + 1j, lambda: "2" * x, lambda: sympy.Symbol("s") * x, lambda: x + None):
         with pytest.raises(TypeError):
             attempt()
-    with pytest.raises(UnsupportedError, match="truth value"):
+    with pytest.raises(TracingError, match="truth value"):
         x + (x < 1)
     with pytest.raises(TypeError):
         (x < 1) + 1
@@ -344,17 +344,32 @@ def test_expressions_are_hashable_and_equality_is_never_guessed(xyz):
         lambda: x in (1, 2),
         lambda: np.array([x, y]) == 0,
     ):
-        with pytest.raises(UnsupportedError, match="equals"):
+        with pytest.raises(TracingError, match="equals"):
             unknown()
     assert x != "x" and x is not None
     condition, known = x < y, one < 2
     assert condition == condition and known == True and known != 0 and known == (one < 3) and condition != "x"  # noqa: E712
     for unknown in (lambda: condition == True, lambda: condition != (y < x), lambda: 1 in [condition]):  # noqa: E712
-        with pytest.raises(UnsupportedError, match="select"):
+        with pytest.raises(TracingError, match="select"):
             unknown()
     assert len({condition, x < y, y < x}) == 2
     assert isinstance(x.equals(0), Predicate)
     assert isinstance(x, Expr)
+
+
+def test_equal_constants_have_equal_hashes(xyz):
+    graph = xyz[0].graph
+    for value in (0, 1, -1, -2, 0.5, 2**70, math.inf):
+        one, other = graph.constant(value), Graph().constant(value)
+        assert one == value == other and hash(one) == hash(value) == hash(other)
+        assert {value: "found"}[one] == {one: "found"}[value] == {one: "found"}[other] == "found"
+        assert value in {one} and one in [value] and one not in {3, "1"}
+    yes = graph.truth(True)
+    assert yes == True == graph.constant(1) == yes and {1: "found"}[yes] == "found"  # noqa: E712
+    unknown = graph.constant(math.nan)
+    assert unknown != unknown and not bool(unknown.equals(unknown))  # as numbers answer
+    with pytest.raises(TracingError, match="truth value"):
+        assert xyz[0] == (xyz[0] < 1)
 
 
 # --- tracing -----------------------------------------------------------------------------------------------

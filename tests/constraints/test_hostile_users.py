@@ -12,7 +12,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State
 from dalembert.constraints.classical import four_bar
-from dalembert.errors import ModelError, SingularityError, UnsupportedError
+from dalembert.errors import ModelError, SingularityError, TracingError
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 
 BARS = four_bar().replace(constraints=())
@@ -69,9 +69,9 @@ def test_functions_that_raise_are_named(function, words):
 
 
 def test_branches_on_traced_scalars_are_explained_and_named():
-    with pytest.raises(UnsupportedError, match=r"'mine': the truth.*select"):
+    with pytest.raises(TracingError, match=r"'mine': the truth.*select"):
         held("position", lambda q, t: q[0] if q[0] > 0 else q[1])
-    with pytest.raises(UnsupportedError, match=r"'mine': the value.*math"):
+    with pytest.raises(TracingError, match=r"'mine': the value.*math"):
         held("position", lambda q, t: math.sin(q[0]))
 
 

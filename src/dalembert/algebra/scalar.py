@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.constants import evaluated_constant
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError, TracingError
 
 Scalar = Any
 """float | int | complex | sympy.Expr | traced scalar."""
@@ -78,7 +78,7 @@ def same(x: Any, y: Any) -> bool:
         return True
     try:
         equal = x == y
-    except UnsupportedError:
+    except TracingError:
         return False
     return isinstance(equal, (bool, np.bool_)) and bool(equal)
 

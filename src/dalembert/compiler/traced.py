@@ -4,7 +4,8 @@ An ``Expr`` stands for a number that is not known yet. It lives in a ``Graph``, 
 object arrays (``A @ B``, ``np.sin(A)``) and everything done to it adds a node, by the rules of ``rules``.
 
 Control flow cannot depend on an ``Expr``; comparisons give a ``Predicate``, and ``(x < y).select(a, b)``
-chooses. ``x.equals(y)`` is the traced comparison; ``==`` refuses to guess, and hashes go by identity.
+chooses. ``x.equals(y)`` is the traced comparison; ``==`` answers where the answer is known - of constants, and of an
+expression with itself - and else refuses to guess.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, TracingError, UnsupportedError
 from . import rules
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class Traced:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.index}: {_text(self, 3)}>"
 
+    def __hash__(self) -> int:
+        """That of the number, which a constant equals; else by identity, since equal expressions of a graph are one."""
+        return hash(self.value) if self.op == "const" else object.__hash__(self)
+
     @property
     def is_constant(self) -> bool:
         """True if the value is known."""
@@ -62,7 +67,7 @@ class Traced:
     def __bool__(self) -> bool:
         if self.op == "const":
             return self.value != 0
-        raise UnsupportedError(
+        raise TracingError(
             f"the truth of the traced value {self!r} is not known while tracing: if, while, and, or, min(), "
             "max() and comparisons of whole arrays cannot depend on it. Write condition.select(yes, no) element "
             "by element (np.less(a, b, dtype=object) compares arrays), combine conditions with & | ~, and use "
@@ -135,18 +140,18 @@ class Expr(Traced):
         return NotImplemented if (other := lift(self.graph, other)) is None else rules.le(other, self)
 
     def __eq__(self, other):
-        if self is other:
-            return True
-        if (other := lift(self.graph, other)) is None:
+        if not (type(other) is Predicate and other.is_constant) and (other := lift(self.graph, other)) is None:
             return NotImplemented
         if self.op == other.op == "const":
             return self.value == other.value
-        raise UnsupportedError(
+        if self is other:
+            return True
+        raise TracingError(
             f"whether {self!r} == {other!r} is not known while tracing. Write x.equals(y).select(yes, no) for a choice "
             "at run time; dalembert.algebra.scalar.is_zero(x) asks whether an expression is literally zero"
         )
 
-    __hash__ = Traced.__hash__  # by identity: equal expressions of a graph are one node
+    __hash__ = Traced.__hash__
 
     def equals(self, other: Any) -> Predicate:
         """The traced comparison ``self == other``, decided at run time."""
@@ -213,7 +218,7 @@ class Expr(Traced):
     def __float__(self) -> float:
         if self.op == "const":
             return self.value
-        raise UnsupportedError(
+        raise TracingError(
             f"the value of {self!r} is not known while tracing, so it cannot become a float. Keep it in arrays "
             "of dtype=object and avoid math.*, int(), round() and np.linalg on it"
         )
@@ -259,7 +264,7 @@ class Predicate(Traced):
             return NotImplemented
         if self.op == "const" and getattr(other, "op", "const") == "const":
             return bool(self) == (bool(other) if type(other) is Predicate else other)
-        raise UnsupportedError(
+        raise TracingError(
             f"whether {self!r} == {other!r} is not known while tracing. A condition needs no comparison: choose with "
             "condition.select(yes, no), combine conditions with & | ~"
         )
@@ -283,7 +288,7 @@ def lift(graph: Graph, value: Any) -> Expr | None:
     if kind is Expr:
         return value
     if kind is Predicate:
-        raise UnsupportedError(
+        raise TracingError(
             f"the truth value {value!r} is not a number; turn it into one with condition.select(1, 0)"
         )
     if isinstance(value, (np.ndarray, complex, np.complexfloating)) or not hasattr(kind, "__float__"):

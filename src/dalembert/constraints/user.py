@@ -15,7 +15,7 @@ from dalembert.compiler.evaluate import evaluate, inline
 from dalembert.compiler.graph import Expr, Graph
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import program_of
-from dalembert.errors import ArgumentError, ModelError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelError, TracingError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, shown
 from dalembert.model.formula import Formula, coordinate_names
@@ -152,7 +152,7 @@ def _answered(name: str, function: Callable[..., Any], arguments: list[Any]) -> 
     """What a user's function returns: a scalar or a sequence of scalars, or else an error that names its owner."""
     try:
         answer = function(*arguments)
-    except (UnsupportedError, ArgumentError) as error:  # of tracing
+    except (TracingError, UnsupportedError, ArgumentError) as error:
         raise type(error)(f"{name!r}: {error}") from error
     except Exception as error:
         raise ModelError(
