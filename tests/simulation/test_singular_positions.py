@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar, parallel_four_bars, slider_crank
 from dalembert.errors import SimulationWarning
-from dalembert.simulation import Event, SimulationError, rollout, simulate
+from dalembert.simulation import Event, SimulationError, rollout, simulate, singularity
 from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.system import as_system
 
@@ -62,6 +62,23 @@ def test_a_slider_crank_with_equal_lengths_is_singular_where_the_slide_is_at_the
     there = motion(np.array(motion.info["singular"])).q[:, 0]
     assert np.abs(np.cos(there)).max() < 1e-4
     assert len(there) == np.count_nonzero(np.diff(np.sign(np.cos(motion.q[:, 0])))) > 2
+
+
+@pytest.mark.parametrize("step", [1e-3, 1.3e-2])
+def test_every_passage_of_a_long_motion_is_told_although_few_states_are_decomposed(step, monkeypatch):
+    """By the compiled loop; as often as the reduced equation passes, and when all states are decomposed as well."""
+    system, duration = ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT), 3500 * step
+    t = np.linspace(0, duration, 3501)
+    found = []
+    for block in (16, 1):
+        monkeypatch.setattr(singularity, "BLOCK", block)
+        with pytest.warns(SimulationWarning, match="passes a singular position"):
+            motion = simulate(system, UPRIGHT, -6 * PARALLEL, t, method="rk4", step=step)
+        found.append(np.array(motion.info["singular"]))
+    assert len(found[0]) == len(found[1]) > 2 and np.abs(found[0] - found[1]).max() < 1e-9
+    if step == 1e-3:
+        exact = pendulum(np.pi / 2, -6.0, duration)[1]
+        assert len(exact) == len(found[0]) and np.abs(exact - found[0]).max() < 1e-3
 
 
 def test_steps_without_length_are_no_steps():

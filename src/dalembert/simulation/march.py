@@ -93,8 +93,7 @@ def march(
         elif first + last > steps:
             times[-1] = recorder.times[-1]
         recorder.extend(times, found[:last])
-        for when, state_then in zip(times.tolist() if ranks.rank else (), found):
-            ranks.add(when, state_then)
+        ranks.extend(times, found[:last])
         engine.equations.evaluations += count
         if last < len(found):
             q, v = recorder.split(recorder.x[-1])

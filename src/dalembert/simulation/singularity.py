@@ -21,6 +21,9 @@ LOST = "the constraints lose rank (links in one line, for example), so that othe
 CHUNK = 256
 """States that are examined at once."""
 
+BLOCK = 16
+"""Of so many states one is decomposed; the others only if G changes so much that they could be singular."""
+
 POINTS, ZOOMS = 17, 6
 """A minimum is looked for at so many times of an interval, and then so often again between the neighbours of the best:
 each time the interval becomes eight times shorter.
@@ -70,12 +73,22 @@ class RankWatch:
             self._t.append(t)
             self._x.append(x)
             if len(self._t) > CHUNK:
-                self._examine(last=False)
+                self._examine(np.array(self._t), np.array(self._x), last=False)
+
+    def extend(self, t: np.ndarray, x: np.ndarray) -> None:
+        """Many steps, all with length.
+
+        Args:
+            t: their times, (k,).
+            x: their states, (k, nq + nv).
+        """
+        if self.rank and len(t):
+            self._examine(np.concatenate([self._t, t]), np.concatenate([self._x, x]), last=False)
 
     def finish(self) -> None:
         """Examine what is left."""
         if self.rank and len(self._t) > 1:
-            self._examine(last=True)
+            self._examine(np.array(self._t), np.array(self._x), last=True)
 
     def reason(self, t: float, q: np.ndarray) -> str:
         """Why integration may have failed at a position: what to say if the constraints lose rank there.
@@ -86,33 +99,53 @@ class RankWatch:
         """
         if not (self.rank and np.isfinite(q).all()):
             return ""
-        if self._values(np.array([t]), q[None])[0] > max(NEAR * self._largest, ZERO):
+        if _relative(self._gradients(np.array([t]), q[None]), self.rank)[0] > max(NEAR * self._largest, ZERO):
             return ""
         advice = "Start a little beside it" if len(self._t) < 2 else "Steps of fixed length pass by: method='rk4'"
         return f". This is a singular position, where {LOST}. {advice}"
 
-    def _values(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """The least singular value that should not vanish, relative to the largest, at positions (k, nq)."""
+    def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """G at positions (k, nq)."""
         assert self.system.constrained is not None
-        size = np.linalg.svd(self.system.constrained.evaluate("positions", q, t)[1], compute_uv=False)
-        return size[:, self.rank - 1] / np.maximum(size[:, 0], np.finfo(float).tiny)
+        return self.system.constrained.evaluate("positions", q, t)[1]
 
-    def _examine(self, last: bool) -> None:
-        t, x = np.array(self._t), np.array(self._x)
-        s, h = self._values(t, x[:, : self.system.mechanism.nq]), np.diff(t)
-        self._largest = max(self._largest, float(s.max()))
+    def _examine(self, t: np.ndarray, x: np.ndarray, last: bool) -> None:
+        s, near = self._followed(self._gradients(t, x[:, : self.system.mechanism.nq]))
+        h = np.diff(t)
         # The lowest that a function of twice the slope seen on either side can reach between two steps.
         slope = np.abs(np.diff(s)) / h
         steepest = 2 * np.maximum(slope[:-1], slope[1:])
         reach = np.minimum(s[:-2] + s[1:-1] - steepest * h[:-1], s[1:-1] + s[2:] - steepest * h[1:]) / 2
-        valley = (s[1:-1] <= s[:-2]) & (s[1:-1] <= s[2:]) & (reach <= NEAR * self._largest)
+        valley = (s[1:-1] <= s[:-2]) & (s[1:-1] <= s[2:]) & (reach <= NEAR * self._largest) & near[1:-1]
         places = [[k, k + 1] for k in np.flatnonzero(valley).tolist()]
-        places = ([[0]] if self._begins else []) + places + ([[len(h) - 1]] if last else [])
+        places = ([[0]] if self._begins and near[0] else []) + places + ([[len(h) - 1]] if last and near[-1] else [])
         for intervals in places:
             value, when = min(self._lowest(t[k], x[k], t[k + 1], x[k + 1]) for k in intervals)
             if value <= NEAR * self._largest and when not in self.times:
                 self.times.append(when)
-        self._t, self._x, self._begins = self._t[-2:], self._x[-2:], False
+        self._t, self._x, self._begins = t[-2:].tolist(), list(x[-2:]), False
+
+    def _followed(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The least relative singular value at states one after the other, and where they may be near a singular one.
+
+        Singular values change no more than G does (Weyl). So where that is little, one of a block stands for all.
+        """
+        n, change = len(G), np.diff(G, axis=0)
+        way = np.concatenate([[0.0], np.cumsum(np.sqrt(np.einsum("kij,kij->k", change, change)))])
+        first = np.arange(0, n, BLOCK)
+        least, most = _sizes(G[first], self.rank)
+        s = least / most
+        self._largest = max(self._largest, float(s.max()))
+        # Between steps G goes farther than from step to step; twice as far, as slopes below.
+        far = 2 * (way[np.minimum(first + BLOCK, n - 1)] - way[np.maximum(first - 1, 0)])
+        safe = least - far > NEAR * self._largest * (most + far)
+        s, near = s.repeat(BLOCK)[:n], ~safe.repeat(BLOCK)[:n]
+        needed = near.copy()  # with a neighbour on either side
+        needed[1:] |= near[:-1]
+        needed[:-1] |= near[1:]
+        s[needed] = _relative(G[needed], self.rank)
+        self._largest = max(self._largest, float(s.max()))
+        return s, near
 
     def _lowest(self, t0: float, x0: np.ndarray, t1: float, x1: np.ndarray) -> tuple[float, float]:
         """The least value between two states, and when; positions in between by a cubic polynomial."""
@@ -123,7 +156,7 @@ class RankWatch:
             u = np.linspace(low, high, POINTS)[:, None]
             moves = u * u * (3 - 2 * u) * way + h * u * (1 - u) * (x0[nq:] * (1 - u) - x1[nq:] * u)
             q = np.array([displaced(tree, x0[:nq], d) for d in moves], dtype=float)
-            found = self._values(t0 + h * u[:, 0], q)
+            found = _relative(self._gradients(t0 + h * u[:, 0], q), self.rank)
             k = int(np.argmin(found))
             value, best = float(found[k]), float(u[k, 0])
             low, high = float(u[max(k - 1, 0), 0]), float(u[min(k + 1, POINTS - 1), 0])
@@ -148,3 +181,15 @@ class RankWatch:
             SimulationWarning,
             stacklevel=3,
         )
+
+
+def _sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least singular value that should not vanish, and the largest, of many G."""
+    size = np.linalg.svd(G, compute_uv=False)
+    return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)
+
+
+def _relative(G: np.ndarray, rank: int) -> np.ndarray:
+    """The former relative to the latter."""
+    least, most = _sizes(G, rank)
+    return least / most
