@@ -129,39 +129,6 @@ def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[
     return found
 
 
-def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[np.ndarray]:
-    """Assembled positions around the reference, the reference itself (assembled) among them if that is possible.
-
-    Singular positions are left out: rows that vanish or depend on each other there are not redundant elsewhere.
-
-    Args:
-        system: the constrained mechanism.
-        count: how many.
-        spread: standard deviation of the random starts, m or rad.
-    """
-    if not system.constraints.count:
-        return [np.asarray(system.reference, dtype=float)]
-    rng = np.random.default_rng(0)
-    found: list[np.ndarray] = []
-    failure: Exception | None = None
-    for k in range(6 * count):
-        step = rng.normal(size=system.mechanism.nv) * spread if k else np.zeros(system.mechanism.nv)
-        try:
-            start = moved(system.mechanism, np.array(system.reference), step)
-            found.append(assemble(system, start, 0.0, restarts=0 if k else RESTARTS))
-        except SingularityError as error:
-            failure = failure or error
-        if len(found) == count:
-            break
-    if not found:
-        raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
-    ranks = [rank(system, q, 0.0) for q in found]
-    if ranks[0] == max(ranks):
-        return found
-    usual = max([ranks[0], *ranks_nearby(system, found[0], 0.0)])
-    return [q for q, here in zip(found, ranks) if here >= usual] or found
-
-
 def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
     """How many rows of the constraints are independent at a position.
 

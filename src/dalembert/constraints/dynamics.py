@@ -32,9 +32,10 @@ class ConstrainedDynamics(ConstrainedKernels):
     Kernels are straight-line code for the rows that are independent around ``reference``. Redundant rows that follow
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
     multipliers (regularised and refined, multipliers of least norm) and left out by projection. Where the kept ones
-    happen to be dependent, so that those left out matter, projection gives NaN. Where rows lose rank - a singular
-    position, see :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there is
-    a regularisation. :meth:`solve` works everywhere.
+    happen to be dependent, so that those left out matter, projection gives NaN; so do both methods where a row that
+    depends on time was left out and begins to contradict the others. Where rows lose rank - a singular position, see
+    :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there is a
+    regularisation. :meth:`solve` works everywhere.
 
     Args:
         mechanism: the mechanism.

@@ -13,15 +13,15 @@ import numpy as np
 
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.constraints import assembly
 from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols
+from dalembert.constraints.choice import choose_pivots
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
-from dalembert.constraints.pivots import Pivots, find_pivots
+from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
 from dalembert.constraints.reactions import places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice, expect_names, expect_path, expect_real, real_array, shown
 from dalembert.model.parameters import map_scalars, substitute
@@ -29,9 +29,6 @@ from dalembert.model.record import content
 
 if TYPE_CHECKING:
     from dalembert.compiler.cost import Cost
-
-TIMES = (0.0, 0.37, 1.0, 3.1)
-"""When given motions of the same coordinates are compared, s."""
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -259,38 +256,7 @@ class ConstrainedKernels:
     @cached_property
     def pivots(self) -> Pivots:
         """Which rows are kept and which velocities eliminated, chosen at positions around the reference."""
-        keep: list[int] = []
-        for name in self.independent or ():
-            part = self.mechanism.v_slice(name)
-            keep += range(part.start, part.stop)
-        states = assembly.samples(self)
-        G = np.stack([self.evaluate("positions", q, 0.0)[1] for q in states])
-        pattern = np.abs(G).max(axis=0) > 0
-        found = find_pivots(G, pattern, keep)
-        if self.independent is not None and not (found.complete and sorted(keep) == list(found.independent)):
-            free = find_pivots(G, pattern).independent
-            names = ", ".join(self.velocity_names()[k] for k in free)
-            raise ArgumentError(
-                f"{', '.join(map(repr, self.independent)) or 'no joint'} cannot be the independent speeds of "
-                f"{self.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
-            )
-        self._refuse_contradiction(found, states[0])
-        return found
-
-    def _refuse_contradiction(self, found: Pivots, q: np.ndarray) -> None:
-        """Rows that are left out must demand what the others demand, also later."""
-        if not (self.constraints.rheonomic and found.redundant) or found.varying:
-            return
-        kept = list(found.rows)
-        for t in TIMES:
-            _, G, rate, _ = self.evaluate("constraints", q, np.zeros(self.mechanism.nv), t)
-            for k in found.redundant:
-                demanded = np.linalg.lstsq(G[kept].T, G[k], rcond=1e-9)[0] @ rate[kept] if kept else 0.0
-                if abs(rate[k] - demanded) > 1e-8 * (1 + np.abs(rate).max()):
-                    raise SingularityError(
-                        f"{self.mechanism.name!r}: constraints contradict each other at t = {t:g} s: {self.rows[k]} "
-                        f"demands the rate {rate[k]:.6g}, others the rate {demanded:.6g} of the same; analyse says more"
-                    )
+        return choose_pivots(self)
 
     def velocity_names(self) -> list[str]:
         """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components."""

@@ -113,8 +113,8 @@ def dynamics(
     """Accelerations, and the multipliers of all rows: zero for rows that are left out as redundant.
 
     With multipliers, redundant rows are left out if they follow from the others everywhere in the same way; otherwise
-    they all are kept, regularised and refined. Projection leaves them out in any case; where accelerations then
-    violate one of them, all results are NaN.
+    they all are kept, regularised and refined. Projection leaves them out in any case. Where accelerations violate one
+    that depends on time, or that projection leaves out though it follows in changing ways, all results are NaN.
 
     Args:
         s: the setting.
@@ -131,15 +131,17 @@ def dynamics(
     kept = list(pivots.rows)
     if method == "projection":
         a, lam = by_projection(M, G, f, gamma, pivots, multipliers)
-        if pivots.varying:  # the kept rows may lose their rank, and those left out begin to matter
-            left_out = [k for k in pivots.redundant if k not in pivots.empty]
-            sound = satisfied(G[left_out], a, gamma[left_out])
-            a, lam = (scalar.asarray([sound * x for x in part]) for part in (a, lam))
     else:
         if pivots.varying:  # no choice of rows is good everywhere: keep them all
             kept = [k for k in range(len(G)) if k not in pivots.empty]
         parents = s.tree.velocity_parents
         a, lam = by_multipliers(M, parents, G[kept], f, gamma[kept], regularisation, pivots.varying)
+    # Rows that were redundant where they were chosen begin to matter where the kept ones lose their rank, or later.
+    lost = pivots.varying and method == "projection"
+    doubtful = [k for k in pivots.redundant if k not in pivots.empty and (lost or s.constraints.timed[k])]
+    if doubtful:
+        doubt = satisfied(G[doubtful], a, gamma[doubtful])
+        a, lam = (scalar.asarray([x + doubt for x in part]) for part in (a, lam))
     every: list[Any] = [0] * len(G)
     for row, x in zip(kept, lam):
         every[row] = x

@@ -124,6 +124,18 @@ class ConstraintSet:
         """True if some constraint may depend on time explicitly."""
         return any(item.kind == "motion" or not item.has_ends for item in self.mechanism.constraints)
 
+    @cached_property
+    def timed(self) -> Array:
+        """Boolean, one per row: true for motions and for users' constraints that depend on time."""
+        found = []
+        for item in self.mechanism.constraints:
+            program = self.programs.get(item.name)
+            read = program is not None and any(
+                node.op == "input" and program.inputs[node.args[0]].name == "t" for node in program.nodes
+            )
+            found += [read or item.kind == "motion"] * len(self.info[item.name])
+        return np.array(found, dtype=bool)
+
     def slice(self, constraint: str) -> slice:
         """Where the rows of a constraint lie.
 

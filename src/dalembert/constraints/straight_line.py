@@ -154,21 +154,21 @@ VIOLATED = 1e-6
 
 
 def satisfied(G: Array, a: Array, gamma: Array) -> Scalar:
-    """1 if G a = gamma, NaN if not: a factor that spoils what must not be believed.
+    """0 if G a = gamma, NaN if not: added, it spoils what must not be believed, also where that is constant.
 
     Args:
         G: rows, m x nv.
         a: accelerations, nv.
         gamma: right sides, m.
     """
-    factor: Scalar = 1
+    doubt: Scalar = 0
     for row, right in zip(G, gamma):
         miss, size = -right, abs(right)
         for x, y in zip(row, a):
             if not (scalar.is_zero(x) or scalar.is_zero(y)):
                 miss, size = miss + x * y, size + abs(x * y)
-        factor = scalar.select(abs(miss) <= VIOLATED * size, factor, math.nan)
-    return factor
+        doubt = scalar.select(abs(miss) <= VIOLATED * size, doubt, math.nan)
+    return doubt
 
 
 class Elimination:

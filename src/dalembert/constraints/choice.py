@@ -1,0 +1,101 @@
+"""Which rows a kernel keeps and which velocities it eliminates: chosen once, at sampled positions and times."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.constraints.assembly import RESTARTS, assemble, rank, ranks_nearby
+from dalembert.constraints.descent import moved
+from dalembert.constraints.pivots import Pivots, find_pivots
+from dalembert.errors import ArgumentError, SingularityError
+
+if TYPE_CHECKING:
+    from dalembert.constraints.kernels import ConstrainedKernels
+
+TIMES = (0.0, 0.37, 1.0, 3.1)
+"""When constraints that depend on time are sampled and compared, s. Kernels check the rows they leave out themselves,
+at all times."""
+
+Sample = tuple[np.ndarray, float]
+"""Assembled positions, and when."""
+
+
+def choose_pivots(system: ConstrainedKernels) -> Pivots:
+    """The pivots around the reference of a system; an error if its independent speeds cannot be the wanted ones.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    keep: list[int] = []
+    for name in system.independent or ():
+        part = system.mechanism.v_slice(name)
+        keep += range(part.start, part.stop)
+    found = samples(system)
+    G = np.stack([system.evaluate("positions", q, t)[1] for q, t in found])
+    pattern = np.abs(G).max(axis=0) > 0
+    pivots = find_pivots(G, pattern, keep)
+    if system.independent is not None and not (pivots.complete and sorted(keep) == list(pivots.independent)):
+        free = find_pivots(G, pattern).independent
+        names = ", ".join(system.velocity_names()[k] for k in free)
+        raise ArgumentError(
+            f"{', '.join(map(repr, system.independent)) or 'no joint'} cannot be the independent speeds of "
+            f"{system.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
+        )
+    _refuse_contradiction(system, pivots, found[0][0])
+    return pivots
+
+
+def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[Sample]:
+    """Assembled positions around the reference, the reference itself (assembled) first if that is possible.
+
+    Singular ones are left out: rows that vanish or depend on each other there are not redundant elsewhere.
+
+    Args:
+        system: the constrained mechanism.
+        count: how many.
+        spread: standard deviation of the random starts, m or rad.
+    """
+    if not system.constraints.count:
+        return [(np.asarray(system.reference, dtype=float), 0.0)]
+    rng = np.random.default_rng(0)
+    times = TIMES if system.constraints.rheonomic else TIMES[:1]
+    found: list[Sample] = []
+    failure: Exception | None = None
+    for k in range(6 * count):
+        step = rng.normal(size=system.mechanism.nv) * spread if k else np.zeros(system.mechanism.nv)
+        t = times[k % len(times)]
+        try:
+            start = moved(system.mechanism, np.array(system.reference), step)
+            found.append((assemble(system, start, t, restarts=0 if k else RESTARTS), t))
+        except SingularityError as error:
+            failure = failure or error
+        if len(found) == count:
+            break
+    if not found:
+        raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
+    ranks = [rank(system, q, t) for q, t in found]
+    usual = ranks[0]
+    if usual < max(ranks):  # is the reference singular, or are the others of another kind?
+        usual = max([usual, *(near for t in times for near in ranks_nearby(system, found[0][0], t))])
+    return [sample for sample, here in zip(found, ranks) if here >= usual] or found
+
+
+def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndarray) -> None:
+    """Rows that are left out must demand what the others demand, also later."""
+    if not (system.constraints.rheonomic and pivots.redundant) or pivots.varying:
+        return
+    kept = list(pivots.rows)
+    for t in TIMES:
+        with suppress(SingularityError):  # out of reach, or because of a contradiction: the rates tell which
+            q = assemble(system, q, t, restarts=0)
+        _, G, rate, _ = system.evaluate("constraints", q, np.zeros(system.mechanism.nv), t)
+        for k in pivots.redundant:
+            demanded = np.linalg.lstsq(G[kept].T, G[k], rcond=1e-9)[0] @ rate[kept] if kept else 0.0
+            if abs(rate[k] - demanded) > 1e-8 * (1 + np.abs(rate).max()):
+                raise SingularityError(
+                    f"{system.mechanism.name!r}: constraints contradict each other at t = {t:g} s: {system.rows[k]} "
+                    f"demands the rate {rate[k]:.6g}, others the rate {demanded:.6g} of the same; analyse says more"
+                )
