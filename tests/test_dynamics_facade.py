@@ -157,3 +157,12 @@ def test_every_attribute_is_listed_once():
     assert dyn.gravity is not None  # remembered among the attributes of the object, too
     assert len(dir(dyn)) == len(set(dir(dyn)))
     assert set(da.Dynamics(da.load("rrr")).__dir__()) >= {"gravity", "inverse_dynamics", "kernel"}
+
+
+def test_its_text_tells_how_it_was_made():
+    assert repr(da.Dynamics(ARM)) == "<Dynamics of 'demo_arm': nq=6, nv=6>"
+    told = repr(da.Dynamics(ARM, parameters=["flange.mass"], wrenches=["flange"], include=["damping"], dtype="f4"))
+    assert told == (
+        "<Dynamics of 'demo_arm': nq=6, nv=6, parameters=['flange.mass'], wrenches=['flange'], "
+        "include=['damping'], dtype=float32>"
+    )

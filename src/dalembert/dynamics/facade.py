@@ -271,8 +271,12 @@ class Dynamics:
         return hashlib.sha256(repr((*told, self.wrenches, self.include, self.optimise)).encode()).hexdigest()
 
     def __repr__(self) -> str:
-        extra = f", parameters={list(self.parameter_names)}" if self.parameter_names else ""
-        return f"<Dynamics of {self.mechanism.name!r}: nq={self.mechanism.nq}, nv={self.mechanism.nv}{extra}>"
+        told: dict[str, Any] = {"nq": self.mechanism.nq, "nv": self.mechanism.nv}
+        lists = {"parameters": self.parameter_names, "wrenches": self.wrenches, "include": self.include}
+        told |= {name: list(names) for name, names in lists.items() if names}
+        told |= {} if self.dtype is None else {"dtype": self.dtype}
+        told |= {} if self.device == "cpu" else {"device": self.device}
+        return f"<Dynamics of {self.mechanism.name!r}: {', '.join(f'{name}={value}' for name, value in told.items())}>"
 
 
 def _names(what: str, given: Any, ordered: bool = True) -> tuple[str, ...]:
