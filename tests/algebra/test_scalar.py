@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import asarray, atan2, exact, product, select, stack
+from dalembert.compiler.derivatives import forward
+from dalembert.compiler.evaluate import evaluate
+from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError
 
 FUNCTIONS = ["sin", "cos", "tan", "sqrt", "exp", "log"]
@@ -39,7 +42,44 @@ def test_elementary_functions_ask_the_right_library(name, value):
     assert function(Foreign()) == (name,)
 
 
+@pytest.mark.parametrize("name", ["sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh"])
+@given(part=st.floats(-0.999, 0.999))
+def test_hyperbolic_and_inverse_functions_agree_over_every_kind_of_scalar(name, part):
+    """Traced scalars compute them by identities: absolute roundings of one, and relative ones of what is large."""
+    function = getattr(scalar, name)
+    value = {"acosh": 1 + abs(part), "asin": part, "acos": part, "atanh": part}.get(name, 20 * part)
+    expected = getattr(math, name)(value)
+    assert function(value) == function(np.float64(value)) == expected
+    assert close(function(complex(value, 0)), expected, max(1, abs(expected)))
+    assert function(x) == getattr(sympy, name)(x)
+    kernel = trace(lambda a: function(a), {"a": ()}, name=name)
+    numpys = getattr(np, name.replace("a", "arc", 1) if name[0] == "a" else name)
+    by_numpy = trace(lambda a: numpys(a), {"a": (1,)}, name=name)
+    # near the ends of their ranges the inverse functions multiply the rounding of 1 - part by 1/(1 - part) < 1000
+    (answer,), (answers,) = evaluate(kernel, [value]).values(), evaluate(by_numpy, [[value]]).values()
+    assert close(answer, expected, max(1, abs(expected)), 4000 if name == "atanh" else 100)
+    assert answers[0] == answer
+
+
+@pytest.mark.parametrize("name", ["sinh", "cosh", "tanh", "asinh", "atan"])
+@pytest.mark.parametrize("value", [0.0, -3.0, 1e4, -1e4, 1e8])
+def test_traced_hyperbolic_functions_have_the_slopes_of_sympy_at_rest_and_where_exponentials_overflow(name, value):
+    def slope(a):
+        return forward([getattr(scalar, name)(a)], [a])[0, 0]
+
+    program = trace(slope, {"a": ()}, name=name)
+    with np.errstate(over="ignore"):
+        (answer,) = evaluate(program, [value]).values()
+    expected = {
+        "sinh": scalar.cosh, "cosh": scalar.sinh, "tanh": lambda a: 1 / scalar.cosh(a) ** 2 if abs(a) < 350 else 0,
+        "asinh": lambda a: 1 / math.sqrt(1 + a * a), "atan": lambda a: 1 / (1 + a * a),
+    }[name](value)  # fmt: skip
+    assert answer == pytest.approx(expected, rel=1e-8 if name == "asinh" else 1e-14, abs=1e-15)
+
+
 def test_out_of_domain_is_not_a_number_and_too_large_is_infinite():
+    assert math.isnan(scalar.acosh(0.5)) and math.isnan(scalar.atanh(2.0)) and math.isnan(scalar.asin(-2.0))
+    assert scalar.sinh(-1e4) == -math.inf and scalar.sinh(1e4) == scalar.cosh(-1e4) == math.inf
     assert math.isnan(scalar.sqrt(-1.0))
     assert math.isnan(scalar.log(-1.0))
     assert math.isnan(scalar.sin(math.inf))

@@ -325,7 +325,8 @@ def test_sympy_numbers_round_trip(value):
     ["a**2/b", "sqrt(a)*b**Rational(-3, 2)", "exp(a - b)", "a**b", "pi*a + E", "atan(a/b)", "asin(a/4)", "acos(b/4)",
      "Abs(a - b)", "Min(a, b, 1)", "Max(a, b)", "log(a)/tan(b)", "Piecewise((a, a < b), (b, a >= 1), (1, True))",
      "Piecewise((a, And(a < b, Ne(a, 0))), (b, Not(Eq(a, b))), (1, True))", "1/(a*b) + 1/(a + b)",
-     "sign(a - b)", "sec(a)*csc(b)", "cot(a + b)"],
+     "sign(a - b)", "sec(a)*csc(b)", "cot(a + b)", "sinh(a) + cosh(b)", "tanh(a - b)", "sech(a)*csch(b)*coth(a)",
+     "asinh(a - b)", "acosh(a + b)", "atanh(a/4)"],
 )  # fmt: skip
 def test_from_sympy(formula):
     a, b = sympy.symbols("a b", positive=True)
@@ -344,7 +345,7 @@ def test_from_sympy_refuses_what_it_does_not_know():
     x = graph.input("a")
     with pytest.raises(ArgumentError, match="b"):
         from_sympy(a + b, {a: x})
-    with pytest.raises(UnsupportedError, match=r"besselj.* Max, Min, .*sign, sin, tan"):
+    with pytest.raises(UnsupportedError, match=r"besselj.* Max, Min, .*sign, sin, sinh, tan"):
         from_sympy(sympy.besselj(0, a), {a: x})
     with pytest.raises(ArgumentError, match="at least one"):
         from_sympy(a, {})

@@ -24,7 +24,8 @@ m3, l3, x, y = sp.symbols("m3 l3 x y", real=True)
         (".5e1 + 1.", 6), ("cos(pi/2)", 0), ("sin(pi)", 0), ("2*(3 + 4)*5", 70), ("1e-3", 0.001),
         ("abs(-3/2)", 1.5), ("log(exp(2))", 2), ("atan2(1, -1)", 3 * math.pi / 4), ("atan2(-2, 0)", -math.pi / 2),
         ("asin(1)", math.pi / 2), ("acos(-1)", math.pi), ("atan(-1)", -math.pi / 4), ("π/2", math.pi / 2),
-        ("-2*𝜋", -2 * math.pi), ("atan2(sin(2), cos(2))", 2),
+        ("-2*𝜋", -2 * math.pi), ("atan2(sin(2), cos(2))", 2), ("sinh(log(2))", 0.75), ("cosh(log(2))", 1.25),
+        ("tanh(log(2))", 0.6), ("asinh(3/4)", math.log(2)), ("acosh(5/4)", math.log(2)), ("atanh(3/5)", math.log(2)),
     ],
 )  # fmt: skip
 def test_numbers(text, value):
@@ -65,7 +66,8 @@ def test_names_are_what_is_not_known():
     [
         ("", "empty"), ("  ", "empty"), ("1+", "ends too early"), ("(1", "closing parenthesis"), ("1)", "unexpected"),
         ("2 m", "unexpected 'm'"), ("2^3", "powers are written"), ("sin x", "parentheses"),
-        ("sinh(1)", "functions are"),
+        ("gamma(1)", "functions are"), ("cosh(800)", "reasonable size"), ("acosh(1/2)", "not a real number"),
+        ("atanh(1)", "not a real number"),
         ("nan", "not a number"), ("inf", "not a number"), ("1/0", "divides by zero"), ("1/(1-1)", "divides by zero"),
         ("sqrt(-1)", "not a real number"), ("(-8)**(1/3)", "negative number"), ("0**-1", "divides by zero"),
         ("tan(pi/2)", "divides by zero"), ("1e61", "exceeds"), ("a.b", "no meaning"), ("x[0]", "no meaning"),
@@ -97,7 +99,8 @@ HOSTILE = [
     "sqrt(" * 49 + "2" + ")" * 49, "cos(pi/" + "9" * 900 + ")", "1/" * 499 + "3", "9" * 999,
     "log(" + "9" * 50 + "/7**20)", "log(" * 49 + "x" + ")" * 49, "atan2(9**60, 7**70)", "abs(" * 49 + "x" + ")" * 49,
     "acos(1/" + "9" * 55 + ")", "atan2(" * 45 + "x" + ", y)" * 45, "log(log(log(9**9)))",
-    "exp(log(" * 20 + "2" + "))" * 20,
+    "exp(log(" * 20 + "2" + "))" * 20, "cosh(" * 49 + "x" + ")" * 49, "tanh(" * 49 + "1" + ")" * 49,
+    "sinh(atanh(acosh(" * 12 + "x" + ")))" * 12, "sinh(acosh(" + "9" * 50 + "))",
 ]  # fmt: skip
 
 

@@ -44,6 +44,7 @@ def test_a_random_mechanism_comes_back_equal(seed, n, floating):
 def test_expressions_come_back_equal():
     expressions = [x * y / 3, sp.sin(x) ** 2, sp.sqrt(x + 1), sp.pi / 7, -x, sp.exp(-x), x**-2, sp.tan(2 * x), 0.1 * x]
     expressions += [sp.Abs(x - y), sp.log(x), sp.atan2(y, x), sp.atan2(x, 2), sp.asin(x) + sp.acos(y)]
+    expressions += [sp.sinh(x) + sp.cosh(y), sp.tanh(x) / sp.asinh(y), sp.acosh(x) - sp.atanh(y)]
     for expression in expressions:
         (joint,) = read_toml(write_toml(one(joints=(Joint("j", "revolute", "world", "b", damping=expression),)))).joints
         assert sp.nsimplify(joint.damping - expression, rational=True) == 0
@@ -73,7 +74,7 @@ def test_parameters_are_written_as_a_table():
 
 @pytest.mark.parametrize(
     "expression",
-    [sp.sinh(x), sp.gamma(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99]
+    [sp.gamma(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99]
     + [sp.Symbol("pi"), 2 * sp.Symbol("pi") + x, sp.Symbol("x + y"), sp.Symbol("2")],
 )
 def test_expressions_that_cannot_be_read_back_are_refused(expression):

@@ -124,6 +124,7 @@ def vanishes(x: Scalar) -> bool:
 
 def _elementary(name: str):
     real, complex_ = getattr(math, name), getattr(cmath, name)
+    own = "arc" + name[1:] if name.startswith("a") else name  # the method of others has the name NumPy calls it by
     too_large = math.nan if name in ("sin", "cos", "tan") else math.inf
 
     def function(x: Scalar) -> Scalar:
@@ -133,7 +134,7 @@ def _elementary(name: str):
             except ValueError:  # outside the real domain, or infinite: NaN, as NumPy answers
                 return math.nan
             except OverflowError:
-                return too_large
+                return -too_large if name == "sinh" and x < 0 else too_large
         if isinstance(x, (complex, np.complexfloating)):
             try:
                 return complex_(x)
@@ -146,7 +147,7 @@ def _elementary(name: str):
         if isinstance(x, numbers.Real):  # a Fraction
             return function(float(x))
         try:
-            method = getattr(x, name)
+            method = getattr(x, own)
         except AttributeError:
             raise _no_scalar(name, x) from None
         return method()
@@ -169,6 +170,15 @@ tan = _elementary("tan")
 sqrt = _elementary("sqrt")
 exp = _elementary("exp")
 log = _elementary("log")
+asin = _elementary("asin")
+acos = _elementary("acos")
+atan = _elementary("atan")
+sinh = _elementary("sinh")
+cosh = _elementary("cosh")
+tanh = _elementary("tanh")
+asinh = _elementary("asinh")
+acosh = _elementary("acosh")
+atanh = _elementary("atanh")
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:

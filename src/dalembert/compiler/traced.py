@@ -192,6 +192,38 @@ class Expr(Traced):
         """Angle between -pi/2 and pi/2 with this tangent, in radians."""
         return self.atan2(1)
 
+    def arcsin(self) -> Expr:
+        """Angle between -pi/2 and pi/2 with this sine, in radians; NaN beyond one."""
+        return rules.asin(self)
+
+    def arccos(self) -> Expr:
+        """Angle between 0 and pi with this cosine, in radians; NaN beyond one."""
+        return rules.acos(self)
+
+    def sinh(self) -> Expr:
+        """Hyperbolic sine; near zero to a rounding of one, since it is made of exponentials."""
+        return rules.sinh(self)
+
+    def cosh(self) -> Expr:
+        """Hyperbolic cosine."""
+        return rules.cosh(self)
+
+    def tanh(self) -> Expr:
+        """Hyperbolic tangent; near zero to a rounding of one, since it is made of exponentials."""
+        return rules.tanh(self)
+
+    def arcsinh(self) -> Expr:
+        """Inverse of the hyperbolic sine; near zero to a rounding of one."""
+        return rules.asinh(self)
+
+    def arccosh(self) -> Expr:
+        """Inverse of the hyperbolic cosine; NaN below one."""
+        return rules.acosh(self)
+
+    def arctanh(self) -> Expr:
+        """Inverse of the hyperbolic tangent; NaN beyond one, near zero to a rounding of one."""
+        return rules.atanh(self)
+
     def ratan2(self, y: Any) -> Expr:
         """Angle of the point (self, y), in radians: ``atan2`` with the operands reflected."""
         return rules.atan2(_operand(self, y), self)
@@ -288,9 +320,7 @@ def lift(graph: Graph, value: Any) -> Expr | None:
     if kind is Expr:
         return value
     if kind is Predicate:
-        raise TracingError(
-            f"the truth value {value!r} is not a number; turn it into one with condition.select(1, 0)"
-        )
+        raise TracingError(f"the truth value {value!r} is not a number; turn it into one with condition.select(1, 0)")
     if isinstance(value, (np.ndarray, complex, np.complexfloating)) or not hasattr(kind, "__float__"):
         return None  # an array then takes its turn element by element; the rest is a TypeError
     try:

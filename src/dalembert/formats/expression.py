@@ -1,9 +1,9 @@
 """Arithmetic in text: ``"pi/2"``, ``"m3*l3"``, ``"-0.5*sin(pi/6)"``. Read by a small parser, never by ``eval``.
 
 Grammar: numbers, names, ``pi`` (or ``π``), ``+ - * / **``, parentheses and the functions sin, cos, tan, asin, acos,
-atan, atan2(y, x), sqrt, exp, log (natural), abs. The same parser computes with floats (:func:`evaluate`) or exactly
-with SymPy (:func:`evaluate_exact`), where every other name is a real symbol. Text, nesting, exponents and the size of
-exact numbers are limited, so that no input can keep it busy for long.
+atan, atan2(y, x), sinh, cosh, tanh, asinh, acosh, atanh, sqrt, exp, log (natural), abs. The same parser computes with
+floats (:func:`evaluate`) or exactly with SymPy (:func:`evaluate_exact`), where every other name is a real symbol. Text,
+nesting, exponents and the size of exact numbers are limited, so that no input can keep it busy for long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import Any, Protocol
 
 from dalembert.formats.arithmetic import PI, Exact, Floats, fail
 
-FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "abs")
+FUNCTIONS = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt",
+    "exp", "log", "abs",
+)  # fmt: skip
 RESERVED = {*PI, *FUNCTIONS, "nan", "inf"}
 MAX_LENGTH = 1000
 MAX_NESTING = 50

@@ -27,11 +27,13 @@ from typing import Any
 from .arithmetic import add, div, mul, neg, sub
 from .choice import both, either, eq, le, lt, opposite, select
 from .common import different_graphs
+from .composed import acos, acosh, asin, asinh, atanh, cosh, sinh, tanh
 from .functions import absolute, atan2, cos, exp, log, maximum, minimum, power, sin, sqrt, tan
 
 __all__ = [
-    "RULES", "absolute", "add", "atan2", "both", "cos", "different_graphs", "div", "either", "eq", "exp", "le", "log",
-    "lt", "maximum", "minimum", "mul", "neg", "opposite", "power", "select", "sin", "sqrt", "sub", "tan",
+    "RULES", "absolute", "acos", "acosh", "add", "asin", "asinh", "atan2", "atanh", "both", "cos", "cosh",
+    "different_graphs", "div", "either", "eq", "exp", "le", "log", "lt", "maximum", "minimum", "mul", "neg", "opposite",
+    "power", "select", "sin", "sinh", "sqrt", "sub", "tan", "tanh",
 ]  # fmt: skip
 
 RULES: dict[str, Callable[..., Any]] = {
