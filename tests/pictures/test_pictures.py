@@ -55,6 +55,34 @@ def test_motions_and_energies(pyplot_free, swing):
     assert np.abs(balance).max() < 1e-6  # nothing is lost
 
 
+def test_what_brakes_take_is_part_of_the_balance_of_energy(pyplot_free):
+    motion = da.simulate(da.Dynamics(da.load("demo_arm"), include=["damping"]), {"lift": 0.5}, None, 2.0)
+    assert np.ptp(motion.energy) > 10
+    balance = pictures.draw_energies(motion).axes[1].lines[0].get_ydata()
+    assert np.abs(balance).max() < 1e-5 * np.ptp(motion.energy)  # splines through samples of the power
+
+
+def test_energies_of_a_motion_are_drawn_between_few_samples_too(pyplot_free, swing):
+    few = da.simulate(swing.mechanism, {"shoulder": 1.0}, None, [0, 0.5, 1.0])
+    for ours, full in zip(few.plot().axes[3].lines, swing.plot().axes[3].lines):
+        at = np.linspace(0, 1, 50)
+        drawn = [np.interp(at, *line.get_data()) for line in (ours, full)]
+        np.testing.assert_allclose(*drawn, atol=1e-3)  # straight between 600 points
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("double_pendulum", ["q (rad)", "v (rad/s)", "tau (N m)"]),
+        ("cart_pole", ["q (m, rad)", "v (m/s, rad/s)", "tau (N, N m)"]),
+        ("free_body", ["q (m, quaternion)", "v (m/s, rad/s)", "tau (N, N m)"]),
+    ],
+)
+def test_axes_of_motions_have_units(pyplot_free, name, labels):
+    motion = da.simulate(da.load(name, parameters="default"), None, None, 0.1)
+    assert [axis.get_ylabel() for axis in motion.plot().axes] == [*labels, "energy (J)"]
+
+
 def test_legends_of_motions_stand_beside_the_curves(pyplot_free, swing):
     figure = swing.plot()
     figure.draw_without_rendering()
@@ -193,6 +221,9 @@ def test_a_tree_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     for mechanism, path in ((None, tmp_path / "x.svg"), (arm, None), (arm, tmp_path / "missing" / "x.svg")):
         with pytest.raises(ArgumentError, match="write_tree"):
             pictures.write_tree(mechanism, path)
+    with pytest.raises(ArgumentError, match=r"does not end in \.svg"):
+        pictures.write_tree(arm, tmp_path / "x.png")
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_eigenvalues_are_an_empty_picture(pyplot_free):

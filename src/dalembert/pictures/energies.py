@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 def draw_energies(trajectory: Trajectory) -> Any:
     """Kinetic, potential and whole energy over time; below, what the balance of energy leaves unexplained.
 
-    The balance is energy(t) - energy(0) - work of the motors + what joints dissipate: zero but for errors of
-    integration.
+    The balance is energy(t) - energy(0) - work of the motors + what damping and friction of the joints took: zero but
+    for errors of integration, and for what else does work: external wrenches, dampers, drives that prescribe a motion.
 
     Args:
         trajectory: the motion.
     """
     from dalembert.simulation import Trajectory
+    from dalembert.simulation.balance import integral
 
     expect(trajectory, Trajectory, "draw_energies")
     figure = new_figure("a picture of energies", 8, 6)
@@ -31,6 +32,7 @@ def draw_energies(trajectory: Trajectory) -> Any:
     upper.plot(t, energy, label="together", color="black")
     upper.set(ylabel="energy (J)", title=trajectory.mechanism.name)
     upper.legend(fontsize="small")
-    lower.plot(t, energy - energy[0] - trajectory.work + trajectory.dissipation, color="tab:red")
+    lost = integral(t, trajectory.dissipation)
+    lower.plot(t, energy - energy[0] - trajectory.work + lost, color="tab:red")
     lower.set(xlabel="t (s)", ylabel="balance (J)")
     return figure

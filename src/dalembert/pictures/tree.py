@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.algebra import scalar
+from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Mechanism
 from dalembert.model.checks import expect, expect_path, write_text
 from dalembert.pictures.figure import new_figure
@@ -103,10 +104,14 @@ def write_tree(mechanism: Mechanism, path: str | Path) -> Path:
 
     Args:
         mechanism: the mechanism; symbols are welcome.
-        path: the file to write.
+        path: the file to write, which ends in ``.svg``.
     """
     place = layout(expect(mechanism, Mechanism, "write_tree"))
     target = expect_path(path, "write_tree, path")
+    if target.suffix.lower() != ".svg":
+        raise ArgumentError(
+            f"write_tree, path: {str(path)!r} does not end in .svg; others: draw_tree(...).savefig(...)"
+        )
 
     def at(body: str) -> tuple[float, float]:
         depth, row = place[body]

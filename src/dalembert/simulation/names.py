@@ -65,3 +65,35 @@ def _names(mechanism: Mechanism, suffixes: dict[str, tuple[str, ...]]) -> tuple[
             own = suffixes.get(joint.kind)
             names += [joint.name] if own is None else [f"{joint.name}.{suffix}" for suffix in own]
     return tuple(names)
+
+
+_METRES = ("distance", "x", "y", "z", "vx", "vy", "vz")
+_QUATERNION = ("qx", "qy", "qz", "qw")
+
+
+def position_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """``rad``, ``m`` or ``quaternion`` for every entry of q.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    return _units(mechanism, _Q)
+
+
+def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
+    """``rad`` or ``m`` for every entry of v: of what it is a rate.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    return _units(mechanism, _V)
+
+
+def _units(mechanism: Mechanism, suffixes: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    units: list[str] = []
+    for joint in mechanism.joints:
+        for part in (
+            suffixes.get(joint.kind, ("distance" if joint.kind == "prismatic" else "angle",)) if joint.nq else ()
+        ):
+            units.append("m" if part in _METRES else "quaternion" if part in _QUATERNION else "rad")
+    return tuple(units)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.model.checks import expect_whole
-from dalembert.simulation.names import position_names, velocity_names
+from dalembert.simulation.names import position_names, position_units, velocity_names, velocity_units
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, "fontsize": "small"}
 """Where legends stand: beside the curves, not on them."""
+
+UNITS = {"q": {}, "v": {"rad": "rad/s", "m": "m/s"}, "tau": {"rad": "N m", "m": "N"}}
+"""What is drawn -> the unit of a coordinate -> its own."""
 
 
 def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) -> Any:
@@ -36,29 +40,31 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     chosen = joints or [joint.name for joint in m.joints if joint.nq]
     in_q = [k for name in chosen for k in range(m.nq)[m.q_slice(name)]]
     in_v = [k for name in chosen for k in range(m.nv)[m.v_slice(name)]]
-    t, q, v = trajectory.t, trajectory.q, trajectory.v
-    if trajectory.interpolant is not None and len(t) < points:
-        t = np.unique(np.concatenate([t, np.linspace(t[0], t[-1], points)]))
-        _, q, v = trajectory(t)
+    fine = trajectory
+    if trajectory.interpolant is not None and len(trajectory) < points:
+        t = np.unique(np.concatenate([trajectory.t, np.linspace(trajectory.t[0], trajectory.t[-1], points)]))
+        fine = replace(trajectory, **trajectory(t)._asdict())  # of which tau is not asked: it is known at samples only
     figure = Figure(figsize=(8, 9), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
-    for axis, title, names, chosen_columns, times, values in (
-        (axes[0], "q", position_names(m), in_q, t, q),
-        (axes[1], "v", velocity_names(m), in_v, t, v),
-        (axes[2], "tau", velocity_names(m), in_v, trajectory.t, trajectory.tau),
+    for axis, symbol, names, units, chosen_columns, times, values in (
+        (axes[0], "q", position_names(m), position_units(m), in_q, fine.t, fine.q),
+        (axes[1], "v", velocity_names(m), velocity_units(m), in_v, fine.t, fine.v),
+        (axes[2], "tau", velocity_names(m), velocity_units(m), in_v, trajectory.t, trajectory.tau),
     ):
+        shown = dict.fromkeys(UNITS[symbol].get(units[k], units[k]) for k in chosen_columns)
         for k in chosen_columns:
             axis.plot(times, values[:, k], label=names[k])
-        axis.set_ylabel(title)
+        axis.set_ylabel(f"{symbol} ({', '.join(shown)})" if shown else symbol)
         if len(chosen_columns) <= 12:
             axis.legend(**BESIDE)
     for name in ("kinetic_energy", "potential_energy", "energy"):
-        axes[3].plot(trajectory.t, getattr(trajectory, name), label=name.replace("_", " "))
-    axes[3].set_ylabel("J")
+        axes[3].plot(fine.t, getattr(fine, name), label=name.replace("_", " "))
+    axes[3].set_ylabel("energy (J)")
     axes[3].legend(**BESIDE)
     axes[3].set_xlabel("t (s)")
     for event in trajectory.events:
         for axis in axes:
             axis.axvline(event.t, color="0.7", linewidth=0.5)
     axes[0].set_title(m.name)
+    figure.align_ylabels(axes)
     return figure
