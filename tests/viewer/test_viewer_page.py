@@ -339,12 +339,24 @@ def test_no_warning_for_ordinary_robots(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("empty.npz", b""), ("junk.npz", b"PK\x03\x04junk"), ("binary.csv", b"\x00\x01\r\r\n\x7fELF" * 50)],
-)
+    [
+        ("empty.npz", b""), ("junk.npz", b"PK\x03\x04junk"), ("text.npz", b"t, q.a\n0, 1\n"),
+        ("array.npz", b"\x93NUMPY\x01\x00"), ("binary.csv", b"\x00\x01\r\r\n\x7fELF" * 50),
+    ],
+)  # fmt: skip
 def test_files_that_hold_no_motion_are_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError, match=r"no trajectory written by to_npz|columns .* are not there") as refused:
         da.view(da.load("four_bar"), str(tmp_path / name), to=tmp_path / "page.html")
+    assert "pickle" not in str(refused.value)
+
+
+@pytest.mark.parametrize("about", ["", "[1]", "{}", '{"positions": ["shoulder", "elbow"]}'])
+def test_archives_of_something_else_are_refused(tmp_path, pendulum, swing, about):
+    arrays = {name: getattr(swing, name) for name in ("t", "q", "v", "tau", "wrenches")}
+    np.savez(tmp_path / "m.npz", **arrays, about=np.array(about))
+    with pytest.raises(FormatError, match="no trajectory written by to_npz"):
+        view(pendulum, tmp_path / "m.npz", to=tmp_path / "x.html")
 
 
 def test_joints_beyond_their_limits_are_shown_and_told(tmp_path):

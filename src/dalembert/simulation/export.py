@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
 ARRAYS = ("t", "q", "v", "tau", "wrenches")
+TOLD = ("mechanism", "positions", "status", "include", "wrench_frames", "elements")
+"""What an archive must hold, and must tell about it, to be read."""
 
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 """Of a wrench, in the axes of its frame."""
@@ -107,11 +109,14 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     path = expect_path(path, "load_trajectory, path")
     if path.is_dir():
         raise FormatError("this is a folder; name the file in it", path)
+    if path.is_file() and not zipfile.is_zipfile(path):  # which NumPy would take for an array or for pickled objects
+        raise FormatError("this is no trajectory written by to_npz, or only the beginning of one", path)
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-            told = json.loads(str(arrays.pop("about")))
+            arrays = {name: file[name] for name in (*ARRAYS, "parameters") if name in file.files}
+            told = json.loads(str(file["about"])) if "about" in file.files else {}
             missing = [name for name in ARRAYS if name not in arrays]
+            missing += [name for name in TOLD if not isinstance(told, dict) or name not in told]
     except FileNotFoundError as error:
         raise FormatError("there is no such file", path) from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
