@@ -24,6 +24,21 @@ def test_simulate_is_the_simulation_of_the_library(capsys):
     assert data["positions"] == ["turn", "lift", "bend", "roll", "pitch", "spin"]
 
 
+@pytest.mark.parametrize("quarter", ["90deg", "90°", "pi/2", "2*atan(1)", f"{np.pi / 2!r}"])
+def test_angles_may_be_given_in_degrees_or_with_pi(capsys, quarter):
+    named = ("--q", f"shoulder={quarter}", "--q", f"elbow=-{quarter}", "--time", "0.01", "--json")
+    row = (f"--q={quarter},-{quarter}", "--time", "0.01", "--json")
+    for arguments in (named, row):
+        first = run(capsys, "simulate", "double_pendulum", *arguments).json["q"]["first"]
+        np.testing.assert_allclose(first, [np.pi / 2, -np.pi / 2], rtol=1e-15)
+
+
+@pytest.mark.parametrize("text", ["shoulder=deg", "shoulder=pie", "shoulder=1/0", "shoulder=inf", "nan,0", "=1deg"])
+def test_what_is_no_number_is_refused(capsys, text):
+    outcome = run(capsys, "simulate", "double_pendulum", f"--q={text}")
+    assert outcome.code == 2 and "neither JOINT=VALUE nor numbers" in outcome.err
+
+
 def test_simulate_writes_and_draws(capsys, tmp_path):
     files = [str(tmp_path / name) for name in ("motion.csv", "motion.npz")]
     for path in files:

@@ -75,11 +75,17 @@ def _language(options: argparse.Namespace) -> str:
     """The language that is asked for, by name or by the suffix of the file; an error if the two contradict."""
     from dalembert.compiler.export import LANGUAGES, SUFFIXES
 
-    suffix = "" if options.to is None or Path(options.to).is_dir() else Path(options.to).suffix.lower()
+    folder = options.to is None or options.to.endswith("/") or Path(options.to).is_dir()
+    suffix = "" if folder else Path(options.to).suffix.lower()
     fitting = [
         language for language, usual in SUFFIXES.items() if usual == suffix or (usual, suffix) == (".mjs", ".js")
     ]
     if options.language is None:
+        if not fitting and not folder:
+            usual = ", ".join(dict.fromkeys(SUFFIXES.values()))
+            raise ArgumentError(
+                f"--to {options.to} tells no language; end it in {usual}, or in / for a folder, or give --language"
+            )
         return fitting[0] if fitting else "c"
     if options.language not in LANGUAGES:
         near = difflib.get_close_matches(options.language, LANGUAGES, n=1)

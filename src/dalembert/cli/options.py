@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -176,16 +176,30 @@ def add_common(parser: argparse.ArgumentParser, json: bool = True) -> None:
     group.add_argument("--traceback", action="store_true", help="show where in the source an error was raised")
 
 
+def number(text: str) -> float:
+    """``1.5``, ``pi/2``, ``90deg`` (in radians); a ValueError if it is nothing of the kind, or not finite."""
+    from dalembert.formats.expression import evaluate
+
+    plain = text.strip().removesuffix("deg").removesuffix("°")
+    try:
+        value = evaluate(plain)
+    except FormatError as error:
+        raise ValueError(str(error)) from None
+    return value if plain == text.strip() else math.radians(value)
+
+
 def assignment(text: str) -> tuple[str, float]:
     """``NAME=VALUE`` with a finite number."""
     name, equals, value = text.partition("=")
     try:
-        number = float(value)
+        found = number(value)
     except ValueError:
-        number = math.nan
-    if not equals or not name.strip() or not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a finite number, such as m1=2.5")
-    return name.strip(), number
+        found = math.nan
+    if not equals or not name.strip() or not math.isfinite(found):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not NAME=VALUE with a finite number, such as m1=2.5, a=pi/2 or a=90deg"
+        )
+    return name.strip(), found
 
 
 def by_name(given: Iterable[tuple[str, Value]], option: str) -> dict[str, Value]:

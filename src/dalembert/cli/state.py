@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.options import by_name
+from dalembert.cli.options import by_name, number
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ Given = list[tuple[str, tuple[float, ...]]]
 
 def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
     """--q, --v, --include and --elements."""
-    what = "JOINT=VALUE or all numbers with commas; may be repeated"
+    what = "JOINT=VALUE or all numbers with commas, in rad or m (90deg, pi/2 work too); may be repeated"
     group = parser.add_argument_group("the state")
     group.add_argument(
         "--q", type=numbers, action="append", default=[], metavar="...", help=f"positions: {what} (default: neutral)"
@@ -50,14 +49,16 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
 
 
 def numbers(text: str) -> tuple[str, tuple[float, ...]]:
-    """``JOINT=1.5``, ``JOINT=1,2,3`` or ``1,2,3``: a name, or an empty one, and finite numbers."""
+    """``JOINT=1.5``, ``JOINT=1,2,3`` or ``1,90deg,pi``: a name, or an empty one, and finite numbers."""
     name, equals, values = text.rpartition("=")
     try:
-        found = tuple(float(value) for value in values.replace(",", " ").split())
+        found = tuple(number(value) for value in values.replace(",", " ").split())
     except ValueError:
         found = ()
-    if not found or not all(map(math.isfinite, found)) or bool(equals) != bool(name.strip()):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither JOINT=VALUE nor numbers with commas, such as 0.1,-0.2")
+    if not found or bool(equals) != bool(name.strip()):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither JOINT=VALUE nor numbers with commas, such as 0.1,-0.2 or 30deg,pi/2"
+        )
     return name.strip(), found
 
 

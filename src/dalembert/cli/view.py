@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=assignment,
-        help="position of a joint to begin with, rad or m; may be repeated",
+        help="position of a joint to begin with, rad or m (90deg, pi/2 work too); may be repeated",
     )
     parser.add_argument("--to", metavar="FILE", type=page, help="write the page, .html, instead of opening it")
     parser.add_argument("--no-equations", action="store_true", help="leave the panel of equations out")
