@@ -16,6 +16,7 @@ from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import lock
+from dalembert.model.parameters import symbolise
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
 from dalembert.simulation.balance import integral
 from dalembert.simulation.recorder import Recorder
@@ -45,6 +46,22 @@ def test_power_balance(method):
     put_in = motion.work - integral(motion.t, motion.dissipation)
     # splines of fourth order on steps of 5 ms: 1e-8 relative; the variational stepper is of second order
     assert np.abs(gained - put_in).max() < (1e-3 if method == "variational" else 1e-6) * np.ptp(motion.energy)
+
+
+def test_dissipation_and_reactions_know_the_values_of_parameters():
+    """By address or by symbol, they are those of the mechanism with these numbers."""
+    arm, values = load("demo_arm"), {"upper_arm.mass": 3.0, "bend.damping": 4.0}
+    symbols = dict(zip(values, ("m", "d")))
+    numbers, t = symbolise(arm, values), np.linspace(0, 0.3, 31)
+    expected = simulate(numbers, None, np.ones(arm.nv), t, include=("damping",))
+    by_address = Dynamics(arm, parameters=list(values), include=("damping",))
+    by_symbol = Dynamics(symbolise(arm, symbols), include=("damping",))
+    for dynamics, names in ((by_address, {name: name for name in values}), (by_symbol, symbols)):
+        given = {names[name]: value for name, value in values.items()}
+        motion = simulate(dynamics, None, np.ones(arm.nv), t, parameters=given)
+        assert np.abs(motion.dissipation - expected.dissipation).max() < 1e-8
+        theirs = expected.reactions()
+        assert all(np.abs(force - theirs[name]).max() < 1e-6 for name, force in motion.reactions().items())
 
 
 def test_wrench_on_a_frame_accelerates_as_newton_says():

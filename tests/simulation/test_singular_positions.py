@@ -119,6 +119,18 @@ def test_of_a_batch_only_the_motion_from_a_singular_start_is_lost(singular):
     assert np.abs(found.final_q[1 - singular] - PARALLEL * pendulum(np.pi / 2, -1.0, 0.3)[0]).max() < 1e-8
 
 
+def test_one_motion_of_a_batch_tells_the_singular_positions_it_passed():
+    starts = PARALLEL * np.array([[np.pi / 2], [1.2], [2.9]])
+    found = rollout(parallel_four_bars(2), starts, -PARALLEL, 1000, 1e-3, every=5)
+    for k, x in enumerate(starts[:, 0]):
+        exact = pendulum(x, -1.0, 1.0)[1]
+        times = found.trajectory(k).info["singular"]
+        assert len(times) == len(exact) and np.abs(np.array(times) - exact).max() < 1e-4
+    with pytest.warns(SimulationWarning, match="did not stay finite"):
+        lost = rollout(parallel_four_bars(2), np.zeros(5), -PARALLEL, 300, 1e-3)
+    assert lost.trajectory().info["singular"] == ()
+
+
 @pytest.mark.parametrize(
     "mechanism, near, joint",
     [(four_bar(), [1.0, -0.5, 1.7], "crank"), (slider_crank(0.3, 1.0, 2.0), [0.5, -0.6, 1.2], "crank")],

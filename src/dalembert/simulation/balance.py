@@ -10,9 +10,25 @@ import numpy as np
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.reactions import between_frames
 from dalembert.errors import UnsupportedError
+from dalembert.model import Mechanism
+from dalembert.model.parameters import substitute, symbolise
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
+
+
+def numeric(motion: Trajectory) -> Mechanism:
+    """The mechanism with the values that its parameters had along a motion.
+
+    Args:
+        motion: the motion.
+    """
+    model = motion.mechanism
+    if motion.parameters is None:
+        return model
+    values = dict(zip(motion.dynamics.parameter_names, motion.parameters.tolist()))
+    symbols = {symbol.name: values.pop(symbol.name) for symbol in model.symbols}
+    return substitute(symbolise(model, values), symbols)
 
 
 def dissipated(motion: Trajectory) -> np.ndarray:
@@ -24,7 +40,7 @@ def dissipated(motion: Trajectory) -> np.ndarray:
     from dalembert.algorithms.joint_forces import joint_forces
 
     terms = [name for name in motion.dynamics.include if name != "armature"]
-    resistance = joint_forces(motion.mechanism, terms)
+    resistance = joint_forces(numeric(motion), terms)
     damping = 0 if resistance.damping is None else np.asarray(resistance.damping, dtype=float) * motion.v
     friction = 0 if resistance.friction is None else np.asarray(resistance.friction, float) * np.sign(motion.v)
     return ((damping + friction) * motion.v).sum(axis=1) if terms else np.zeros(len(motion))
@@ -40,8 +56,7 @@ def reactions(motion: Trajectory) -> dict[str, np.ndarray]:
         raise UnsupportedError("external wrenches act along this motion; reactions do not know them")
     system, model = motion.system.constrained, motion.mechanism
     if system is None:
-        values = () if motion.parameters is None else tuple(motion.parameters.tolist())
-        system = ConstrainedDynamics(model, forces=(), include=motion.dynamics.include, parameters=values)
+        system = ConstrainedDynamics(numeric(motion), forces=(), include=motion.dynamics.include)
     a, multipliers = system.evaluate("multipliers", motion.q, motion.v, motion.tau, motion.t)
     joints, loops = system.evaluate("reactions", motion.q, motion.v, a, multipliers, motion.t)
     found = {joint.name: joints[:, k] for k, joint in enumerate(model.joints)}

@@ -15,6 +15,7 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.simulation.drive import Drive
 from dalembert.simulation.names import as_names
+from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.spaces import Space, space_of
 from dalembert.simulation.state import as_flag, as_positive
 from dalembert.simulation.stepping import recurrence
@@ -58,7 +59,7 @@ class Rollout:
         return found
 
     def trajectory(self, *index: int) -> Trajectory:
-        """One of the motions, with its control and wrenches.
+        """One of the motions, with its control and wrenches, and in its ``info`` the ``singular`` positions it passes.
 
         Args:
             index: which, one number for each dimension of the batch.
@@ -84,7 +85,9 @@ class Rollout:
         if self.drive is not None:
             tau[:] = self.drive.forces(index, batch, self.t, q, v)
             wrenches[:] = self.drive.wrenches(index, batch, frames)
-        made = Trajectory(self.system, self.t, q, v, tau, wrenches, parameters=values)
+        system = self.system.with_parameters(values)
+        info = {"singular": singular_times(system, self.t, np.concatenate([q, v], axis=1))}
+        made = Trajectory(system, self.t, q, v, tau, wrenches, parameters=values, info=info)
         made.interpolant = Hermite(made)
         return made
 
@@ -121,6 +124,7 @@ def rollout(
     """The motions of a mechanism from many initial states, in one call of compiled code.
 
     Everything with leading dimensions is broadcast together: initial states, controls, gains, forces, parameters.
+    Singular positions of closed loops that motions pass are not looked for; ``Rollout.trajectory`` does, in one motion.
 
     On a CUDA device every thread carries one motion through all its steps. Arrays may be those of CuPy, PyTorch, JAX or
     NumPy and results come in the same kind, times excepted; arrays that are all float32 are computed in float32.

@@ -183,6 +183,23 @@ class RankWatch:
         )
 
 
+def singular_times(system: System, t: np.ndarray, x: np.ndarray) -> tuple[float, ...]:
+    """When the constraints lost rank along a motion that is known at samples.
+
+    Args:
+        system: what moved.
+        t: times, (T,).
+        x: states [q; v], (T, nq + nv); what comes after one that is not finite is left out.
+    """
+    watch, good = RankWatch(system), np.isfinite(x).all(axis=1)
+    end = len(t) if good.all() else int(np.argmin(good))
+    if end > 1:
+        watch.start(float(t[0]), x[0])
+        watch.extend(t[1:end], x[1:end])
+        watch.finish()
+    return tuple(watch.times)
+
+
 def _sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """The least singular value that should not vanish, and the largest, of many G."""
     size = np.linalg.svd(G, compute_uv=False)
