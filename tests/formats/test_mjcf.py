@@ -215,8 +215,9 @@ def test_what_is_not_taken_over_is_listed():
     </mujoco>"""
     mechanism = read_mjcf(text)
     notes = "\n".join(mechanism.notes)
-    for words in ("1 actuators", "1 tendons", "1 sensors", "geoms that can touch", "fluid forces", "of type tendon",
-                  "spring of joint 'j'", "geoms of body 'b'", "site 'a' has the name of a body"):  # fmt: skip
+    for words in ("actuators (1)", "tendons (1)", "sensors (1)", "geoms that can touch", "fluid forces",
+                  "of type tendon", "spring of joint 'j'", "not drawn of body 'b': 1 geom ",
+                  "site 'a' has the name of a body"):  # fmt: skip
         assert words in notes
     assert mechanism.frames[0].name == "a_site"
 
@@ -243,7 +244,7 @@ def test_force_ranges_of_joints_are_limits_of_effort():
     mechanism = read_mjcf(text)
     assert mechanism.joint("a").kind == "continuous" and mechanism.joint("a").limits == Limits(effort=3)
     assert mechanism.joint("b").limits == Limits(0, 1)
-    assert any("1 force ranges of joints that are not symmetric" in note for note in mechanism.notes)
+    assert any("force ranges of joints that are not symmetric (1)" in note for note in mechanism.notes)
 
 
 def test_springs_that_yield_are_told():
@@ -254,7 +255,7 @@ def test_springs_that_yield_are_told():
     )
     mechanism = read_mjcf(text)
     assert mechanism.forces[0].stiffness == 3
-    assert any("1 springs that yield (elastic here)" in note for note in mechanism.notes)
+    assert any("springs that yield but are elastic here (1)" in note for note in mechanism.notes)
     elastic = read_mjcf(text.replace('springyield="0.1"', ""))
     assert not any("yield" in note for note in elastic.notes)
 

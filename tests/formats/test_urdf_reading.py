@@ -167,7 +167,7 @@ def test_a_root_called_world_is_the_ground_unless_the_base_is_free():
     text = robot(link("world"), link("b"), joint("j", "world", "b"))
     fixed = read_urdf(text)
     assert [b.name for b in fixed.bodies] == ["b"]
-    assert any("'world' is the ground: its inertial" in note for note in fixed.notes)
+    assert any("'world' is the ground, without its inertial" in note for note in fixed.notes)
     free = read_urdf(text, base="free")
     assert [b.name for b in free.bodies] == ["world_link", "b"]
     assert any("renamed to 'world_link'" in note for note in free.notes)

@@ -40,6 +40,13 @@ def line_with(text: str, *words: str) -> str:
     return lines[0]
 
 
+def test_one_body_is_not_told_in_the_plural():
+    one = Mechanism("one", [Body("b", BALL)], [Joint("j", "revolute", WORLD, "b")])
+    assert repr(one) == "<Mechanism 'one': 1 body, 1 joint, nq=1, nv=1>"
+    assert str(one).startswith("one: 1 body, nq = 1,")
+    assert repr(Mechanism("none", [], [])) == "<Mechanism 'none': 0 bodies, 0 joints, nq=0, nv=0>"
+
+
 def test_everything_is_there():
     text = str(crane())
     assert text.splitlines()[0] == "crane: 4 bodies, nq = 8, nv = 7, mass 6 kg, gravity (0, 0, -9.81) m/s^2"

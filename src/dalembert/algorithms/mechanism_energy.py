@@ -25,6 +25,8 @@ def kinetic_energy(mechanism: Mechanism, q: Any, v: Any) -> Scalar:
 def potential_energy(mechanism: Mechanism, q: Any) -> Scalar:
     """Potential energy of the weight of all moving bodies, J: zero when all mass is at the world's origin.
 
+    Bodies fixed to the ground do not count: their energy never changes.
+
     Args:
         mechanism: the mechanism.
         q: positions, nq.

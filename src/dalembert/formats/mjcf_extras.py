@@ -13,6 +13,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.model.body import Shape
 from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
+from dalembert.model.layout import counted
 
 Notes = list[str]
 
@@ -138,7 +139,9 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
         r, g, b, opacity = (float(c) for c in model.geom_rgba[k])
         found.append(Shape(kind, size, pose(model.geom_pos[k], model.geom_quat[k]), colour=(r, g, b, opacity)))
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or f"body{body}"
-    return tuple(found), [f"{missing} geoms of body {name!r} (meshes, planes, ...) are not drawn"] if missing else []
+    return tuple(found), [
+        f"not drawn of body {name!r}: {counted(missing, 'geom')} (meshes, planes, ...)"
+    ] if missing else []
 
 
 def leftovers(mujoco: Any, model: Any) -> Notes:
@@ -153,14 +156,14 @@ def leftovers(mujoco: Any, model: Any) -> Notes:
     counts = {
         "geoms that can touch": collide, "actuators": model.nu, "tendons": model.ntendon, "sensors": model.nsensor,
         "flexible bodies": model.nflex, "skins": model.nskin, "keyframes": model.nkey, "cameras": model.ncam,
-        "plugins": model.nplugin, "mocap bodies (fixed here)": model.nmocap,
+        "plugins": model.nplugin, "mocap bodies that are fixed here": model.nmocap,
         "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),
         "joints with nonlinear springs or dampers": _nonlinear(model),
-        "springs that yield (elastic here)": int(np.count_nonzero(getattr(model, "jnt_springyield", 0))),
+        "springs that yield but are elastic here": int(np.count_nonzero(getattr(model, "jnt_springyield", 0))),
         "force ranges of joints that are not symmetric": _lopsided(model),
         "limits of ball joints": int(np.count_nonzero(np.asarray(model.jnt_limited)[np.asarray(model.jnt_type) == 1])),
     }  # fmt: skip
-    listed = [f"{count} {what}" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
+    listed = [f"{what} ({count})" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
     notes = [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []
     bits, flags = mujoco.mjtDisableBit, model.opt.disableflags
     off = [name for name in SWITCHES if flags & getattr(bits, f"mjDSBL_{name.upper()}")]

@@ -192,7 +192,7 @@ def _ground(links: dict[str, Element], root: str, base: str, findings: Findings)
         dropped = [tag for tag in ("inertial", "visual") if any(world.all(tag))]
         if dropped:
             findings.problems.attempt(lambda: parts.inertia(world, findings), None)  # only to check its numbers
-            findings.assumed.append(f"link {WORLD!r} is the ground: its {' and '.join(dropped)} were dropped")
+            findings.assumed.append(f"link {WORLD!r} is the ground, without its {' and '.join(dropped)}")
         return rename
     rename[WORLD] = _free_name(f"{WORLD}_link", links)
     findings.assumed.append(f"link {WORLD!r} is not the ground here and was renamed to {rename[WORLD]!r}")

@@ -18,7 +18,7 @@ from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.force import FORCE_KINDS
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import KINDS, Joint
-from dalembert.model.layout import columns, columns_with_text, printable, wrapped
+from dalembert.model.layout import columns, columns_with_text, counted, printable, wrapped
 from dalembert.model.mechanism import Mechanism
 
 
@@ -65,7 +65,7 @@ def as_html(mechanism: Mechanism) -> str:
 
 
 def _headline(mechanism: Mechanism) -> list[str]:
-    counts = f"{len(mechanism.bodies)} bodies, nq = {mechanism.nq}, nv = {mechanism.nv}"
+    counts = f"{counted(len(mechanism.bodies), 'body', 'bodies')}, nq = {mechanism.nq}, nv = {mechanism.nv}"
     lines = [
         f"{printable(mechanism.name)}: {counts}, mass {text(mechanism.mass)} kg, "
         f"gravity ({texts(mechanism.gravity)}) m/s^2"

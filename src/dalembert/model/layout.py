@@ -16,6 +16,17 @@ TEXT = 48
 """Characters at least for a column of sentences."""
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words: ``1 body``, ``2 bodies``, ``0 joints``.
+
+    Args:
+        number: how many there are.
+        one: what a single one is called.
+        many: what several are called; with an s if left out.
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WIDTH) -> list[str]:
     """Aligned columns without the empty ones; the widest are shortened until a line fits the page.
 

@@ -22,6 +22,7 @@ from dalembert.model.fingerprint import fingerprint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
+from dalembert.model.layout import counted
 from dalembert.model.record import Record, content, frozen_array
 from dalembert.model.structure import depth_first
 from dalembert.model.tree import Link, Moments, Tree
@@ -271,8 +272,8 @@ class Mechanism(Record):
         return table(self)
 
     def __repr__(self) -> str:
-        counts = f"{len(self.bodies)} bodies, {len(self.joints)} joints, nq={self.nq}, nv={self.nv}"
-        return f"<Mechanism {self.name!r}: {counts}>"
+        counts = f"{counted(len(self.bodies), 'body', 'bodies')}, {counted(len(self.joints), 'joint')}"
+        return f"<Mechanism {self.name!r}: {counts}, nq={self.nq}, nv={self.nv}>"
 
     def _repr_html_(self) -> str:
         from dalembert.model.display import as_html

@@ -232,7 +232,8 @@ BASIC: dict[str, Quantity] = {
     "kinetic_energy": Quantity(
         ("q", "v"), {"T": ()}, kinetic_energy, "Kinetic energy, J; that of the rotors too if armature is included."),
     "potential_energy": Quantity(
-        ("q",), {"V": ()}, potential_energy, "Potential energy of weight, J; zero with all mass at the origin."),
+        ("q",), {"V": ()}, potential_energy,
+        "Potential energy of weight, J; zero with all mass at the origin. What is fixed to the ground does not count."),
     "center_of_mass": Quantity(("q",), {"c": (3,)}, center_of_mass, "Centre of the moving mass, world axes, m."),
     "pose": Quantity(
         ("q",), {"rotation": (3, 3), "position": (3,)}, pose,
