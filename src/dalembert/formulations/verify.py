@@ -11,7 +11,7 @@ from dalembert.algebra.scalar import asarray
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS, forward_dynamics
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics
-from dalembert.errors import ArgumentError, DalembertError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
@@ -140,7 +140,7 @@ class _Results:
                 continue
             try:
                 self.add("mass matrix", name, [mass_matrix(self.mechanism, q, algorithm=name) for q in self.q])
-            except DalembertError as error:
+            except (UnsupportedError, SingularityError) as error:
                 self.skipped.append(f"{name}: {error}")
         if singular:
             return
@@ -149,7 +149,7 @@ class _Results:
         for name in FORWARD_DYNAMICS:
             try:
                 a = [forward_dynamics(self.mechanism, q, v, t, algorithm=name) for (q, v, _), t in zip(states, torques)]
-            except (DalembertError, ZeroDivisionError) as error:
+            except (UnsupportedError, SingularityError, ZeroDivisionError) as error:
                 self.skipped.append(f"forward dynamics by {name}: {error}")
                 continue
             self.add("forward dynamics", name, a)
