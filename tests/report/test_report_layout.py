@@ -7,13 +7,15 @@ import re
 
 import numpy as np
 import pytest
+import report_cases as cases
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dalembert as da
+from dalembert.compiler.printers.sympy import to_sympy_steps
 from dalembert.formulations import derive
-from dalembert.report.forms import Forms
+from dalembert.report.forms import COLUMN, Forms, definitions, narrowed
 from dalembert.report.layout import WIDTH, array_rows, entry_rows, sum_rows, width
 from dalembert.report.notation import Notation
 
@@ -109,3 +111,34 @@ def test_what_is_shown_is_what_is_computed(name, method):
         mine = np.array([float(sympy.sympify(entry).subs(numbers)) for entry in shown]).reshape(quantity.shape)
         needed = {port.name: inputs[port.name] for port in quantity.program.inputs}
         np.testing.assert_allclose(mine, quantity.evaluate(needed), rtol=1e-12, atol=1e-12)
+
+
+def test_sums_within_wide_terms_get_names_that_keep_the_value():
+    """Everything fits its column, names are defined before they are used, and numbers come out the same."""
+    equations = derive(cases.four_bar_by_constraint(), "kane")
+    parts = {name: equations[name] for name in ("mass_matrix", "coriolis", "gravity")}
+    symbols = equations.scope.symbols
+    named, outputs = to_sympy_steps(equations.scope.program({k: x.values for k, x in parts.items()}, "all"), symbols)
+    short, entries = narrowed(named, {name: list(outputs[name]) for name in parts}, Notation())
+    assert len(short) > len(named)
+    known = dict(zip((*symbols["q"], *symbols["u"]), (0.7, -0.9, 1.3, 0.4)))
+    for symbol, value in short:
+        known[symbol] = float(value.subs(known))
+    exact = equations.evaluate([0.7, -0.9, 1.3], [0.4])
+    for name, row in entries.items():
+        mine = [float(x.subs(known)) for x in row]
+        np.testing.assert_allclose(mine, exact[name].ravel(), rtol=1e-11)  # the loop is not closed: nothing cancels
+    rows, results = definitions(equations, parts, Notation(decimal=True))
+    assert all(width(left + right) <= COLUMN + width("= ") for left, right in rows)
+    assert all(width(left + right) <= WIDTH + width("= ") for left, right in results)
+
+
+def test_names_of_values_leave_the_symbols_of_the_user_alone():
+    term = (x + y) * (x + 2 * y) * (x + 3 * y) * (x + 4 * y) * (x + 5 * y)
+    x0, x1 = sympy.symbols("x0 x1")
+    short, entries = narrowed([], {"f": [term.subs({x: x0, y: x1})]}, Notation())
+    assert {str(symbol) for symbol, _ in short}.isdisjoint({"x0", "x1"})
+    value = entries["f"][0]
+    for symbol, definition in reversed(short):
+        value = value.subs(symbol, definition)
+    assert sympy.expand(value - term.subs({x: x0, y: x1})) == 0

@@ -70,7 +70,8 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
     T = "T_i" if reduced else "J_i"
     return Step(
         "Kane's equations",
-        "Inertia forces and active forces of every body, projected on the partial velocities, PARSA (33), (46).",
+        "Inertia forces and active forces of every body, the moments n about its centre of mass and the forces f, "
+        "projected on the partial velocities, PARSA (33), (46).",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),
@@ -79,5 +80,5 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right) = \sum_i {T}^T w_i, \quad "
         r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
         r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
-        r"w_i = \begin{bmatrix} \text{moment} \\ \text{force} \end{bmatrix}_i",
+        r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}",
     )

@@ -174,7 +174,7 @@ def _automatic(
         why.append(
             f"The constraints are solved for {', '.join(names[k] for k in dependent)}: of the parts of A that are "
             f"regular at typical states this one is well-conditioned (condition number about {condition:.2g}) and "
-            f"keeps the first coordinates. Independent remain {', '.join(names[k] for k in places)}."
+            f"keeps the first coordinates. Independent: {', '.join(names[k] for k in places) or 'none'}."
         )
     else:
         places = list(range(system.n))

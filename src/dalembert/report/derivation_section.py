@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +28,7 @@ def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     yield Heading(f"Derivation: {METHODS.get(equations.method, equations.method)}")
     for number, step in enumerate(equations.steps(), 1):
         yield Heading(f"Step {number}. {step.title}", 2)
-        yield Paragraph(cited(step.text))
+        yield Paragraph(_explained(step.text, equations, forms.notation))
         if step.formula:
             yield Display(tuple(split_formula(step.formula)))
         rows: Rows = []
@@ -45,10 +46,22 @@ def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield from partial_velocity_blocks(equations, forms)
 
 
+def _explained(text: str, equations: Equations, notation: Notation) -> Line:
+    """The text of a step; in it sources are references, and velocities such as qdot1 mathematics."""
+    rates = {str(x): x for x in equations.scope.symbols["v"] if "dot" in str(x)}
+    if not rates:
+        return cited(text)
+    pieces = re.split(rf"(?<!\w)({'|'.join(map(re.escape, rates))})(?!\w)", text)
+    found = ((Math(notation.latex(rates[x])),) if x in rates else cited(x) for x in pieces)
+    return tuple(part for line in found for part in line)
+
+
 def _too_long(quantities: list[Quantity]) -> Line:
     parts: list[Any] = ["Too long to be written out: "]
     for k, quantity in enumerate(quantities):
         size = " × ".join(map(str, quantity.shape)) or "scalar"
+        if len(quantity.shape) == 1:
+            size = "1 entry" if size == "1" else f"{size} entries"
         parts += [", " * bool(k), Math(quantity.symbol), f" ({size}, {quantity.cost.operations} operations)"]
     return (*parts, ".")
 
@@ -79,9 +92,9 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Display(tuple(rates)) if rates else Paragraph(_too_long([equations.kinematics]), "note")
     if "multipliers" in equations.extras and len(equations["multipliers"]):
         text = "The constraints have been eliminated; with the accelerations known, their forces on the velocities are"
-        yield Paragraph((text, " ", Math(r"A^T \lambda"), ", with the multipliers"))
         multipliers = equations["multipliers"]
         written = forms.rows(multipliers)
+        yield Paragraph((text, " ", Math(r"A^T \lambda"), ", with the multipliers" if written else "."))
         yield Display(tuple(written)) if written else Paragraph(_too_long([multipliers]), "note")
     if equations.constraint_matrix is not None and scalar is not None:
         yield Paragraph(("The multipliers follow from the constraints",))
@@ -188,8 +201,9 @@ def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Paragraph((text, code, " or, as C, CUDA or Python, by ", Code("dalembert export"), "."))
         return
     steps, results = found
+    count = sum(bool(name) for name, _ in steps)  # others continue the line above
     text = (
-        f"Written out the equations would fill many pages. As a sequence of {len(steps)} values, each defined by those "
+        f"Written out the equations would fill many pages. As a sequence of {count} values, each defined by those "
         "before it, they are short; nothing is computed twice."
     )
     yield Paragraph((text,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from dalembert.formulations.closed_form import closed_forms
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.polynomials import Swell
 from dalembert.formulations.quantity import Quantity
-from dalembert.report.layout import LONGEST, MOST_LINES, WIDEST, Rows, array_rows, entry_rows, width
+from dalembert.report.layout import LONGEST, MOST_LINES, WIDEST, WIDTH, Rows, array_rows, entry_rows, sum_rows, width
 from dalembert.report.notation import Notation
 
 BUDGET = 30_000
@@ -25,6 +26,11 @@ FEW = 4
 
 LONGEST_SEQUENCE = 6_000
 """Operations of a sequence of named values that is still printed."""
+
+COLUMN, NAME = 32, 6
+"""Letters a line of a sequence may have, which is set in two columns, and of the name of an entry."""
+
+Definitions = list[tuple[Any, Any]]
 
 
 class Forms:
@@ -96,8 +102,55 @@ def definitions(equations: Equations, parts: Mapping[str, Quantity], notation: N
         return None
     plain = dataclasses.replace(program, labels={})  # labels count from zero, entries on paper from one
     named, outputs = to_sympy_steps(plain, equations.scope.symbols)
-    steps = [(notation.latex(symbol), f"= {notation.latex(value)}") for symbol, value in named]
+    named, entries = narrowed(named, {name: list(outputs[name]) for name in parts}, notation)
+    steps: Rows = []
+    for symbol, value in named:
+        steps += sum_rows(notation.latex(symbol), notation.terms(value), most=COLUMN)
     results: Rows = []
     for name, part in parts.items():
-        results += entry_rows(part.symbol, list(outputs[name]), part.shape, notation)
+        results += entry_rows(part.symbol, entries[name], part.shape, notation)
     return steps, results
+
+
+def narrowed(
+    named: Definitions, entries: Mapping[str, list[Any]], notation: Notation
+) -> tuple[Definitions, dict[str, list[Any]]]:
+    """The same with names for the sums within terms that are too wide for a line, for these have no place to break.
+
+    Args:
+        named: definitions, each in terms of those before it.
+        entries: expressions in terms of all definitions.
+        notation: how symbols are written.
+    """
+    import sympy
+
+    found: Definitions = []
+
+    def narrow(expression: Any, room: float) -> Any:
+        if all(width(term) <= room for term in notation.terms(expression)):
+            return expression
+        return expression.func(*map(within, expression.args)) if expression.is_Add else within(expression)
+
+    def within(term: Any) -> Any:
+        """A term whose sums have got names, the innermost first."""
+        if not term.args:
+            return term
+        changed = term.func(*map(within, term.args))
+        if not changed.is_Add:
+            return changed
+        found.append((sympy.Dummy(), changed))
+        return found[-1][0]
+
+    for symbol, value in named:
+        short = narrow(value, COLUMN)
+        found.append((symbol, short))
+    left = {name: [narrow(x, WIDTH - NAME) for x in row] for name, row in entries.items()}
+    own = {symbol for symbol, _ in found}
+    used = set().union(*(x.free_symbols for x in (*(v for _, v in found), *itertools.chain(*left.values()))))
+    taken = {str(symbol) for symbol in used - own}
+    free = (name for name in map("x{}".format, itertools.count()) if name not in taken)
+    names = {symbol: sympy.Symbol(name, real=True) for (symbol, _), name in zip(found, free)}
+    return (
+        [(names[symbol], value.xreplace(names)) for symbol, value in found],
+        {name: [x.xreplace(names) for x in row] for name, row in left.items()},
+    )

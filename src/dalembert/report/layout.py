@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.report.notation import Notation
 
-WIDTH = 72
+WIDTH = 70
 """Letters a line of mathematics may have."""
 
 WIDEST = 90
@@ -24,8 +24,6 @@ Rows = list[tuple[str, str]]
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_&]|.", re.DOTALL)
 _SILENT = {
-    r"\left",
-    r"\right",
     r"\mathrm",
     r"\text",
     r"\displaystyle",
@@ -36,7 +34,7 @@ _SILENT = {
     r"\;",
 }
 _WORDS = {r"\sin", r"\cos", r"\tan", r"\exp", r"\log", r"\begin", r"\end", r"\min", r"\max"}
-_RAISED = 0.7
+_RAISED, _BRACKET = 0.7, 0.6
 
 
 def width(latex: str) -> float:
@@ -68,6 +66,8 @@ def _measure(tokens: Sequence[str], start: int, stop: int) -> float:
             continue
         elif token in _WORDS:
             total += len(token)
+        elif token in (r"\left", r"\right"):
+            total += _BRACKET  # the space that browsers leave beside brackets that grow
         elif token not in _SILENT and token not in "}& \n":
             total += scale * (2.0 if token in "+-=" else 1.0)
             scale = 1.0
@@ -87,16 +87,17 @@ def _after_group(tokens: Sequence[str], k: int) -> int:
     return len(tokens)
 
 
-def sum_rows(left: str, terms: Sequence[str], relation: str = "= ") -> Rows:
+def sum_rows(left: str, terms: Sequence[str], relation: str = "= ", most: float = WIDTH) -> Rows:
     """A sum on as many lines as it needs; further lines begin with their sign.
 
     Args:
         left: left-hand side.
         terms: LaTeX of the terms, a minus in front where there is one.
         relation: between the sides.
+        most: letters a line may have.
     """
     lines = [""]
-    room = WIDTH - width(left)
+    room = most - width(left)
     for term in terms or ["0"]:
         signed = _signed(term)
         if lines[-1] and width(lines[-1]) + width(signed) > room:
