@@ -130,3 +130,28 @@ def test_a_call_may_give_other_parameters_in_batches():
     assert system.forward_dynamics(*states, parameters=every).dtype == np.float32
     with pytest.raises(ArgumentError, match=r"symbols l; give their values where the system is made"):
         ConstrainedDynamics(symbolic, reference=REFERENCE).forward_dynamics(q[0], v[0], tau, parameters=[CRANK])
+
+
+def test_where_closures_and_springs_are_attached_can_be_a_parameter():
+    """Places and a turn of a closure, a spring's end and a component of a push, all symbols, against numbers."""
+    bars = four_bar((CRANK, COUPLER, ROCKER), GROUND, kind="revolute")
+    spring = Force("spring", "spring", "crank_bar", "rocker_bar", stiffness=20.0, rest=0.5)
+    push = Force("push", "wrench", "coupler_bar", components=(0, 1, 0, 0, 0, 0))
+    bars = bars.replace(forces=(spring, push))
+    values = {
+        "pin.placement_a.x": 2.3, "pin.placement_b.x": 2.1, "pin.placement_a.yaw": 0.4, "spring.placement_b.y": -0.3,
+        "push.component.0": 7.0, "push.placement_a.x": 0.8,
+    }  # fmt: skip
+    assert set(values) <= set(da.parameters(bars))
+    names = {address: f"p{k}" for k, address in enumerate(values)}
+    plain, symbolic = symbolise(bars, values), symbolise(bars, names)
+    given = dict(zip(names.values(), values.values()))
+    exact = ConstrainedDynamics(plain, forces="all", reference=REFERENCE)
+    system = ConstrainedDynamics(symbolic, forces="all", reference=REFERENCE, parameters=given)
+    q = exact.assemble(keep=["crank"])
+    v, tau = exact.project_velocity(q, [1.0, 0, 0]), np.array([1.0, 0, 0])
+    np.testing.assert_allclose(system.assemble(keep=["crank"]), q, rtol=1e-12)
+    np.testing.assert_allclose(system.forward_dynamics(q, v, tau), exact.forward_dynamics(q, v, tau), rtol=1e-10)
+    found, expected = (each.reactions(q, v, tau)["pin"] for each in (system, exact))
+    np.testing.assert_allclose(found.force, expected.force, rtol=1e-9, atol=1e-9)
+    assert set(da.parameters(four_bar())) >= {"pin.placement_b.roll", "pin.placement_a.z"}

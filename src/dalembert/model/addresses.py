@@ -62,14 +62,22 @@ def _slots(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Path]]:
             yield "constraint", constraint.name, attribute, (attribute,)
         for k in range(len(constraint.coefficients)):
             yield "constraint", constraint.name, f"coefficient.{k}", ("coefficients", k)
+        for end in constraint.placements:
+            yield from _placement_slots("constraint", constraint.name, getattr(constraint, end), end)
     for force in mechanism.forces:
         for attribute in force.numbers:
             yield "force", force.name, attribute, (attribute,)
+        for k in range(len(force.components)):
+            yield "force", force.name, f"component.{k}", ("components", k)
+        for end in force.placements:
+            yield from _placement_slots("force", force.name, getattr(force, end), end)
 
 
-def _placement_slots(kind: str, name: str, placement: Transform) -> Iterator[tuple[str, str, str, Path]]:
+def _placement_slots(
+    kind: str, name: str, placement: Transform, attribute: str = "placement"
+) -> Iterator[tuple[str, str, str, Path]]:
     for k, axis in enumerate(AXES):
-        yield kind, name, f"placement.{axis}", ("placement", "translation", k)
+        yield kind, name, f"{attribute}.{axis}", (attribute, "translation", k)
     if placement.rotation.dtype != object:
         for k, angle in enumerate(ANGLES):
-            yield kind, name, f"placement.{angle}", ("placement", "rpy", k)
+            yield kind, name, f"{attribute}.{angle}", (attribute, "rpy", k)

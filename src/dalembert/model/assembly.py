@@ -244,13 +244,15 @@ def _moved(item: Any, place: Callable[[str], tuple[str, Transform]], joint: Call
         place: for the name of a body or frame its new name, and the old frame in the new one.
         joint: for the name of a joint its new name.
     """
-    if not item.has_ends:
-        return item
     if item.on_joints:
         a, b = (end if end in ("", WORLD) else joint(end) for end in (item.a, item.b))
         return item.replace(a=a, b=b)
-    (a, at_a), (b, at_b) = place(item.a), place(item.b)
-    return item.replace(a=a, b=b, placement_a=at_a @ item.placement_a, placement_b=at_b @ item.placement_b)
+    changes: dict[str, Any] = {}
+    for placement in item.placements:
+        end = placement[-1]
+        changes[end], at = place(getattr(item, end))
+        changes[placement] = at @ getattr(item, placement)
+    return item.replace(**changes)
 
 
 def refuse_functions_of_coordinates(mechanism: Mechanism, operation: str) -> None:

@@ -119,7 +119,7 @@ class Constraint(Record):
             idle["value"] = (0,)
         if self.kind not in WITH_COEFFICIENTS:
             idle["coefficients"] = ((),)
-        if self.on_joints or not self.has_ends:
+        if not self.placements:
             idle |= {"placement_a": (Transform.identity(),), "placement_b": (Transform.identity(),)}
         if not self.has_ends:
             idle["a"] = (WORLD, "")
@@ -149,3 +149,8 @@ class Constraint(Record):
     def numbers(self) -> tuple[str, ...]:
         """Names of the single numbers that matter for this kind."""
         return ("value",) if self.kind in WITH_LENGTH else ()
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        """Names of the placements that matter for this kind."""
+        return () if self.on_joints or not self.has_ends else ("placement_a", "placement_b")

@@ -105,7 +105,14 @@ class Force(Record):
         for name, default in DEFAULTS.items():
             given = getattr(self, name)
             if name not in USES[self.kind] and not same(given, default):
-                raise ModelError(f"{where}: a {self.kind} does not use {name}, got {given!r}")
+                raise ModelError(f"{where}: kind {self.kind!r} does not use {name}, got {given!r}")
+        for name in ("a", "b"):
+            if name not in self.ends and getattr(self, name) not in (WORLD, ""):
+                raise ModelError(f"{where}: kind {self.kind!r} does not use {name}, got {getattr(self, name)!r}")
+            if f"placement_{name}" not in self.placements:
+                given = getattr(self, f"placement_{name}")
+                if not same(given, Transform.identity()):
+                    raise ModelError(f"{where}: kind {self.kind!r} does not use placement_{name}, got {given!r}")
         if self.kind == "wrench" and len(self.components) != 6:
             raise ModelError(f"{where}: a wrench has six components [force; moment], got {len(self.components)}")
         if USES[self.kind] == ("function",) and self.function is None:
@@ -132,6 +139,18 @@ class Force(Record):
     def has_ends(self) -> bool:
         """False for forces that act on everything or on any generalised coordinate."""
         return self.kind not in ("user", "gravity-field")
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Those of ``a`` and ``b`` that matter for this kind."""
+        if not self.has_ends:
+            return ()
+        return ("a",) if self.on_joints or self.is_field else ("a", "b")
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        """Names of the placements that matter for this kind."""
+        return () if self.on_joints else tuple(f"placement_{end}" for end in self.ends)
 
     @property
     def is_field(self) -> bool:

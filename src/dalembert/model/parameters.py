@@ -2,8 +2,9 @@
 
 A parameter is addressed by the name of its owner and what it is: ``link7.mass``, ``link7.com.x``, ``link7.inertia.xy``
 (about the centre of mass), ``joint3.damping``, ``joint3.placement.z``, ``joint3.placement.roll`` (URDF angles),
-``tool.placement.x``, ``spring.stiffness``, ``gravity.z``. If two owners of different kinds share a name and an
-attribute, the address says which is meant: ``joint:tool.placement.x``, ``frame:tool.placement.x``.
+``tool.placement.x``, ``spring.stiffness``, ``closure.placement_b.x``, ``push.component.2``, ``gravity.z``. If two
+owners of different kinds share a name and an attribute, the address says which is meant: ``joint:tool.placement.x``,
+``frame:tool.placement.x``.
 """
 
 from __future__ import annotations
