@@ -115,6 +115,18 @@ def test_missing_limits_are_noted_and_lower_and_upper_default_to_zero():
     assert (read.lower, read.upper) == (0, 0)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "continuous"])
+def test_a_limit_without_effort_or_velocity_limits_neither_and_a_note_says_so(kind):
+    named = {"effort": 3.0, "velocity": 5.0}
+    for given in ({}, {"effort"}, {"velocity"}, {"effort", "velocity"}):
+        inside = " ".join(f'{key}="{named[key]}"' for key in sorted(given))
+        mechanism = read_urdf(chain(f"<limit {inside}/>", kind))
+        told = " ".join(note for note in mechanism.notes if "does not name it" in note)
+        for key in named:
+            assert getattr(mechanism.joint("j").limits, key) == (named[key] if key in given else math.inf)
+            assert (key in told) == (key not in given)
+
+
 def test_visual_shapes_are_kept_and_meshes_need_not_exist():
     body = INERTIAL + (
         '<visual><origin xyz="0 0 1"/><geometry><box size="1 2 3"/></geometry><material name="red"/></visual>'

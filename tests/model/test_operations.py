@@ -14,6 +14,7 @@ from operation_helpers import by_name, chain, same_pose
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.kinematics import poses
+from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError, ValidationError
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
@@ -143,6 +144,23 @@ def test_merge_fixed_keeps_every_name_pose_and_force(mechanism, seed):
     expected = inverse_dynamics(mechanism, q, v, a)
     np.testing.assert_allclose(inverse_dynamics(merged, q, v, a), expected, rtol=1e-10, atol=1e-10)
     assert merge_fixed(merged) == merged
+
+
+def test_merge_fixed_tells_when_a_field_of_gravity_sees_fewer_bodies():
+    """The expansion about one centre of mass differs from that about two; without a second mass nothing changes."""
+    bob, arm = Inertia.sphere(2.0, 0.1), Joint("swing", "revolute", WORLD, "a", axis=[0, 1, 0])
+    weld = Joint("weld", "fixed", "a", "b", Transform.from_translation([1, 0, 0]))
+    pull = Force("sun", "attraction", WORLD, WORLD, Transform.from_translation([0, 0, 5]), value=30.0)
+
+    def fall(mechanism: Mechanism) -> float:
+        return float(ConstrainedDynamics(mechanism, forces="all").forward_dynamics([0.3], [0.0], [0.0])[0])
+
+    for second, exact in ((bob, False), (Inertia(), True)):
+        two = Mechanism("two", [Body("a", bob), Body("b", second)], [arm, weld], forces=[pull], gravity=[0, 0, 0])
+        one = merge_fixed(two)
+        assert (abs(fall(one) - fall(two)) < 1e-12) == exact
+        assert any("'sun': expanded about one centre of mass" in note for note in one.notes) != exact
+    assert merge_fixed(two.replace(forces=())).notes == ()
 
 
 def test_merge_fixed_moves_shapes_constraints_and_forces():

@@ -1,6 +1,7 @@
 """Recursive algorithms, one per file, each written once over any scalar: floats, complex, SymPy, traced scalars.
 
-Functions of a mechanism and one state; :class:`~dalembert.dynamics.Dynamics` compiles them for many.
+Functions of a mechanism and one state; :class:`~dalembert.dynamics.Dynamics` compiles them for many. Quaternions
+are taken as they are; ``mechanism.normalise(q)`` gives them length one.
 """
 
 from dalembert.algorithms.analytic_jacobian import analytic_jacobian, analytic_jacobian_rates, frame_coordinates

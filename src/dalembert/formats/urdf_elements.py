@@ -50,6 +50,7 @@ class Findings:
         rescaled: axes that were not unit vectors, as sentences.
         massless: links without an inertial element, with their lines.
         limitless: joints with a limit that their type has no use for, with that type.
+        boundless: joints whose limit names no effort or no velocity, with what is missing.
         loose: mimic joints whose leader does not exist, words that were probably meant to be read, and angles that
             look like degrees, as sentences.
         skipped: elements that are not read, by tag.
@@ -61,6 +62,7 @@ class Findings:
     rescaled: list[str] = field(default_factory=list)
     massless: list[str] = field(default_factory=list)
     limitless: list[str] = field(default_factory=list)
+    boundless: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     assumed: list[str] = field(default_factory=list)
@@ -77,6 +79,8 @@ class Findings:
             notes.append(f"no <inertial>, so no mass and no inertia: {', '.join(self.massless)}")
         if self.limitless:
             notes.append(f"not read, because the joint has no such limit: <limit> of {', '.join(self.limitless)}")
+        if self.boundless:
+            notes.append(f"not limited, because <limit> does not name it: {', '.join(self.boundless)}")
         if self.rescaled:
             notes.append(f"axes divided by their length: {', '.join(self.rescaled)}")
         if self.snapped:
@@ -239,6 +243,9 @@ def limits(joint: Element, findings: Findings) -> Limits:
             *(partial(number, element, key, 0.0, infinite=True) for key in ("lower", "upper")),
         ]
     )
+    missing = [key for key in ("effort", "velocity") if key not in element.attributes]
+    if missing:
+        findings.boundless.append(f"{' and '.join(missing)} of {name!r}")
     if kind == "continuous":
         if {"lower", "upper"} & element.attributes.keys():
             findings.limitless.append(f"{name!r} (continuous, its range)")

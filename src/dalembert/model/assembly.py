@@ -21,7 +21,9 @@ from dalembert.model.mechanism import Mechanism
 def merge_fixed(mechanism: Mechanism) -> Mechanism:
     """Weld every body behind a fixed joint into the body that carries it; what was a body becomes a frame.
 
-    Bodies fixed to the ground become frames of the ground; their matter does not move and is left out.
+    Bodies fixed to the ground become frames of the ground; their matter does not move and is left out. Forces of kind
+    ``attraction`` and ``gravity-field`` are expanded about the centre of mass of each body; about that of a larger one
+    they leave out more, which a note tells.
 
     Args:
         mechanism: the mechanism.
@@ -29,7 +31,7 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
     expect(mechanism, Mechanism, "merge_fixed")
     carriers: dict[str, tuple[str, Transform]] = {WORLD: (WORLD, Transform.identity())}
     matter: dict[str, Body] = {}
-    joints, frames, notes = [], [], []
+    joints, frames, notes, welded = [], [], [], set()
     for joint in mechanism.joints:  # parents precede children
         carrier, at = carriers[joint.parent]
         body = mechanism.body(joint.child)
@@ -46,12 +48,21 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
                 notes.append(f"body {body.name!r} is fixed to the ground; its mass, {body.inertia.mass}, is left out")
             continue
         whole = matter[carrier]
+        if not (whole.inertia.is_zero or body.inertia.is_zero):
+            welded.add(carrier)
         shapes = (shape.replace(placement=at @ shape.placement) for shape in body.shapes)
         moved = body.inertia if body.inertia.is_zero else body.inertia.moved(at.rotation, at.translation)
         matter[carrier] = whole.replace(inertia=whole.inertia + moved, shapes=(*whole.shapes, *shapes))
     for frame in mechanism.frames:
         carrier, at = carriers[frame.body]
         frames.append(frame.replace(body=carrier, placement=at @ frame.placement))
+
+    fields = [item.name for item in mechanism.forces if item.is_field]
+    if fields and welded:
+        notes.append(
+            f"{', '.join(map(repr, fields))}: expanded about one centre of mass for all that was welded into "
+            f"{', '.join(map(repr, sorted(welded)))}, which is less exact than about each of its bodies'"
+        )
 
     def place(name: str) -> tuple[str, Transform]:
         return carriers.get(name, (name, Transform.identity()))
