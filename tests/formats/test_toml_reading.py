@@ -18,6 +18,18 @@ def toml(*, head="", body="", joint="", tail=""):
     return HEAD + head + BODY + body + JOINT + joint + tail
 
 
+@pytest.mark.parametrize(
+    ("positive", "message"),
+    [('["k"]', "no expression has a symbol 'k'"), ('"m"', "array of names"), ("[1]", "array of names"),
+     ('["g", "m"]', "'m' has the default value -2")],
+)  # fmt: skip
+def test_positive_names_symbols_whose_default_values_do_not_deny_it(positive, message):
+    text = f"positive = {positive}\ngravity = [0, 0, 'm*g']\nbody = []\n[parameters]\nm = -2\ng = 9.81\n"
+    with pytest.raises(FormatError, match=message):
+        read_toml(text)
+    assert [s.is_positive for s in read_toml(text.replace(positive, '["g"]')).symbols] == [True, None]
+
+
 def test_the_example_in_the_documentation_reads():
     from dalembert.formats import toml as module
 

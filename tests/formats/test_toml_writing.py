@@ -62,6 +62,15 @@ def test_symbolic_poses_inertias_and_constraints_come_back_equal():
     assert read_toml(write_toml(wrote)) == wrote
 
 
+def test_positive_symbols_stay_positive():
+    a, b = sp.symbols("a b", positive=True)
+    wrote = one(bodies=(Body("b", Inertia(sp.sqrt(a * b) + m, [a / b, 0, x])),))
+    read = read_toml(write_toml(wrote))
+    assert read == wrote and read.symbols == (a, b, m, x)
+    assert read_toml(write_toml(wrote), parameters={"a": 4, "b": 9, "m": 1, "x": 0}).mass == 7
+    assert "positive" not in write_toml(one())
+
+
 def test_parameters_are_written_as_a_table():
     text = write_toml(one(), parameters={"m": 2.5})
     assert default_parameters(text) == {"m": 2.5}

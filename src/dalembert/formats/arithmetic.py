@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
 from dalembert.algebra.rotations import sine_cosine
@@ -105,10 +105,11 @@ class Exact:
 
     Args:
         text: the whole expression, for messages.
+        positive: names of symbols that are known to be positive.
     """
 
-    def __init__(self, text: str):
-        self.text, self.floats = text, Floats(text, {})
+    def __init__(self, text: str, positive: Collection[str] = ()):
+        self.text, self.floats, self.positive = text, Floats(text, {}), positive
 
     def number(self, word: str) -> Any:
         import sympy
@@ -122,7 +123,10 @@ class Exact:
     def name(self, word: str) -> Any:
         import sympy
 
-        return (math.pi, sympy.pi) if word in PI else (None, sympy.Symbol(word, real=True))
+        if word in PI:
+            return math.pi, sympy.pi
+        known = {"positive": True} if word in self.positive else {"real": True}
+        return None, sympy.Symbol(word, **known)
 
     def call(self, function: str, *x: Any) -> Any:
         import sympy

@@ -9,7 +9,7 @@ nesting, exponents and the size of exact numbers are limited, so that no input c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from dalembert.formats.arithmetic import PI, Exact, Floats, fail
@@ -46,13 +46,14 @@ def evaluate(text: str, values: Mapping[str, float] | None = None) -> float:
     return _Parser(text, Floats(text, values or {})).parse()
 
 
-def evaluate_exact(text: str) -> Any:
+def evaluate_exact(text: str, positive: Collection[str] = ()) -> Any:
     """The exact value of an expression: an int, a SymPy expression, or a float if it was written with a decimal point.
 
     Args:
         text: the expression; its names become SymPy symbols that are known to be real.
+        positive: names of those that are known to be positive as well.
     """
-    exact = Exact(text)
+    exact = Exact(text, positive)
     value = exact.result(_Parser(text, exact).parse())
     decimal = any(kind == "number" and not word.isdigit() for kind, word in _tokens(text))
     return float(value) if decimal and getattr(value, "is_Rational", False) else value

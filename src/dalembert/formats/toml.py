@@ -4,6 +4,7 @@
     gravity = [0, 0, "-g"]                  # m/s^2; default [0, 0, -9.81]
     notes = ["printed with the mechanism"]
     strict = true                           # refuse inertias that no real body can have
+    positive = ["l", "m"]                   # symbols of which SymPy may assume it; all others are real
 
     [parameters]                            # default values of the symbols; if the table is there, it names them all,
                                             # and one that no expression uses is told
@@ -164,12 +165,14 @@ def _values(
 def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) -> Mechanism:
     top = Table(data, "the description", document)
     top.only(
-        ("name", "gravity", "notes", "strict", "parameters", "body", "joint", "frame", "constraint", "force", "dh")
+        ("name", "gravity", "notes", "strict", "positive", "parameters", "body", "joint", "frame", "constraint")
+        + ("force", "dh")
     )
     name = top.text("name", "mechanism" if document.file == TEXT else Path(document.file).stem)
     notes = top.data.get("notes", [])
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         document.problems.found.append(top.error("'notes' must be an array of texts"))
+    document.positive = document.problems.attempt(lambda: _positive(top), ())
     gravity = scalar.asarray(top.vector("gravity", (0, 0, -9.81)))
     strict = top.truth("strict", True) if strict is None else strict
 
@@ -191,6 +194,8 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         raise top.error(
             "the [dh] table has no [[dh.link]]" if "dh" in data else "there is no [[body]] and no [dh] table"
         )
+    if idle := [name for name in document.positive if name not in document.used]:
+        raise top.error(f"positive: no expression has a symbol {idle[0]!r}{hint(idle[0], document.used)}")
     if idle := [name for name in document.declared or () if name not in document.used]:
         document.notes.append(f"parameters that no expression uses: {', '.join(idle)}")
         warnings.warn(f"{document.file}: {document.notes[-1]}", ModelWarning, stacklevel=4)
@@ -200,6 +205,17 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         document.notes.append(("values: " if document.values else DEFAULT_VALUES) + named)
     mechanism = Mechanism(name, gravity=gravity, notes=(*notes, *document.notes), strict=strict, **found)
     return settled(mechanism, document)
+
+
+def _positive(top: Table) -> list[str]:
+    """Names of symbols that are known to be positive; the default value of none may deny it."""
+    found = top.data.get("positive", [])
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise top.error("'positive' must be an array of names of symbols")
+    for name in found:
+        if (value := (top.document.declared or {}).get(name, 1)) <= 0:
+            raise top.error(f"positive: {name!r} has the default value {value:g} among the [parameters]")
+    return found
 
 
 def _made(top: Table, key: str, make: Callable[[Table], Part]) -> tuple[Part, ...]:

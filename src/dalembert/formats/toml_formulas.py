@@ -48,7 +48,7 @@ def _formula(document: Document, value: Any) -> Any:
         raise FormatError(f"{name!r} is neither a coordinate nor among the [parameters]{near}")
     for name in sorted(names(value) & document.coordinates & set(declared or document.values or ())):
         raise FormatError(f"{name!r} is a coordinate and a parameter as well; rename the parameter")
-    return evaluate_exact(value)
+    return evaluate_exact(value, document.positive)
 
 
 def settled(mechanism: Mechanism, document: Document) -> Mechanism:

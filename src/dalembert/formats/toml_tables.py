@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ class Document:
         declared: names in the ``[parameters]`` table; None if there is no such table.
         values: the numbers that symbols stand for; None if they stay symbols.
         exact: read expressions exactly, with SymPy.
+        positive: symbols that are known to be positive.
         notes: what was assumed.
         used: names found in expressions so far.
         coordinates: what formulas of the user's own may contain beside parameters: positions, velocities, t, x, y, z.
@@ -74,6 +75,7 @@ class Document:
     declared: Mapping[str, float] | None
     values: Mapping[str, float] | None
     exact: bool
+    positive: Collection[str] = ()
     notes: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     coordinates: set[str] = field(default_factory=set)
@@ -99,7 +101,7 @@ class Document:
                 return evaluate(value, self.values)
             if used and not self.exact:
                 raise SymbolFound
-            return evaluate_exact(value) if self.exact else evaluate(value)
+            return evaluate_exact(value, self.positive) if self.exact else evaluate(value)
         return plain_number(value)
 
 

@@ -35,8 +35,8 @@ def write_toml(
 ) -> str:
     """Write a mechanism as TOML and return the text.
 
-    :func:`~dalembert.formats.read_toml` reads the same mechanism back, with the same digest. Symbols become real
-    symbols, whatever else was assumed of them.
+    :func:`~dalembert.formats.read_toml` reads the same mechanism back, with the same digest. Positive symbols stay
+    positive; all others become real symbols, whatever else was assumed of them.
 
     Args:
         mechanism: any mechanism; its expressions may use what :mod:`dalembert.formats.expression` lists.
@@ -55,6 +55,8 @@ def write_toml(
         top.append(("notes", "[\n" + "".join(f"    {_text(note)},\n" for note in notes) + "]"))
     if not mechanism.strict:
         top.append(("strict", "false"))
+    if positive := [symbol.name for symbol in mechanism.symbols if symbol.is_positive]:
+        top.append(("positive", "[" + ", ".join(map(_text, positive)) + "]"))
     if not mechanism.bodies:
         top.append(("body", "[]"))
     blocks = [_lines(top)]
@@ -119,7 +121,8 @@ def _scalar(x: Any, where: str) -> str:
     exact = x.xreplace({f: sympy.Rational(repr(float(f))) for f in x.atoms(sympy.Float)})
     text = written(exact)
     try:
-        same = written(evaluate_exact(text)) == text
+        positive = {symbol.name for symbol in exact.free_symbols if symbol.is_positive}
+        same = written(evaluate_exact(text, positive)) == text
     except FormatError as error:
         raise UnsupportedError(f"{where}: this expression cannot be written: {error.message}") from error
     if not same:
