@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from motion_cases import GRAVITY, double_pendulum, pendulum, swing
 
 from dalembert.algebra import scalar
+from dalembert.control import linearize
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
@@ -305,3 +306,20 @@ def test_energy_drift_of_every_stepper_over_a_million_steps(capsys):
     assert 1e-13 < drift["rk4"] < 1e-9  # h^5: slow, but without end
     assert abs(drift["lie-rk4"] - drift["rk4"]) < 0.01 * drift["rk4"]  # no rotations: the same method
     assert swing["variational"] < 1e-4  # second order in the step
+
+
+def test_parameters_without_positive_kinetic_energy_are_refused():
+    """By name, wherever parameters are given; a negative one that others outweigh is a combination, and is taken."""
+    cart, usual = load("cart_pole"), {"g": 9.81, "M": 1.0, "l": 0.5, "I": 0.02, "m": 0.1}
+    for bad in ({"m": -0.1}, {"M": -0.2}, {"I": -0.03}):
+        values, told = {**usual, **bad}, rf"cannot have the parameters {next(iter(bad))} = -"
+        with pytest.raises(ArgumentError, match=told):
+            simulate(cart, [0, 0.2], parameters=values)
+        with pytest.raises(ArgumentError, match=told):
+            linearize(cart, parameters=values)
+        with pytest.raises(ArgumentError, match=told):
+            rollout(
+                cart, [0, 0.2], None, 10, parameters={**usual, **{k: np.array([usual[k], x]) for k, x in bad.items()}}
+            )
+    outweighed = rollout(cart, [0, 0.2], None, 10, parameters={**usual, "I": -0.01})  # I + m l^2 = 0.015
+    assert outweighed.finite

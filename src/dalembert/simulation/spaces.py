@@ -20,7 +20,7 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.manifold import quaternion_places
-from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity
+from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity, parameter_array
 from dalembert.simulation.system import Moving, System
 
 
@@ -172,7 +172,7 @@ class Device:
             by_name = {str(name): value for name, value in given.items()}
             own = {name: value for name, value in by_name.items() if not self._foreign(value)}
             rest = {name: 0.0 for name in by_name if name not in own}
-            plain = as_parameters(dynamics, {**own, **rest}, batch=True)  # refuses names that do not exist
+            plain = parameter_array(dynamics, {**own, **rest}, batch=True)  # refuses names that do not exist
             assert plain is not None
             columns = [
                 self.array(by_name[name], name) if name in rest else self._cupy.asarray(plain[..., k])

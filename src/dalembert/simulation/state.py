@@ -17,6 +17,9 @@ from dalembert.simulation.names import position_names, velocity_names
 UNIT = 1e-6
 """How far from 1 the length of a given quaternion may be."""
 
+CHUNK = 4096
+"""Sets of parameters whose mass matrices are examined at once."""
+
 
 def as_position(mechanism: Mechanism, given: Any, batch: bool = False) -> np.ndarray:
     """Positions, quaternions of unit length; by default the neutral one.
@@ -157,6 +160,43 @@ def as_times(t: Any) -> tuple[np.ndarray, bool]:
 
 
 def as_parameters(dynamics: Dynamics, given: Any, batch: bool = False) -> np.ndarray | None:
+    """Values of the parameters in their order, or None if the mechanism has none; masses and inertias not negative.
+
+    Args:
+        dynamics: knows their names; parameters named by address have a default, symbols do not.
+        given: by name, or an array in the order of ``dynamics.parameter_names``, or None.
+        batch: allow leading dimensions of an array.
+    """
+    values = parameter_array(dynamics, given, batch)
+    if values is not None:
+        _check_masses(dynamics, values)
+    return values
+
+
+def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
+    """Refuse values with which the kinetic energy of some motion from the neutral position would be negative.
+
+    That is what matters: the parameters of an identified body may be negative as long as others outweigh them.
+    """
+    model, rows = dynamics.mechanism, values.reshape(-1, values.shape[-1])
+    for begin in range(0, len(rows) if model.nv else 0, CHUNK):
+        M = np.asarray(dynamics.kernel("mass_matrix")(model.neutral, rows[begin : begin + CHUNK]))
+        M[~np.isfinite(M).all(axis=(1, 2))] = 0  # other checks tell
+        size = np.sqrt(np.maximum(np.abs(np.diagonal(M, axis1=1, axis2=2)), np.finfo(float).tiny))
+        M = M / (size[:, :, None] * size[:, None, :]) + 1e3 * np.finfo(M.dtype).eps * np.eye(model.nv)
+        try:
+            np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            k = int(np.argmin(np.linalg.eigvalsh(M)[:, 0]))
+            pairs = list(zip(dynamics.parameter_names, rows[begin + k].tolist()))
+            told = [f"{name} = {x:.6g}" for name, x in [pair for pair in pairs if pair[1] < 0] or pairs]
+            raise ArgumentError(
+                f"{model.name!r} cannot have the parameters {', '.join(told[:8] + ['...'] * (len(told) > 8))}: the kinetic "
+                "energy of some motions would be negative. Masses and moments of inertia must be positive"
+            ) from None
+
+
+def parameter_array(dynamics: Dynamics, given: Any, batch: bool = False) -> np.ndarray | None:
     """Values of the parameters in their order, or None if the mechanism has none.
 
     Args:
