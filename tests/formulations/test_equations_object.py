@@ -87,6 +87,13 @@ def test_a_coordinate_can_be_substituted_too():
     assert at_rest.sympy("coriolis") == sympy.zeros(2, 1)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), sympy.nan, sympy.zoo, sympy.oo * sympy.Symbol("k")])
+@pytest.mark.parametrize("name", ["m1", "theta1"])
+def test_what_is_not_finite_is_not_substituted(name, value):
+    with pytest.raises(ArgumentError, match=f"substitute, {name}: expected a finite number or an expression"):
+        derive(rp_arm()).substitute({name: value})
+
+
 def test_unknown_names_are_refused_with_the_known_ones():
     equations = derive(rp_arm())
     with pytest.raises(ArgumentError, match="no symbol m3; it has"):

@@ -259,3 +259,18 @@ def test_forces_that_are_functions_of_time_become_parameters():
     equations = from_lagrangian(q.diff() ** 2 / 2, [q], forces=[F - 3 * q.diff()])
     assert equations.sympy("external")[0] == sympy.Symbol("F") - 3 * q.diff()
     assert equations.evaluate([0.0], [1.0], F=5.0)["external"].tolist() == [2.0]
+
+
+@pytest.mark.parametrize("function", [sympy.sinh, sympy.cosh, sympy.tanh, sympy.asinh, sympy.atanh])
+def test_hyperbolic_functions_in_a_lagrangian_have_the_derivatives_that_sympy_gives_them(function):
+    m, k, x, rate = sympy.symbols("m k x xdot")
+    mass = m * (2 + function(x / 3))
+    law = mass * rate**2 / 2 - k * function(x)
+    found = from_lagrangian(law, [x])
+    for place in (-0.9, 0.0, 0.4):
+        numbers = {x: place, rate: 0.7, m: 1.5, k: 2.5}
+        bias = sympy.diff(mass, x) * rate**2 / 2 + k * sympy.diff(function(x), x)
+        mine = found.bias.evaluate({"q": [place], "v": [0.7], "m": 1.5, "k": 2.5})[0]
+        assert mine == pytest.approx(float(bias.subs(numbers)), rel=1e-14)
+        weight = found.mass_matrix.evaluate({"q": [place], "m": 1.5})[0, 0]
+        assert weight == pytest.approx(float(mass.subs(numbers)), rel=1e-14)

@@ -14,6 +14,7 @@ import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, from_lagrangian, rigid_body
+from dalembert.model import WORLD, Body, Inertia, Joint
 from dalembert.report import document, report
 from dalembert.report.document import Display, Heading, Sequence
 from dalembert.report.html import to_html
@@ -293,3 +294,16 @@ def test_wrong_arguments_of_a_report_are_answered_in_a_sentence(tmp_path, wrong)
 def test_markdown_has_no_caption_of_a_figure_it_lacks(tmp_path):
     text = report(da.load("cart_pole"), tmp_path / "report.md", agreement=False).read_text(encoding="utf-8")
     assert "    world" in text and "typical position" not in text
+
+
+def test_what_is_fixed_is_explained_where_there_is_something_fixed():
+    fixed = cases.four_bar_by_constraint().replace(constraints=())
+    fixed = fixed.replace(
+        bodies=(*fixed.bodies, Body("stand", Inertia(2.0, [0, 1, 0]))),
+        joints=(*fixed.joints, Joint("bolts", "fixed", WORLD, "stand")),
+    )
+    with_stand, without = (
+        to_markdown(document(derive(x), mechanism=x, agreement=False)) for x in (fixed, da.load("cart_pole"))
+    )
+    assert "What fixed joints hold together is one body" in with_stand
+    assert "fixed joints hold together" not in without

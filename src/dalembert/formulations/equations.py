@@ -183,8 +183,11 @@ class Equations:
     def substitute(self, values: Mapping[Any, Any]) -> Equations:
         """The same equations with numbers, or other expressions, in the place of symbols.
 
+        A coordinate or velocity with a value shows the finished equations in that state; it still has its row and its
+        acceleration. To hold a joint, ``lock`` the mechanism and derive again.
+
         Args:
-            values: by symbol, or name of a symbol, a number or SymPy expression.
+            values: by symbol, or name of a symbol, a finite number or SymPy expression.
         """
         from dalembert.formulations.substitution import substituted
 

@@ -121,7 +121,7 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
         ),
         Step(
             "Potential energy and gravity",
-            "The gravity forces are the derivative of the potential energy (KHATIB; PARSA (26), (27)).",
+            "Gravity forces are the derivative of the potential energy of all that moves (KHATIB; PARSA (26), (27)).",
             (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
             r"U = -\sum_i m_i\, p_{Ci}^T g, \quad G = -\sum_i J_{vi}^T m_i g",
         ),

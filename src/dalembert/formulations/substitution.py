@@ -15,6 +15,7 @@ from dalembert.formulations.equations import Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
+from dalembert.model.constants import is_finite
 from dalembert.model.record import check_scalar
 
 PARTS = (
@@ -38,7 +39,8 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
             f"{equations.name!r} has no symbol {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}"
         )
     for key, value in wanted.items():
-        check_scalar(value, f"substitute, {key}")
+        if not is_finite(check_scalar(value, f"substitute, {key}")):
+            raise ArgumentError(f"substitute, {key}: expected a finite number or an expression, got {value}")
     scope = Scope()
     for port, symbols in old.names.items():
         if port == "t" and port not in old.parameters:

@@ -14,6 +14,7 @@ from dalembert.model.constraint import CONSTRAINT_KINDS
 from dalembert.model.display import tree_lines
 from dalembert.model.force import FORCE_KINDS
 from dalembert.model.joint import KINDS
+from dalembert.model.layout import counted
 from dalembert.report.document import (
     Block,
     Bullets,
@@ -45,14 +46,14 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     yield Heading("The mechanism")
     counts = ", ".join(
         [
-            _many(len(mechanism.bodies), "body", "bodies"),
-            _many(len(mechanism.joints), "joint", "joints"),
-            _many(mechanism.nv, "degree of freedom", "degrees of freedom"),
+            counted(len(mechanism.bodies), "body", "bodies"),
+            counted(len(mechanism.joints), "joint"),
+            counted(mechanism.nv, "degree of freedom", "degrees of freedom"),
         ]
     )
     loops = ""
     if mechanism.constraints:
-        loops = f" of the tree, {_many(len(mechanism.constraints), 'constraint', 'constraints')}"
+        loops = f" of the tree, {counted(len(mechanism.constraints), 'constraint')}"
     gravity = vector(mechanism.gravity, notation)
     yield Paragraph((f"{counts}{loops}; total mass ", quantity(mechanism.mass, notation), " kg, gravity ", gravity,
                      " m/s² in the axes of the world."))  # fmt: skip
@@ -61,10 +62,6 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     yield _joints(mechanism, equations, notation)
     yield from _bodies(mechanism, notation)
     yield from _others(mechanism, notation)
-
-
-def _many(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"
 
 
 def _caption(mechanism: Mechanism) -> Line:

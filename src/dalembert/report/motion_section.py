@@ -40,6 +40,12 @@ def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms
         " in body axes.",
     )  # fmt: skip
     yield Paragraph(parts)
+    if isinstance(subject, Mechanism) and any(joint.kind == "fixed" for joint in subject.joints):
+        text = (
+            "What fixed joints hold together is one body, named after the one that moves it; what they hold to the "
+            "ground has a share neither in the equations nor in the energies."
+        )
+        yield Paragraph((text,), "note")
     system = _system(subject, equations)
     if len(system.bodies) > SHOWN or system.n > SHOWN:
         yield Paragraph(("The system is large; its motion is computed link by link and not written out here.",), "note")
