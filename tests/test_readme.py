@@ -73,6 +73,17 @@ def test_links_lead_somewhere():
         assert target.startswith("https://") or (ROOT / target).exists()
 
 
+def test_times_are_those_of_the_benchmark():
+    measured = (ROOT / "docs" / "benchmarks" / "cpu.txt").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| ([^|]+) \| `(\w+)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", README, re.MULTILINE)
+    assert len(cells) == 4
+    for robot, quantity, *numbers in cells:
+        assert re.search(rf"^{robot} +{quantity} +10000 +{' +'.join(map(re.escape, numbers))} ", measured, re.MULTILINE)
+    ours, theirs = re.search(r"takes ([\d.]+) µs beside ([\d.]+) µs", README).groups()
+    assert re.search(rf"kernel\(q, v, a\) +{ours}\n.*\n  pinocchio.rnea +{theirs}\n", measured)
+    assert f"Pinocchio {re.search('Pinocchio ([0-9.]+) ', README)[1]}," in measured
+
+
 def test_versions_and_licence_agree():
     import dalembert
 

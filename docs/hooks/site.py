@@ -65,7 +65,7 @@ def measured(path: str, command: str) -> str:
     file = ROOT / "docs" / path
     if not file.exists():
         return f'!!! note "Not measured in this copy"\n    `{command} > docs/{path}` prints this table.'
-    return f"```text\n{file.read_text(encoding='utf-8').rstrip()}\n```\n\nPrinted by `{command}`."
+    return f"``` {{ .text .measured }}\n{file.read_text(encoding='utf-8').rstrip()}\n```\n\nPrinted by `{command}`."
 
 
 def gallery() -> str:
