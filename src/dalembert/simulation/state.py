@@ -192,8 +192,8 @@ def _check_masses(dynamics: Dynamics, values: np.ndarray) -> None:
             told = [f"{name} = {x:.6g}" for name, x in [pair for pair in pairs if pair[1] < 0] or pairs]
             told[8:] = ["..."] * (len(told) > 8)
             raise ArgumentError(
-                f"{model.name!r} cannot have the parameters {', '.join(told)}: the kinetic energy of some motions would "
-                "be negative. Masses and moments of inertia must be positive"
+                f"{model.name!r} cannot have the parameters {', '.join(told)}: the kinetic energy of some motions "
+                "would be negative. Masses and moments of inertia must be positive"
             ) from None
 
 
