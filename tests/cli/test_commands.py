@@ -267,6 +267,46 @@ def test_export_of_a_frame_and_of_parameters(capsys):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_export_of_what_stays_an_input_is_that_of_the_library(capsys, language):
+    named = ["--parameter", "flange.mass", "--parameter", "forearm.com.x", "--wrench", "flange", "--include", "damping"]
+    outcome = run(capsys, "export", "demo_arm", "bias", "--language", language, *named, "--name", "mine")
+    dynamics = da.Dynamics(
+        da.load("demo_arm"), parameters=["flange.mass", "forearm.com.x"], wrenches=["flange"], include=["damping"]
+    )
+    assert outcome.out.rstrip() == dynamics.export("bias", language, name="mine").rstrip()
+    assert "flange.mass, forearm.com.x, in this order" in outcome.err
+
+
+def test_export_under_constraints_is_that_of_the_library(capsys):
+    outcome = run(capsys, "export", "four_bar", "forward_dynamics", "--constrained", "--language", "python")
+    system = da.ConstrainedDynamics(da.load("four_bar", parameters="default"), forces="all")
+    assert outcome.code == 0 and not outcome.err
+    assert _code(outcome.out) == _code(system.export("forward_dynamics", "python"))
+    single = run(capsys, "export", "four_bar", "multipliers", "--constrained", "--single")
+    assert "float" in single.out and "double" not in single.out
+
+
+def _code(text: str) -> str:
+    """Without the comment on the first lines, which tells of what the code is."""
+    return text[text.index("import") :].rstrip()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["demo_arm", "bias", "--constrained"], "neither constraints nor force elements"),
+        (["four_bar", "terms", "--constrained", "--wrench", "coupler"], "--wrench does not go with --constrained"),
+        (["demo_arm", "mass_matrix", "--wrench", "flange"], "--wrench does not matter for mass_matrix"),
+        (["demo_arm", "bias", "--parameter", "flange.mas"], "did you mean 'flange.mass'"),
+    ],
+)
+def test_export_refuses_options_that_do_not_matter(capsys, words, said):
+    outcome = run(capsys, "export", *words)
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_single_precision_changes_the_source_or_is_refused(capsys, language):
     double, single = (
         run(capsys, "export", "demo_arm", "gravity", "--language", language, *x) for x in ([], ["--single"])

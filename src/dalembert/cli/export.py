@@ -9,6 +9,8 @@ examples:
   dalembert export panda.urdf jacobian --frame panda_hand --name panda_jacobian --to .
   dalembert export double_pendulum mass_matrix --language latex       on the screen; symbols are parameters
   dalembert export panda.urdf mass_matrix --single --to .             float instead of double
+  dalembert export panda.urdf inverse_dynamics --parameter panda_hand.mass --wrench panda_hand    stay inputs
+  dalembert export four_bar forward_dynamics --constrained            under the constraints of the model
 """
 
 from __future__ import annotations
@@ -16,11 +18,16 @@ from __future__ import annotations
 import argparse
 import difflib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities
+from dalembert.cli.state import TERMS
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.model import Mechanism
 
 ONE_PRECISION = ("python", "javascript", "latex")
 """Languages whose numbers have one precision, so that there is nothing to choose."""
@@ -43,32 +50,92 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="PATH", help="file, or folder/, to write; by default the source is printed")
     parser.add_argument("--name", help="of the function; by default that of the quantity")
     add_frame(parser)
+    parser.add_argument(
+        "--parameter",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        dest="parameters",
+        help="a number of the model that stays an input, such as link7.mass; may be repeated",
+    )
+    parser.add_argument(
+        "--wrench",
+        metavar="FRAME",
+        action="append",
+        default=[],
+        dest="wrenches",
+        help="a body or frame on which an external wrench [force; moment] acts, an input; may be repeated",
+    )
+    parser.add_argument(
+        "--include",
+        choices=TERMS,
+        action="append",
+        default=[],
+        help="a term of the joints that enters; may be repeated",
+    )
+    parser.add_argument(
+        "--constrained",
+        action="store_true",
+        help="forward_dynamics, multipliers, ... under the constraints and force elements of the model; symbols have "
+        "their default values",
+    )
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")
     parser.add_argument("--numeric", action="store_true", help="fold in the default values of symbols")
     add_common(parser, json=False)
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    from dalembert.compiler.export import export
-    from dalembert.dynamics import Dynamics
-
     language = _language(options)
     _check_name(options.name, language)
     if options.single and language in ONE_PRECISION:
         raise ArgumentError(f"--single: {language} has numbers of one precision only; leave it out")
-    mechanism = open_model(options, numeric=options.numeric)
-    dynamics = Dynamics(mechanism, dtype="float32" if options.single else None)
-    options.quantities = [options.quantity]
-    ((quantity, frame),) = chosen_quantities(options, (), mechanism).items()
-    text = export(dynamics.kernel(quantity, **frame), language, options.to, options.name)
+    mechanism = open_model(options, numeric=options.numeric or options.constrained)
+    text, parameters = (_constrained if options.constrained else _open)(mechanism, options, language)
     if options.to is None:
         terminal.say(text.rstrip("\n"))
     else:
-        terminal.say(f"{mechanism.name}: {quantity} written to {options.to} ({len(text.splitlines())} lines)")
-    if dynamics.parameter_names:
-        names = ", ".join(dynamics.parameter_names)
+        terminal.say(f"{mechanism.name}: {options.quantity} written to {options.to} ({len(text.splitlines())} lines)")
+    if parameters:
+        names = ", ".join(parameters)
         (terminal.warn if options.to is None else terminal.say)(f"the input parameters holds {names}, in this order")
     return 0
+
+
+def _open(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
+    """Source of a quantity of a tree, and what its input ``parameters`` holds."""
+    from dalembert.dynamics import Dynamics
+    from dalembert.quantities import ALL_QUANTITIES
+
+    dynamics = Dynamics(
+        mechanism,
+        parameters=options.parameters,
+        wrenches=options.wrenches,
+        include=options.include,
+        dtype="float32" if options.single else None,
+    )
+    options.quantities = [options.quantity]
+    ((quantity, frame),) = chosen_quantities(options, (), mechanism).items()
+    if options.wrenches and not ALL_QUANTITIES[quantity].loads:
+        raise ArgumentError(f"--wrench does not matter for {quantity}; leave it out")
+    return dynamics.export(quantity, language, options.to, options.name, **frame), dynamics.parameter_names
+
+
+def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
+    """Source of a quantity of a mechanism with constraints and force elements."""
+    from dalembert.compiler.export import export
+    from dalembert.compiler.kernel import Kernel
+    from dalembert.constraints import ConstrainedDynamics
+
+    for option in ("parameter", "wrench", "frame", "coordinates"):
+        if getattr(options, {"parameter": "parameters", "wrench": "wrenches"}.get(option, option)):
+            raise ArgumentError(f"--{option} does not go with --constrained; leave one of them out")
+    if not (mechanism.constraints or mechanism.forces):
+        raise ArgumentError(f"{mechanism.name!r} has neither constraints nor force elements; leave out --constrained")
+    system = ConstrainedDynamics(mechanism, forces="all", include=options.include)
+    kernel = system.kernel(options.quantity)
+    dtype, doc = "float32" if options.single else None, f"{kernel.doc} Of {mechanism.name!r}."
+    made = Kernel(kernel.name, kernel.inputs, kernel.outputs, kernel.program, dtype=dtype, doc=doc)
+    return export(made, language, options.to, options.name), ()
 
 
 def _language(options: argparse.Namespace) -> str:

@@ -31,11 +31,13 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros
 from dalembert.quantities.contest import plans
+from dalembert.quantities.stages import STAGES
 from dalembert.quantities.options import chosen_options
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.compiler.cuda.crew import Parts
     from dalembert.compiler.cuda.kernel import CudaKernel
+    from dalembert.compiler.cuda.stages import Stage
 
 
 class Dynamics:
@@ -131,7 +133,8 @@ class Dynamics:
                 from dalembert.compiler.cuda.kernel import CudaKernel
 
                 parts = self._parts(inputs, outputs)
-                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts)
+                steps = self._stages(quantity)
+                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts, steps)
             else:
                 digest = self._digest(quantity, chosen)
                 made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, doc)
@@ -188,13 +191,16 @@ class Dynamics:
 
         return cost(self.program(quantity, **options))
 
-    def export(self, quantity: str, language: str, path: str | Path | None = None, **options: Any) -> str:
+    def export(
+        self, quantity: str, language: str, path: str | Path | None = None, name: str | None = None, **options: Any
+    ) -> str:
         """Source code of a quantity.
 
         Args:
             quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"javascript"``, ``"latex"`` or ``"llvm"``.
             path: file to write; for C and CUDA a header of the same name is written beside it.
+            name: of the function; that of the quantity by default.
             options: as for :meth:`kernel`.
         """
         from dalembert.compiler.export import export
@@ -203,7 +209,7 @@ class Dynamics:
         path = None if path is None else expect_path(path, "export, path")
         kernel = self.kernel(quantity, **options)
         parts = self._parts(kernel.inputs, kernel.outputs) if language == "cuda" else None
-        return export(kernel, language, path, parts=parts)
+        return export(kernel, language, path, name, parts)
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity uses for this mechanism, and why."""
@@ -231,6 +237,17 @@ class Dynamics:
             return program
 
         return build
+
+    def _stages(self, quantity: str) -> Callable[[], list[Stage]] | None:
+        """The quantity as programs that follow each other, if it is worth dividing."""
+        if quantity not in STAGES:
+            return None
+        from dalembert.dynamics.stages import stages
+
+        def build(spec: Quantity, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Program:
+            return self._thunk(next(iter(spec.outputs)), spec, {}, inputs, outputs)()
+
+        return lambda: stages(self.mechanism, STAGES[quantity], self.wrenches, self.parameter_names, build)
 
     def _setting(self, options: dict[str, Any], given: dict[str, Any], form: Form) -> Setting:
         """What is traced: the mechanism and all that acts on it, with traced scalars for the inputs."""
