@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import poses
+from dalembert.constraints import constraint_rows
 from dalembert.errors import FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load, read_mjcf, read_toml, write_toml, write_urdf
 from dalembert.model import Limits
@@ -188,6 +189,47 @@ def test_equality_constraints_are_kept_and_hold_where_mujoco_says_so():
     assert found["stop"].coefficients[0] == pytest.approx(10 * deg + 0.3)
 
 
+TENDONS = """<mujoco><option><flag contact="disable"/></option>
+  <worldbody>
+    <body name="a" pos="0 0 1"><joint name="ja" ref="10"/><geom size="0.1" pos=".3 0 0"/><site name="s"/>
+      <body name="b" pos="1 0 0"><joint name="jb" ref="20" axis="0 1 0"/><geom size="0.1" pos="0 .2 0"/></body></body>
+    <body name="c" pos="2 0 1"><joint name="jc" type="slide" axis="1 0 1" ref="0.3"/><geom size="0.1"/>
+      <site name="t"/></body>
+  </worldbody>
+  <tendon>
+    <fixed name="sum"><joint joint="ja" coef="0.5"/><joint joint="jb" coef="-1.5"/></fixed>
+    <fixed name="one"><joint joint="jc" coef="2"/></fixed>
+    <fixed name="two"><joint joint="ja" coef="3"/></fixed>
+    <fixed name="again"><joint joint="jc" coef="4"/></fixed>
+    <spatial name="wire"><site site="s"/><site site="t"/></spatial>
+  </tendon>
+  <equality>
+    <tendon name="alone" tendon1="sum" polycoef="0.2 0 0 0 0"/>
+    <tendon name="pair" tendon1="sum" tendon2="one" polycoef="0.1 0.7 0.3 -0.2 0.1"/>
+    <tendon name="gear" tendon1="one" tendon2="two" polycoef="0.1 0.7 0.3 -0.2 0.1"/>
+    <tendon name="stop" tendon1="one" polycoef="0.1 0 0 0 0"/>
+    <tendon name="twice" tendon1="one" tendon2="again" polycoef="0.1 0 1 0 0"/>
+    <tendon name="taut" tendon1="wire" polycoef="0.1 0 0 0 0"/>
+  </equality>
+</mujoco>"""
+
+
+def test_equalities_of_fixed_tendons_are_those_of_mujoco():
+    """Up to a factor, where a row is a coupling of two joints: it is solved for one of them."""
+    mechanism, model = read_mjcf(TENDONS), mujoco.MjModel.from_xml_string(TENDONS)
+    assert [c.kind for c in mechanism.constraints] == ["position", "position", "coupling", "coupling", "position"]
+    assert any("'taut' of type tendon was left out" in note for note in mechanism.notes)
+    assert read_toml(write_toml(mechanism)) == mechanism
+    data, rng = mujoco.MjData(model), np.random.default_rng(0)
+    for _ in range(3):
+        q = data.qpos[:] = rng.normal(size=3)
+        mujoco.mj_forward(model, data)
+        rows = constraint_rows(mechanism, q)
+        factor = np.array([1, 1, 2, 2, 1])
+        np.testing.assert_allclose(factor * rows.phi, data.efc_pos[:5], rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(factor[:, None] * rows.G, data.efc_J.reshape(-1, 3)[:5], rtol=1e-13, atol=1e-14)
+
+
 def test_ellipsoids_are_drawn_and_survive_toml_but_not_urdf():
     text = """<mujoco><worldbody><body name="b"><joint name="k"/>
       <geom type="ellipsoid" size="0.1 0.2 0.3" pos="0 0 1"/></body></worldbody></mujoco>"""
@@ -207,9 +249,9 @@ def test_what_is_not_taken_over_is_listed():
       <asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
       <worldbody><geom type="plane" size="1 1 1"/>
         <body name="a"><joint name="j" type="ball" stiffness="2"/><geom size="0.1"/><site name="a"/></body>
-        <body name="b"><joint name="k"/><geom type="mesh" mesh="m"/></body></worldbody>
+        <body name="b"><joint name="k"/><geom type="mesh" mesh="m"/><site name="b"/></body></worldbody>
       <actuator><motor joint="k"/></actuator>
-      <tendon><fixed name="t"><joint joint="k" coef="1"/></fixed></tendon>
+      <tendon><spatial name="t"><site site="a"/><site site="b"/></spatial></tendon>
       <equality><tendon tendon1="t"/></equality>
       <sensor><jointpos joint="k"/></sensor>
     </mujoco>"""

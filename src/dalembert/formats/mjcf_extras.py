@@ -35,7 +35,7 @@ def pose(position: Array, quaternion: Array) -> Transform:
 
 
 def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -> tuple[tuple[Constraint, ...], Notes]:
-    """Equality constraints of type connect, weld and joint; and notes on those that were not taken over.
+    """Equality constraints of connect, weld, joint and fixed tendon; and notes on those that were not taken over.
 
     Args:
         mujoco: the package.
@@ -54,7 +54,11 @@ def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -
         if not model.eq_active0[k]:
             notes.append(f"equality constraint {name!r} is not active and was left out")
         elif kind == kinds.mjEQ_JOINT:
-            found.append(_coupling(name, model, joints, one, two, data[:5]))
+            lengths = [({joints[j]: 1.0}, float(model.qpos0[model.jnt_qposadr[j]])) for j in (one, two) if j >= 0]
+            found.append(_coupling(name, lengths, data[:5]))
+        elif kind == kinds.mjEQ_TENDON and all(_is_fixed(mujoco, model, j) for j in (one, two) if j >= 0):
+            lengths = [_tendon(model, joints, j) for j in (one, two) if j >= 0]
+            found.append(_coupling(name, lengths, data[:5]))
         elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
             found.append(_closure(name, mujoco, model, bodies, k))
         else:
@@ -78,17 +82,47 @@ def _closure(name: str, mujoco: Any, model: Any, bodies: list[str], k: int) -> C
     return Constraint(name, kind, ends[0], ends[1], at[0], at[1])
 
 
-def _coupling(name: str, model: Any, joints: list[str], one: int, two: int, polynomial: Any) -> Constraint:
-    """y - y0 = c0 + c1 (x - x0) + ..., rewritten as a polynomial of x; y belongs to the first joint."""
-    reference = float(model.qpos0[model.jnt_qposadr[one]])
-    if two < 0:
-        return Constraint(name, "coupling", joints[one], "", coefficients=(float(polynomial[0]) + reference,))
-    shift = float(model.qpos0[model.jnt_qposadr[two]])
-    series = np.polynomial.Polynomial([float(c) for c in polynomial])
-    in_x = series(np.polynomial.Polynomial([-shift, 1.0])) + reference
-    return Constraint(
-        name, "coupling", joints[two], joints[one], coefficients=tuple(float(c) for c in in_x.trim().coef)
-    )
+Length = tuple[dict[str, float], float]
+"""A weighted sum of positions of joints, by name, and its value in the reference position."""
+
+
+def _is_fixed(mujoco: Any, model: Any, tendon: int) -> bool:
+    """Whether the length of a tendon is a sum of positions of joints, not of distances in space."""
+    return bool(model.wrap_type[model.tendon_adr[tendon]] == mujoco.mjtWrap.mjWRAP_JOINT)
+
+
+def _tendon(model: Any, joints: list[str], tendon: int) -> Length:
+    start = model.tendon_adr[tendon]
+    weights: dict[str, float] = {}
+    for k in range(start, start + model.tendon_num[tendon]):
+        joint = joints[model.wrap_objid[k]]
+        weights[joint] = weights.get(joint, 0.0) + float(model.wrap_prm[k])
+    return weights, float(model.tendon_length0[tendon])
+
+
+def _coupling(name: str, lengths: list[Length], polynomial: Any) -> Constraint:
+    """y - y0 = c0 + c1 (x - x0) + ...; y is the first length, x the second. Of one joint each it is a coupling of them,
+    rewritten as a polynomial of the second; of more, a formula."""
+    coefficients = [float(c) for c in polynomial]
+    (weights, reference), *second = lengths
+    others, shift = second[0] if second else ({}, 0.0)
+    if len(weights) == 1 and len(others) < 2 and weights.keys() != others.keys() and all(weights.values()):
+        ((joint, gain),) = weights.items()
+        if not others:
+            return Constraint(name, "coupling", joint, "", coefficients=((coefficients[0] + reference) / gain,))
+        ((other, slope),) = others.items()
+        in_x = (np.polynomial.Polynomial(coefficients)(np.polynomial.Polynomial([-shift, slope])) + reference) / gain
+        return Constraint(name, "coupling", other, joint, coefficients=tuple(float(c) for c in in_x.trim().coef))
+    import sympy
+
+    def exact(number: float) -> Any:  # decimals as TOML reads them, so that the formula is the same when written there
+        return sympy.Rational(repr(number))
+
+    y, x = (sum(exact(w) * sympy.Symbol(joint, real=True) for joint, w in part.items()) for part in (weights, others))
+    right = sympy.Integer(0)
+    for c in reversed(coefficients if others else coefficients[:1]):
+        right = right * (x - exact(shift)) + exact(c)
+    return Constraint(name, "position", function=y - exact(reference) - right)
 
 
 def springs(model: Any, joints: list[str]) -> tuple[tuple[Force, ...], Notes]:
