@@ -57,8 +57,8 @@ def draw(figure):
     axis = figure.subplots()
     for name, error in errors.items():
         axis.semilogy(times, error.max(axis=1) + 1e-12, label=name)
-    axis.set(xlabel="t (s)", ylabel="largest joint error (rad)", title="computed torque, 1 kHz")
-    axis.legend()
+    axis.set(xlabel="t (s)", ylabel="largest joint error (rad)", title="computed torque, 1 kHz", ylim=(1e-6, None))
+    axis.legend(loc="center right")
 
 
 save("computed_torque", draw)

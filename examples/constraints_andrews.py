@@ -47,7 +47,8 @@ def draw(figure):
         right.plot(1000 * times, angles[k], label=mechanism.joints[k].name)
     for axis in (left, right):
         axis.set(xlabel="t (ms)", ylabel="angle (rad)")
-        axis.legend()
+    left.legend()
+    right.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
 save("constraints_andrews", draw)

@@ -60,8 +60,9 @@ def draw(figure):
     names = [found.visible.names[k].split(".")[1] for k in found.visible.kept]
     axis.errorbar(names, found.values - truth, 1.96 * found.deviations, fmt="o", capsize=4)
     axis.axhline(0, color="0.6")
-    axis.set(ylabel="found minus true, with 95 % intervals (SI units)", yscale="symlog")
+    axis.set(ylabel="found minus true (SI units)", title="parameters of the payload, with 95 % intervals")
     axis.set_yscale("symlog", linthresh=1e-4)
+    axis.margins(y=0.15)
 
 
 save("identify_payload", draw)

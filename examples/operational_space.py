@@ -59,8 +59,9 @@ def draw(figure):
     left.plot(path[:, 1], path[:, 2], linewidth=1, label="hand")
     left.set(aspect="equal", xlabel="y (m)", ylabel="z (m)")
     left.legend()
-    right.plot(times, motion.q)
+    right.plot(times, motion.q, label=[joint.name for joint in arm.joints if joint.nq])
     right.set(xlabel="t (s)", ylabel="joints (rad)")
+    right.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
 save("operational_space", draw)

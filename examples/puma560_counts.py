@@ -34,6 +34,8 @@ def draw(figure):
     axis.plot([counts[name].multiplications for name in ordered], ordered, "o", label="multiplications")
     axis.plot([counts[name].additions for name in ordered], ordered, "s", label="additions")
     axis.set(xscale="log", xlabel="operations", title="PUMA 560, inverse dynamics")
+    axis.set_xticks([200, 500, 1000, 2000, 5000], ["200", "500", "1000", "2000", "5000"])
+    axis.set_xticks([], minor=True)
     axis.grid(alpha=0.3)
     axis.legend()
 

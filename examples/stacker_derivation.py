@@ -9,6 +9,7 @@ import sympy
 import dalembert as da
 from _pictures import save
 from dalembert.formulations import derive
+from dalembert.formulations.names import expression_latex
 
 stacker = da.load("stacker")
 equations = derive(stacker, "kronecker")
@@ -29,14 +30,14 @@ def entries(symbol, matrix):
         for column in range(row, matrix.cols) if matrix.cols > 1 else (0,):
             index = f"{row + 1}{column + 1}" if matrix.cols > 1 else f"{row + 1}"
             if matrix[row, column] != 0:
-                yield rf"${symbol}_{{{index}}} = {sympy.latex(matrix[row, column])}$"
+                yield rf"${symbol}_{{{index}}} = {expression_latex(matrix[row, column])}$"
 
 
 def draw(figure):
     parts = {"M": "mass_matrix", "c": "coriolis", "g": "gravity"}
     lines = [line for symbol, part in parts.items() for line in entries(symbol, equations.sympy(part))]
     for k, line in enumerate(lines):
-        figure.text(0.03, 0.93 - 0.9 * k / len(lines), line, fontsize=12)
+        figure.text(0.03, 0.92 - 0.96 * k / len(lines), line, fontsize=17)
 
 
-save("stacker_derivation", draw, size=(11, 5))
+save("stacker_derivation", draw)

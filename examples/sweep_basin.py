@@ -44,7 +44,9 @@ def draw(figure):
     axis = figure.subplots()
     axes = points.values
     axis.pcolormesh(axes["q.hinge"], axes["v.hinge"], caught.T.astype(float), cmap="Blues", vmin=-0.3, vmax=1.2)
-    axis.set(xlabel="angle of the pole at the start (rad)", ylabel="its rate (rad/s)", title="starts that are caught")
+    axis.set(
+        xlabel="angle of the pole at the start (rad)", ylabel="its rate (rad/s)", title="dark: starts that are caught"
+    )
 
 
 save("sweep_basin", draw)

@@ -46,8 +46,10 @@ def draw(figure):
     axis.loglog(durations[:, 0, 0], use[1].max(axis=1), color="0.4", linestyle="--", label="speed, any joint")
     axis.axhline(1, color="black", linewidth=0.8)
     axis.axvline(shortest, color="black", linewidth=0.8, linestyle=":")
-    axis.set(xlabel="duration (s)", ylabel="share of the limit")
-    axis.legend()
+    axis.set(xlabel="duration (s)", ylabel="share of the limit (forces; dashed: speed)")
+    axis.set_xticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4"])
+    axis.set_xticks([], minor=True)
+    figure.legend(loc="outside right upper")
 
 
 save("trajectory_feasibility", draw)

@@ -36,8 +36,8 @@ def draw(figure):
         lower.plot(motion.t, momentum[:, k] * 1e3, label=f"world {axis}")
     upper.set(ylabel="angular velocity (rad/s)")
     lower.set(xlabel="t (s)", ylabel="angular momentum (g m²/s)")
-    upper.legend(loc="right")
-    lower.legend(loc="right")
+    for part in (upper, lower):
+        part.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
 save("tumbling", draw, size=(8, 6))
