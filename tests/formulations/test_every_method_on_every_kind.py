@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 import sympy
-from classical_systems import X, Z, cart_pole, chain, closed_four_bar, diagonal, planar_elbow
+from classical_systems import X, Z, cart_pole, chain, closed_four_bar, diagonal, planar_elbow, rp_arm
 
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.formulations import derive
+from dalembert.formulations.citations import CITATIONS
+from dalembert.formulations.newton_euler import EQUATIONS
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.report.report import WRITERS, document
 
@@ -41,6 +46,8 @@ class TestEveryMethod:
         assert len(titles) >= 3 and len(set(titles)) == len(titles)
         assert "mass_matrix" in {q.name for step in equations.steps() for q in step.quantities}
         assert equations.latex().count("=") == 1 and "[" in equations.cite()
+        named = {word for step in equations.steps() for word in re.findall(r"[A-Z]{5,}", step.text)}
+        assert named and named <= set(equations.sources) <= CITATIONS.keys()
         for part, value in equations.sympy().items():
             assert value.shape == (*equations[part].shape, 1)[:2]
             assert not value.has(sympy.nan, sympy.zoo, sympy.oo)
@@ -73,3 +80,24 @@ class TestEveryMethod:
                 body = text.split("## ", 1)[1]  # below the version of the program
                 assert not re.search(r"\d\.0*[1-9]\d{6,}", body)  # more than six digits after the zeros
                 assert not re.search(r"(?<![\d.])\d+\.0(?!\d|\.)", body) and "= \\\\" not in body
+
+
+def test_equation_numbers_are_those_that_the_algorithms_themselves_name():
+    """A step and the file of its algorithm cite the same equations; what is not in the THESIS cites none."""
+    algorithms = INVERSE_DYNAMICS | INERTIA_MATRIX
+    pages = {name: str(sys.modules[function.__module__].__doc__) for name, function in algorithms.items()}
+    pages["operator-factors"] = str(sys.modules["dalembert.algorithms.inertia_matrix.operator_factors"].__doc__)
+    assert EQUATIONS.keys() == algorithms.keys() - {"two-sided"}
+    for name, numbers in EQUATIONS.items():
+        assert all(number in pages[name] for number in re.findall(r"\([\d.]+\)", numbers)), name
+
+
+OTHERS = [("algorithm", name) for name in INVERSE_DYNAMICS] + [("inertia", name) for name in INERTIA_MATRIX]
+
+
+@pytest.mark.parametrize(("option", "name"), OTHERS)
+def test_steps_name_the_algorithm_that_was_used_and_no_other(option, name):
+    text = " ".join(step.text for step in derive(rp_arm(), "newton-euler", **{option: name}).steps())
+    assert f"By the algorithm {name!r}" in text and EQUATIONS.get(name, "") in text
+    default = {"algorithm": "augmented-links", "inertia": "generalized-links"}[option]
+    assert name == default or EQUATIONS[default] not in text

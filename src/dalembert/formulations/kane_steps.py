@@ -71,7 +71,7 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
     return Step(
         "Kane's equations",
         "Inertia forces and active forces of every body, the moments n about its centre of mass and the forces f, "
-        "projected on the partial velocities, PARSA (33), (46).",
+        f"projected on the partial velocities, PARSA {'(33), (46)' if reduced else '(32), (33)'}.",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),

@@ -36,6 +36,26 @@ from dalembert.formulations.tracing import TracedMechanism, traced
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 
+RECURSIVE = ("newton-euler", "tensor", "augmented-links")
+"""Algorithms that carry forces and moments from the tips to the base."""
+
+EQUATIONS = {
+    "hollerbach-4x4": "(5.2.4), (5.2.5)",
+    "hollerbach-3x3": "(5.2.7), (5.2.8)",
+    "newton-euler": "(5.2.10), (5.2.11)",
+    "tensor": "(5.3.7), (5.3.8)",
+    "augmented-links": "(5.3.44)-(5.3.46)",
+    "uicker-kahn": "(5.2.2)",
+    "waters": "(5.2.3)",
+    "kane-silver": "(5.2.13)",
+    "column-method": "(6.2.4)",
+    "walker-orin": "(6.2.5)-(6.2.9)",
+    "generalized-links": "(6.3.28)-(6.3.30)",
+    "orthogonal-complement": "(6.2.10)-(6.2.17)",
+    "operator-factors": "(6.2.18)",
+}
+"""Where the THESIS has the algorithms; "two-sided" is not in it."""
+
 
 def newton_euler(
     mechanism: Mechanism,
@@ -100,20 +120,14 @@ def newton_euler(
             else r"F_i = m_i a_i - f_i, \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_i",
         ),
         Step(
-            "Inward",
-            f"Force and moment at every joint, from the tips to the base, by the algorithm {algorithm!r}; their "
-            "components along the joint are the generalised forces. THESIS (5.3.46).",
+            *_inward(algorithm),
             (
                 quantity(system, "coriolis", "c", c),
                 quantity(system, "gravity", "g", g),
             ),
-            r"\tau_i = \eta_i^T z_i \;\text{ or }\; f_i^T z_i",
+            r"\tau_i = \eta_i^T z_i \;\text{ or }\; f_i^T z_i" if algorithm in RECURSIVE else "",
         ),
-        Step(
-            "Mass matrix",
-            f"Column by column, by the algorithm {inertia!r}. THESIS (6.3.28)-(6.3.30).",
-            (quantity(system, "mass_matrix", "M", M),),
-        ),
+        Step("Mass matrix", f"{_by(inertia)}.", (quantity(system, "mass_matrix", "M", M),)),
     ]
     makers = {}
     if not system.quaternions:
@@ -137,6 +151,21 @@ def newton_euler(
         actuated=actuated,
         extras=makers,
     )
+
+
+def _inward(algorithm: str) -> tuple[str, str]:
+    """Headline and text of the step that leads to the generalised forces."""
+    if algorithm not in RECURSIVE:
+        return "Generalised forces", f"{_by(algorithm)}, for zero joint accelerations."
+    return "Inward", (
+        f"Force and moment at every joint, from the tips to the base; their components along the joint are the "
+        f"generalised forces. {_by(algorithm)}."
+    )
+
+
+def _by(algorithm: str) -> str:
+    number = f", THESIS {EQUATIONS[algorithm]}" if algorithm in EQUATIONS else ""
+    return f"By the algorithm {algorithm!r}{number}"
 
 
 def _loads(trace: TracedMechanism, system: System, field: InverseSquare) -> Loads:
