@@ -324,6 +324,21 @@ def test_numpy_functions_that_ask_for_methods(xyz):
     np.testing.assert_allclose(found["spread"], [np.std(point), point @ point], rtol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["deg2rad", "rad2deg", "radians", "degrees"])
+def test_degrees_and_radians_of_arrays(xyz, name):
+    point = np.array([0.3, -200.0, 1.5])
+    program = program_of(xyz[0].graph, {"y": getattr(np, name)(xyz)})
+    np.testing.assert_allclose(evaluate(program, [point])["y"], getattr(np, name)(point), rtol=1e-15)
+
+
+def test_lengths_of_arrays(xyz):
+    point = np.array([0.3, -200.0, 1.5])
+    program = program_of(xyz[0].graph, {"y": np.hypot(xyz, xyz[::-1]), "z": np.hypot(xyz, 2)})
+    found = evaluate(program, [point])
+    np.testing.assert_allclose(found["y"], np.hypot(point, point[::-1]), rtol=1e-15)
+    np.testing.assert_allclose(found["z"], np.hypot(point, 2), rtol=1e-15)
+
+
 def test_copying_is_identity_and_pickling_is_refused(xyz):
     x = xyz[0]
     assert copy.deepcopy(xyz)[0] is x

@@ -10,6 +10,7 @@ expression with itself - and else refuses to guess.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -223,6 +224,20 @@ class Expr(Traced):
     def arctanh(self) -> Expr:
         """Inverse of the hyperbolic tangent; NaN beyond one, near zero to a rounding of one."""
         return rules.atanh(self)
+
+    def hypot(self, other: Any) -> Expr:
+        """Length of the vector (self, other)."""
+        return rules.sqrt(self * self + other * other)
+
+    def deg2rad(self) -> Expr:
+        """Radians of this many degrees."""
+        return self * (math.pi / 180)
+
+    def rad2deg(self) -> Expr:
+        """Degrees of this many radians."""
+        return self * (180 / math.pi)
+
+    radians, degrees = deg2rad, rad2deg  # NumPy has both names
 
     def ratan2(self, y: Any) -> Expr:
         """Angle of the point (self, y), in radians: ``atan2`` with the operands reflected."""

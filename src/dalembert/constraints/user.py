@@ -157,8 +157,8 @@ def _answered(name: str, function: Callable[..., Any], arguments: list[Any]) -> 
     except Exception as error:
         raise ModelError(
             f"{name!r}: its function raised {type(error).__name__}: {error}. It is called once with traced scalars, "
-            "not numbers; it must do with arithmetic and the functions of dalembert.algebra.scalar or NumPy, and "
-            "parameters that are SymPy symbols belong into a SymPy expression instead"
+            "not numbers; it must do with arithmetic and the functions of dalembert.algebra.scalar (np.sin and such "
+            "call them), and parameters that are SymPy symbols belong into a SymPy expression instead"
         ) from error
     try:
         value = np.atleast_1d(np.array(answer, dtype=object))
