@@ -16,7 +16,8 @@ def differentiate(t: Any, q: Any, cutoff: float) -> tuple[np.ndarray, np.ndarray
 
     A Butterworth filter of fourth order runs forwards and backwards, so that nothing is delayed; derivatives are those
     of a spline of fifth degree. Leave out some samples at both ends, where the filter has seen one side only: three
-    periods of the cut-off frequency are enough. Quaternions cannot be differentiated so.
+    periods of the cut-off frequency are enough. Quaternions cannot be differentiated so. Cut off far above the motion:
+    dynamics is not linear, so that what the filter takes from it bends parameters beyond their intervals.
 
     Args:
         t: times, evenly spaced, s, (T,).
