@@ -16,7 +16,7 @@ from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
-from dalembert.model import WORLD, Body, Constraint, Joint, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from random_mechanisms import random_inertia, random_mechanism
 
 
@@ -300,12 +300,12 @@ def test_time_in_a_users_speed_is_the_clock():
     assert sympy.simplify(equations.sympy("coriolis")[0].subs(symbols("r"), 0) - (M + m) * w) == 0
 
 
-def test_elimination_agrees_with_multipliers_under_a_law_of_time_damping_and_a_wrench():
+def test_elimination_agrees_with_multipliers_under_a_law_of_time_damping_rotors_and_a_wrench():
     """A(q, t) v = b(q, t): Kane in two choices of speeds, and the system of multipliers written out by hand."""
     rng = np.random.default_rng(3)
     arm = random_mechanism(rng, 3, kinds=("revolute",)).replace(constraints=(), forces=())
-    arm = arm.replace(joints=tuple(joint.replace(damping=0.3) if joint.nv else joint for joint in arm.joints))
-    loads = {"include": ["damping"], "wrenches": [arm.bodies[-1].name]}
+    arm = arm.replace(joints=tuple(x.replace(damping=0.3, armature=0.7) if x.nv else x for x in arm.joints))
+    loads = {"include": ["damping", "armature"], "wrenches": [arm.bodies[-1].name]}
     free = derive(arm, "lagrange", **loads)
     q, v = ([free.symbol(name) for name in names] for names in (free.coordinates, free.velocities))
     t = symbols("t")
@@ -330,6 +330,19 @@ def test_elimination_agrees_with_multipliers_under_a_law_of_time_damping_and_a_w
         found = B @ udot + kane["acceleration_drift"].evaluate(named)
         force = kane["multipliers"].evaluate({**named, port: W, "udot": udot, "tau": tau})
         np.testing.assert_allclose([*found, *force], expected, rtol=1e-9, atol=1e-10)
+
+
+def test_rotors_keep_the_coriolis_matrix_skew_under_constraints():
+    """A rack that follows an angle by a law of position: u C u = u Mdot u / 2, and Mdot - 2 C is skew; rotors only."""
+    m, a, b = symbols("m a b")
+    slides = [Joint(name, "prismatic", WORLD, body, armature=x) for name, body, x in (("x", "p", a), ("y", "r", b))]
+    pair = Mechanism("rack", (Body("p", Inertia(m)), Body("r", Inertia(m))), tuple(slides), gravity=np.zeros(3))
+    x, xdot, ydot = symbols("x xdot ydot")
+    found = derive(pair, "kane", pfaffian=[ydot - xdot * sin(x)], include=["armature"])
+    u = symbols("u1")
+    assert_equal(found.sympy("mass_matrix"), [m + a + (m + b) * sin(x) ** 2])
+    assert_equal(found.sympy("coriolis"), [(m + b) * sin(x) * cos(x) * u**2])
+    assert_equal(found.sympy("coriolis_matrix_parsa"), [(m + b) * sin(x) * cos(x) * u])
 
 
 def test_where_all_motion_is_given_the_multipliers_are_inverse_dynamics():

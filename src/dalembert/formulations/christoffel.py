@@ -126,4 +126,6 @@ def parsa_matrix(system: System) -> np.ndarray:
             w = dual(product(Jw, system.v))
             spin = product(w, product(I, Jw)) + product(I, product(w, Jw))
             total = total + product(Jw.T, product(I, system.rate(Jw)) + spin)
+    for inertia, row in system.rotors:
+        total = total + product(row[:, None], inertia * system.rate(row[None]))
     return total

@@ -31,6 +31,8 @@ from dalembert.formulations.sums import projected
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
 from dalembert.model.checks import expect_items
 
+Velocities = tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]
+
 
 def kane(
     system: System,
@@ -72,23 +74,23 @@ def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[s
     )  # fmt: skip
 
 
-def _bias(system: System, c: np.ndarray, g: np.ndarray, turning: Any = None) -> np.ndarray:
+def _bias(system: System, c: np.ndarray, g: np.ndarray, turning: Velocities | None = None) -> np.ndarray:
     """c + g; uniform gravity is taken from the accelerations, so that both are projected at once."""
     if isinstance(system.gravity, InverseSquare):
         return c + g
     return inertia_forces(system, turning, system.gravity)
 
 
-def inertia_forces(system: System, turning: Any = None, falling: Any = None) -> np.ndarray:
+def inertia_forces(system: System, turning: Velocities | None = None, falling: Any = None) -> np.ndarray:
     """Sum of T_i^T [ M_i d/dt(J_i v) + W_i M_i J_i v ] without udot, (46); the bracket is (33).
 
     Args:
         system: the system; its Jacobians are the partial velocities.
-        turning: angular and linear velocity of each body, where they are not just the Jacobian times the velocities.
+        turning: what :func:`body_velocities` gives, where velocities are not just the Jacobian times the speeds.
         falling: acceleration of free fall, inertial axes, that the bodies feel in addition; none by default.
     """
     velocities = body_velocities(system) if turning is None else turning
-    w, linear = velocities
+    w, linear, spins = velocities
     accelerations = system.rate(np.array([*w, *linear], dtype=object).reshape(-1, 3))
     wd, linear_d = accelerations[: len(w)], accelerations[len(w) :]
     if falling is not None:
@@ -98,31 +100,30 @@ def inertia_forces(system: System, turning: Any = None, falling: Any = None) -> 
     for body, w_i, wd_i in zip(system.bodies, w, wd):
         if body.inertia is not None:
             moments.append((body.Jw, product(body.inertia, wd_i) + cross(w_i, product(body.inertia, w_i))))
-    for inertia, row in system.rotors:
-        speed = product(row[None], system.v)
-        moments.append((row[None], inertia * system.rate(speed)))
+    for (inertia, row), spin in zip(system.rotors, spins):
+        moments.append((row[None], inertia * system.rate(spin)))
     return c + projected(moments, system.n)
 
 
-def body_velocities(system: System) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """w_i in body axes and the velocity of the centre of mass in inertial axes, of every body.
+def body_velocities(system: System, v: np.ndarray | None = None) -> Velocities:
+    """w_i in body axes and the velocity of the centre of mass in inertial axes, of every body; speeds of the rotors.
 
     Args:
         system: the system.
+        v: its velocities as expressions; by default they are inputs.
     """
+    v = system.v if v is None else v
     return (
-        [product(body.Jw, system.v) for body in system.bodies],
-        [product(body.Jv, system.v) for body in system.bodies],
+        [product(body.Jw, v) for body in system.bodies],
+        [product(body.Jv, v) for body in system.bodies],
+        [product(row[None], v) for _, row in system.rotors],
     )
 
 
 def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
     """(46) in the independent speeds u."""
     B, v = chosen.B, chosen.velocities
-    velocities = (
-        [product(body.Jw, v) for body in system.bodies],
-        [product(body.Jv, v) for body in system.bodies],
-    )
+    velocities = body_velocities(system, v)
     partial = [
         dataclasses.replace(body, Jw=product(body.Jw, B), Jv=product(body.Jv, B))
         for body in system.bodies  # (44)
@@ -188,8 +189,7 @@ def _multipliers(
     tau = scope.once("tau", [f"tau{k}" for k in range(1, inputs.shape[1] + 1)])
     v = chosen.velocities
     free = dataclasses.replace(system, qdot=with_inputs(scope, system.qdot, {"v": v}))
-    velocities = ([product(body.Jw, v) for body in system.bodies], [product(body.Jv, v) for body in system.bodies])
-    inertia = product(mass_matrix(system), product(chosen.B, udot)) + inertia_forces(free, velocities)
+    inertia = product(mass_matrix(system), product(chosen.B, udot)) + inertia_forces(free, body_velocities(system, v))
     balance = inertia + gravity_forces(system) - product(inputs, tau)
     for load in (passive, external):
         if load is not None:

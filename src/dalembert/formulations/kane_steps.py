@@ -35,18 +35,18 @@ def motion_steps(
     return [Step(title, text, tuple(shown), formula)]
 
 
-def acceleration_step(system: System, velocities: tuple[list[Any], list[Any]], reduced: bool) -> Step:
+def acceleration_step(system: System, velocities: tuple[list[Any], list[Any], list[Any]], reduced: bool) -> Step:
     """Accelerations of the bodies without the derivatives of the speeds.
 
     Args:
         system: the system.
-        velocities: angular and linear velocity of every body.
+        velocities: angular and linear velocity of every body, and speeds of rotors, which are not shown.
         reduced: whether the speeds u are others than the velocities v.
     """
     first = r"T_i \dot{u}" if reduced else r"J_i \dot{v}"
     shown: list[Any] = []
     if len(system.bodies) <= SHOWN and system.n <= SHOWN:
-        for i, (w, v) in enumerate(zip(*velocities), 1):
+        for i, (w, v) in enumerate(zip(*velocities[:2]), 1):
             shown.append(quantity(system, f"alpha_{i}", rf"\alpha_{{{i}}}", system.rate(w)))
             shown.append(quantity(system, f"a_{i}", f"a_{{{i}}}", system.rate(v)))
     return Step(
