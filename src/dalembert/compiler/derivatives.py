@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from .cost import WEIGHTS
+from .dependence import ancestors, estimates, price
 from .graph import Expr, Graph, Predicate
-from .program import PREDICATES, Program, require_program
+from .program import Program, require_program
 from .slopes import slopes_of
 from .trace import program_of, retrace
 
@@ -44,7 +44,7 @@ def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
     known: dict[Any, dict[int, Expr]] = {}
     for x, row in zip(variables, columns):
         known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
-    for x in _ancestors(results, variables):
+    for x in ancestors(results, variables):
         if x not in known:
             known[x] = _tangent(x, known)
     table = np.empty((len(results), columns.shape[1]), dtype=object)
@@ -99,13 +99,13 @@ def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
         return reverse(exprs, wrt)
     results, variables = _flat(exprs), _variables(wrt)
     _graph(results, variables)
-    ahead, back = _estimates(results, variables)
+    ahead, back = estimates(results, variables)
     if ahead > 2 * back:
         return reverse(exprs, wrt)
     if back > 2 * ahead:
         return forward(exprs, wrt).reshape(shape)
     candidates = [forward(exprs, wrt).reshape(shape), reverse(exprs, wrt)]  # too close to call: count
-    return min(candidates, key=lambda table: _price([*results, *table.flat]))
+    return min(candidates, key=lambda table: price([*results, *table.flat]))
 
 
 def hessian(exprs: Any, wrt: Any) -> np.ndarray:
@@ -197,7 +197,7 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
     for x, weight in zip(results, weights):
         accumulate(x, graph.lift(weight))
     independent = set(variables)
-    order = _ancestors(list(adjoint), variables)
+    order = ancestors(list(adjoint), variables)
     active = independent | set(order)
     for x in reversed(order):
         if x in independent or x not in adjoint:
@@ -237,66 +237,6 @@ class _Adjoint(NamedTuple):
         if other.where is ~self.where:
             return _Adjoint(self.where.select(self.amount, other.amount), None)
         return _Adjoint(self.value + other.value, self.where | other.where)
-
-
-def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
-    """Nodes that results need and that depend on a variable, operands first; variables are not looked
-    into."""
-    independent, seen = set(variables), set()
-    stack = list(results)
-    while stack:
-        x = stack.pop()
-        if x not in seen:
-            seen.add(x)
-            if x not in independent and x.op not in ("input", "const") and x.op not in PREDICATES:
-                stack.extend(x.args[1:] if x.op == "select" else x.args)
-    depends = set(independent)
-    order = []
-    for x in sorted(seen, key=lambda node: node.index):
-        if x in independent:
-            order.append(x)
-        elif x.op not in ("input", "const") and any(a in depends for a in x.args):
-            depends.add(x)
-            order.append(x)
-    return order
-
-
-def _estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, int]:
-    """Rough number of operations of the forward and of the reverse mode, from which node meets which column
-    or row."""
-    order = _ancestors(results, variables)
-    reach = {x: 1 << k for k, x in enumerate(variables)}
-    for x in order:
-        if x not in reach:
-            reach[x] = 0
-            for a in x.args:
-                reach[x] |= reach.get(a, 0)
-    feeds: dict[Any, int] = {}
-    for k, x in enumerate(results):
-        feeds[x] = feeds.get(x, 0) | 1 << k
-    independent = set(variables)
-    ahead = back = 0
-    for x in reversed(order):
-        if x in independent:
-            continue
-        active = [a for a in x.args if a in reach]
-        products = len(active) if x.op not in ("add", "sub", "neg") else 0
-        ahead += (products + len(active) - 1) * reach[x].bit_count()
-        back += (products + len(active) - 1) * feeds.get(x, 0).bit_count()
-        for a in active:
-            feeds[a] = feeds.get(a, 0) | feeds.get(x, 0)
-    return ahead, back
-
-
-def _price(results: Sequence[Any]) -> int:
-    seen, stack, price = set(), list(results), 0
-    while stack:
-        x = stack.pop()
-        if x not in seen and x.op not in ("input", "const"):
-            seen.add(x)
-            price += WEIGHTS[x.op]
-            stack.extend(x.args)
-    return price
 
 
 def _union(a: dict[int, Expr], b: dict[int, Expr]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from functools import partial
 from numbers import Integral, Number
 from typing import Any
 
@@ -23,7 +23,7 @@ from .llvm.module import module_text
 from .llvm.target import Target
 from .lock import compiling
 from .program import Port, Program
-from .threads import default_threads, run_all
+from .threads import default_threads, spread
 from .ufunc import signature
 
 STREAM = 16 << 20
@@ -248,7 +248,8 @@ class Kernel:
             if workers == 1:
                 ufunc(*arrays, out=results, **options)
             else:
-                self._spread(ufunc, arrays, results, batch, workers, options)
+                whole = [np.broadcast_to(x, (*batch, *port.shape)) for x, port in zip(arrays, self.inputs)]
+                spread(partial(ufunc, **options), whole, results, batch, workers, self.compiled.few + 1)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"{self.name}: {error}") from error
         answers = tuple(y[()] if y.ndim == 0 and given is None else y for y, given in zip(results, out))
@@ -263,27 +264,6 @@ class Kernel:
             isinstance(given, ndarray) and given.nbytes >= STREAM and port.size * given.itemsize >= WIDE
             for port, given in zip(self.outputs, out if isinstance(out, tuple) else (out,))
         )
-
-    def _spread(
-        self,
-        ufunc: np.ufunc,
-        arrays: Sequence[np.ndarray],
-        results: Sequence[np.ndarray],
-        batch: tuple[int, ...],
-        workers: int,
-        options: dict[str, Any],
-    ) -> None:
-        """Divide a batch among threads, along its longest dimension, in a few pieces for each."""
-        axis = batch.index(max(batch))
-        pieces = max(2, min(4 * workers, batch[axis], 2 * math.prod(batch) // (self.compiled.few + 1)))
-        cuts = [batch[axis] * k // pieces for k in range(pieces + 1)]
-        whole = [np.broadcast_to(x, (*batch, *port.shape)) for x, port in zip(arrays, self.inputs)]
-
-        def job(start: int, stop: int) -> Callable[[], object]:
-            part = (*(slice(None),) * axis, slice(start, stop))
-            return lambda: ufunc(*(x[part] for x in whole), out=tuple(y[part] for y in results), **options)
-
-        run_all([job(start, stop) for start, stop in pairwise(cuts)], workers)
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target

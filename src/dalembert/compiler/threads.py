@@ -7,10 +7,14 @@ is the number of cores this process may use.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..errors import ArgumentError
 
@@ -53,6 +57,35 @@ def _get_pool() -> ThreadPoolExecutor:
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=_forget)
         return _pool
+
+
+def spread(
+    loop: Callable[..., object],
+    arrays: Sequence[np.ndarray],
+    results: Sequence[np.ndarray],
+    batch: tuple[int, ...],
+    threads: int,
+    least: int,
+) -> None:
+    """Divide a batch among threads, along its longest dimension, in a few pieces for each.
+
+    Args:
+        loop: called with pieces of the arrays, and with those of the results as ``out``.
+        arrays: the inputs; all of them have the dimensions of the batch first.
+        results: the outputs, likewise.
+        batch: its dimensions.
+        threads: number of threads to use.
+        least: number of states that are worth a piece, about.
+    """
+    axis = batch.index(max(batch))
+    pieces = max(2, min(4 * threads, batch[axis], 2 * math.prod(batch) // least))
+    cuts = [batch[axis] * k // pieces for k in range(pieces + 1)]
+
+    def job(start: int, stop: int) -> Callable[[], object]:
+        part = (*(slice(None),) * axis, slice(start, stop))
+        return lambda: loop(*(x[part] for x in arrays), out=tuple(y[part] for y in results))
+
+    run_all([job(start, stop) for start, stop in pairwise(cuts)], threads)
 
 
 def run_all(jobs: list[Callable[[], object]], threads: int) -> None:
