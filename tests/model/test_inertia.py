@@ -46,6 +46,27 @@ def test_welding_is_commutative_and_associative_with_zero(seed):
     assert a + Inertia() == a == Inertia() + a
 
 
+@given(seeds, st.sampled_from([1.0, 1e3, 1e6]))
+def test_welding_far_from_the_frame_costs_no_digits_of_the_tensor(seed, far):
+    """Places are rounded to eps far, and so is their distance, which is of order one: so well is the tensor known."""
+    rng = np.random.default_rng(seed)
+    a, b, away = random_inertia(rng), random_inertia(rng), far * rng.normal(size=3)
+    near, moved = a + b, a.moved(np.eye(3), away) + b.moved(np.eye(3), away)
+    size = np.abs(near.tensor).max() + near.mass * (1 + np.abs(a.center - b.center).max()) ** 2
+    np.testing.assert_allclose(moved.tensor, near.tensor, rtol=0, atol=40 * 2.2e-16 * (1 + np.abs(away).max()) * size)
+    points = Inertia.point(1.0, away) + Inertia.point(2.0, away + [0, 0, 0.5])
+    assert np.linalg.eigvalsh(points.tensor)[0] > -1e-15  # a rod, of which rounding makes no impossible body
+
+
+def test_what_has_no_mass_has_no_first_moment():
+    with pytest.raises(ModelError, match=r"first moment \[1"):
+        Inertia.about_origin(0, [1, 0, 0], np.eye(3))
+    with pytest.raises(ModelError, match="first moment"):
+        Inertia.point(1, [1, 0, 0]) + Inertia.point(-1)
+    hollow = Inertia.sphere(1, 0.3, [1, 2, 3]) + Inertia.sphere(-1, 0.2, [1, 2, 3])
+    np.testing.assert_allclose(hollow.tensor, 2 / 5 * (0.09 - 0.04) * np.eye(3), rtol=0, atol=1e-14)
+
+
 @given(seeds)
 def test_moving_is_a_group_action_that_respects_welding(seed):
     rng = np.random.default_rng(seed)

@@ -66,13 +66,15 @@ class Inertia(Record):
         """From mass, first moment ``m c`` and inertia tensor about the frame origin.
 
         Args:
-            mass: mass in kg; must not be zero unless the first moment is.
+            mass: mass in kg; must not be zero unless the first moment is, since nothing else has a centre of mass.
             first_moment: mass times centre of mass, kg m.
             tensor: 3 x 3 inertia tensor about the origin, kg m^2.
         """
         mass = check_scalar(mass, "mass")
         first_moment, tensor = frozen_array(first_moment, (3,), "first moment"), frozen_array(tensor, (3, 3), "tensor")
         if scalar.is_zero(mass):
+            if not all(scalar.is_zero(x) for x in first_moment.flat):
+                raise ModelError(f"no mass has the first moment {first_moment.tolist()} kg m: it has no centre of mass")
             return cls(mass, np.zeros(3), tensor)
         center = first_moment / mass
         return cls(mass, center, tensor - _parallel(mass, center))
@@ -181,11 +183,14 @@ class Inertia(Record):
             return other
         if other.is_zero:
             return self
-        return Inertia.about_origin(
-            self.mass + other.mass,
-            self.first_moment + other.first_moment,
-            self.tensor_about_origin + other.tensor_about_origin,
-        )
+        mass, first_moment = self.mass + other.mass, _sum(self.first_moment, other.first_moment)
+        if scalar.is_zero(mass):
+            total = _sum(self.tensor_about_origin, other.tensor_about_origin)
+            return Inertia.about_origin(mass, first_moment, total)
+        # About the common centre of mass m1 m2/(m1 + m2) turns at the distance of the two: nothing is subtracted, so a
+        # frame far away costs no digits.
+        apart = _parallel(self.mass * other.mass, _sum(self.center, -other.center)) / mass
+        return Inertia(mass, first_moment / mass, _sum(_sum(self.tensor, other.tensor), apart))
 
     def __repr__(self) -> str:
         i = self.tensor
