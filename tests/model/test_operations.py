@@ -120,8 +120,11 @@ def test_lock_and_couplings():
     assert (fixed.a, fixed.b, fixed.coefficients) == ("j2", "", (17,))
     (fixed,) = lock(coupled(1, 2), {"j2": 5}).constraints
     assert (fixed.a, fixed.b, fixed.coefficients) == ("j1", "", (2,))
+    (fixed,) = lock(coupled(1, 2, 0, 0.0, 0), {"j2": 5}).constraints  # written with more powers than it has
+    assert (fixed.a, fixed.b, fixed.coefficients) == ("j1", "", (2,))
     both = lock(coupled(1, 2), {"j1": 1, "j2": 3})
-    assert not both.constraints and any("'gear' is left out" in note for note in both.notes)
+    for locked in (both, lock(coupled(1, 0), {"j2": 1}), lock(coupled(1), {"j2": 1}), lock(coupled(0), {"j2": 1})):
+        assert not locked.constraints and any("'gear' is left out" in note for note in locked.notes)
     with pytest.raises(UnsupportedError, match="lock 'j1' instead"):
         lock(coupled(1, 2, 3), {"j2": 5})
     sprung = chain().replace(forces=(Force("s", "joint-spring", "j1", stiffness=1),))

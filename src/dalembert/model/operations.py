@@ -183,12 +183,17 @@ def _lock_coupling(constraint: Constraint, held: Mapping[str, list[Scalar]]) -> 
         for coefficient in reversed(constraint.coefficients):  # Horner
             value = value * x + coefficient
         return constraint.replace(a=constraint.b, b="", coefficients=(value,))
-    if len(constraint.coefficients) != 2:
+    coefficients = list(constraint.coefficients)
+    while coefficients and scalar.is_zero(coefficients[-1]):
+        coefficients.pop()
+    if len(coefficients) < 2:  # it does not depend on the other joint
+        return None
+    if len(coefficients) > 2:
         raise UnsupportedError(
             f"constraint {constraint.name!r} makes joint {constraint.b!r} a polynomial of {constraint.a!r} that is "
             f"not of first degree; lock {constraint.a!r} instead of {constraint.b!r}"
         )
-    (y,), (c0, c1) = held[constraint.b], constraint.coefficients
+    (y,), (c0, c1) = held[constraint.b], coefficients
     return constraint.replace(b="", coefficients=((y - c0) / c1,))
 
 
