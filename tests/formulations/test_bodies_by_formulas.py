@@ -113,6 +113,15 @@ def test_what_formulas_cannot_say_is_refused():
     bead = MovingBodyFormula("bead", m, [sin(theta), 0, -cos(theta)])
     with pytest.raises(ArgumentError, match="potential depends on velocities"):
         derive(MovingBodies("bead", [theta], [bead], potential=k * rate))
+    with pytest.raises(ArgumentError, match="two bodies are called bead"):
+        derive(MovingBodies("beads", [theta], [bead, bead]))
+    with pytest.raises(ArgumentError, match="'b' has an inertia and no rotation"):
+        derive(MovingBodies("bar", [theta], [MovingBodyFormula("b", m, [theta, 0, 0], inertia=sympy.eye(3))]))
+    with pytest.raises(ArgumentError, match="'b': expected finite numbers and expressions, got nan"):
+        derive(MovingBodies("bead", [theta], [MovingBodyFormula("b", m, [theta, 0, float("nan")])]))
+    for wrong in ({"gravity": [0, 0, float("inf")]}, {"potential": sympy.oo * theta}):
+        with pytest.raises(ArgumentError, match="gravity or potential is not finite"):
+            derive(MovingBodies("bead", [theta], [bead], **wrong))
     with pytest.raises(ArgumentError, match="theta is given twice"):
         derive(MovingBodies("bead", [theta, theta], [bead]))
     with pytest.raises(ArgumentError, match=r"rotation has shape \(2, 2\)"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
-from classical_systems import cart_pole, rp_arm
+from classical_systems import cart_pole, planar_elbow, rp_arm
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
@@ -13,7 +13,7 @@ from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ArgumentError
 from dalembert.formulations import derive
-from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.report.markdown import to_markdown
 from dalembert.report.report import document
 from random_mechanisms import random_mechanism
@@ -180,3 +180,15 @@ def test_actuators_by_name():
     assert equations.sympy("input_map") == sympy.Matrix([1, 0])
     with pytest.raises(ArgumentError, match="cannot actuate 'pole'"):
         derive(cart_pole(), actuated=["pole"])
+
+
+def test_nothing_is_loaded_or_driven_twice():
+    arm = planar_elbow()
+    with pytest.raises(ArgumentError, match="wrenches: q2_body is named twice"):
+        derive(arm, wrenches=["q2_body", "q1_body", "q2_body"])
+    with pytest.raises(ArgumentError, match="actuated: q1 is driven twice"):
+        derive(arm, actuated=["q1", "q2", "q1"])
+    alike = arm.replace(frames=(Frame("the tip", "q2_body"), Frame("the_tip", "q2_body")))
+    both = derive(alike, wrenches=["the tip", "the_tip"]).external.sympy()
+    one = derive(alike, wrenches=["the tip"]).external.sympy()
+    assert len(both.free_symbols) > len(one.free_symbols)

@@ -142,6 +142,37 @@ class TestSymbols:
         assert (equations.sympy("kinematics")[3:, :] - sympy.Matrix(expected)).expand().is_zero_matrix
 
 
+@pytest.mark.parametrize("attitude", [Quaternion(), EulerAngles("321")], ids=["q", "321"])
+@pytest.mark.parametrize("form", ["mixed", "body"])
+def test_symbols_of_the_user_are_not_taken_for_coordinates(form, attitude):
+    """Mass, place and field called like coordinates and velocities: the same equations as with other names."""
+    names = ("u", "x", "psi", "omega_x", "eta", "v_y")
+    odd = sympy.symbols(names)
+
+    def derived(mass, a, b, inertia, mu, c):
+        body = Inertia(mass, [a, b, 0], diagonal(inertia, inertia, inertia))
+        return rigid_body(body, attitude, form=form, gravity=InverseSquare(mu, (c, 0, 0)))
+
+    plain, mine = derived(*sympy.symbols("p1:7")), derived(*odd)
+    assert {str(s) for s in mine.parameters} == set(names)
+    assert not {*mine.coordinates, *mine.velocities} & set(names)
+    q = np.concatenate([[1.5, -0.7, 0.4], attitude.from_rotation(rotation_from_quaternion(np.full(4, 0.5)))])
+    v, values = np.linspace(-1, 1, 6), (1.3, 0.2, -0.4, 0.6, 2.1, 0.3)
+    theirs = plain.evaluate(q, v, **{f"p{k}": x for k, x in enumerate(values, 1)})
+    for part, value in mine.numbers(tuple(theirs), {"q": q, "v": v, **dict(zip(odd, values))}).items():
+        np.testing.assert_array_equal(value, theirs[part])
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), sympy.nan])
+def test_fields_are_finite(wrong):
+    for gravity in ((0, wrong, 0), [0, 0, wrong * sympy.Symbol("k")]):
+        with pytest.raises(ArgumentError, match="expected finite"):
+            rigid_body(BODY, gravity=gravity)
+    for arguments in ((wrong,), (1, (wrong, 0, 0))):
+        with pytest.raises(ArgumentError, match="InverseSquare: expected finite"):
+            InverseSquare(*arguments)
+
+
 def test_free_joint_of_a_mechanism_gives_the_same_equations():
     free = Mechanism("brick", (Body("brick", BODY),), (Joint("free", "free", WORLD, "brick"),))
     _, q, v = state(Quaternion())

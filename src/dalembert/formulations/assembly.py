@@ -11,7 +11,7 @@ from dalembert.algebra.scalar import product
 from dalembert.compiler.derivatives import forward
 from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.names import identifier
+from dalembert.formulations.names import distinct, identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System
 
@@ -63,10 +63,11 @@ def external_forces(system: System, frames: Sequence[str]) -> np.ndarray | None:
     """
     if not frames:
         return None
+    if twice := sorted({frame for frame in frames if list(frames).count(frame) > 1}):
+        raise ArgumentError(f"wrenches: {', '.join(twice)} is named twice; one wrench on a frame is enough")
     total = np.zeros(system.n, dtype=object)
-    for frame in frames:
+    for frame, short in zip(frames, distinct(map(identifier, frames), ())):
         place = system.place(frame)
-        short = identifier(frame)
         wrench = system.scope.input(
             f"wrench_{short}", [f"{kind}_{axis}_{short}" for kind in ("f", "n") for axis in ("x", "y", "z")]
         )
@@ -85,12 +86,14 @@ def input_map(system: System, actuated: Sequence[str] | None) -> np.ndarray:
     n = system.n
     if actuated is None:
         return np.eye(n, dtype=int).astype(object)
-    columns = []
+    columns: list[int] = []
     for name in actuated:
         found = [k for k, joint in enumerate(system.velocity_names) if name in (joint, joint.split("/")[0])]
         if not found:
             known = ", ".join(dict.fromkeys(joint.split("/")[0] for joint in system.velocity_names))
             raise ArgumentError(f"cannot actuate {name!r}: {system.name!r} has the joints {known}")
+        if again := [system.velocity_names[k] for k in found if k in columns]:
+            raise ArgumentError(f"actuated: {again[0]} is driven twice")
         columns += found
     B = np.zeros((n, len(columns)), dtype=object)
     for k, row in enumerate(columns):

@@ -22,6 +22,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.names import rate_name
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import MovingBody, Place, System
+from dalembert.model.constants import is_finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class MovingBodyFormula:
         mass: its mass.
         position: of its centre of mass, three SymPy expressions in the coordinates, inertial axes.
         rotation: 3 x 3, body to inertial components; None for a particle or a body that does not turn.
-        inertia: 3 x 3 inertia about the centre of mass, body axes; None for a particle.
+        inertia: 3 x 3 inertia about the centre of mass, body axes, with a rotation; None for a particle.
     """
 
     name: str
@@ -66,7 +67,10 @@ class MovingBodies:
         names = [str(x) for x in self.coordinates]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ArgumentError(f"{self.name!r}: the coordinate {', '.join(twice)} is given twice")
-        self._refuse_time(names)
+        own = [body.name for body in self.bodies]
+        if twice := sorted({name for name in own if own.count(name) > 1}):
+            raise ArgumentError(f"{self.name!r}: two bodies are called {', '.join(twice)}")
+        self._check_symbols(names)
         scope = Scope()
         q = scope.input("q", self.coordinates)
         v = scope.input("v", [_rate(x) for x in self.coordinates])
@@ -88,12 +92,17 @@ class MovingBodies:
             passive.append(("potential", -reverse(energy, q)))
         return System(self.name, scope, q, v, v.copy(), bodies, gravity, place, names, passive=passive)
 
-    def _refuse_time(self, names: Sequence[str]) -> None:
-        """Bodies that time moves have velocities that no Jacobian gives."""
+    def _check_symbols(self, names: Sequence[str]) -> None:
+        """All is finite, and nothing depends on time: what time moves has velocities that no Jacobian gives."""
         given = [self.potential, *self.gravity]
         for body in self.bodies:
             parts = (body.mass, body.position, body.rotation, body.inertia)
-            given += [x for part in parts if part is not None for x in np.array(part, dtype=object).flat]
+            entries = [x for part in parts if part is not None for x in np.array(part, dtype=object).flat]
+            if wrong := [x for x in entries if not is_finite(x)]:
+                raise ArgumentError(f"body {body.name!r}: expected finite numbers and expressions, got {wrong[0]}")
+            given += entries
+        if wrong := [x for x in given if not is_finite(x)]:
+            raise ArgumentError(f"{self.name!r}: its gravity or potential is not finite, {wrong[0]}")
         functions = {x: x.func(0) for x in self.coordinates if scalar.is_sympy(x) and x.is_Function}
         found = {s.name for x in given if scalar.is_sympy(x) for s in x.xreplace(functions).free_symbols}
         if "t" in found.difference(names):
@@ -107,6 +116,11 @@ class MovingBodies:
         center = scope.read(list(body.position))
         if center.shape != (3,):
             raise ArgumentError(f"body {body.name!r}: its position has shape {center.shape}, must be three expressions")
+        if body.inertia is not None and body.rotation is None:
+            raise ArgumentError(
+                f"body {body.name!r} has an inertia and no rotation: say by rotation=... how it turns, or give the "
+                "identity if it does not turn at all"
+            )
         mass = scope.read(body.mass)[()]
         R: Any = scalar.identity(3)
         Jw = np.zeros((3, len(q)), dtype=object)

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.algebra.scalar import Array, Scalar, asarray, product, sqrt
 from dalembert.algebra.vectors import cross, dot, trace
 from dalembert.errors import ArgumentError
+from dalembert.model.constants import is_finite
 from dalembert.model.record import check_scalar
 
 
@@ -40,6 +41,8 @@ class InverseSquare:
             raise ArgumentError(f"InverseSquare: the attractor is a point, three numbers; got {self.attractor!r}")
         for x in self.attractor:
             check_scalar(x, "InverseSquare, attractor")
+        if not all(map(is_finite, (self.mu, *self.attractor))):
+            raise ArgumentError(f"InverseSquare: expected finite numbers or symbols, got {self.mu}, {self.attractor}")
 
     def energy(self, mu: Scalar, mass: Scalar, inertia: Array | None, R: Array) -> Scalar:
         """Potential energy of a body.

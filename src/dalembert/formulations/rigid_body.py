@@ -24,11 +24,13 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
+from dalembert.formulations.names import distinct
 from dalembert.formulations.projection import redundant_bias
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia
 from dalembert.model.checks import expect, expect_choice
+from dalembert.model.constants import is_finite
 from dalembert.model.record import frozen_array
 
 
@@ -43,7 +45,8 @@ def rigid_body(
     """Equations of motion of a free rigid body; the reference point is the origin of the frame of ``inertia``.
 
     Positions are ``q = [position of the reference point, inertial axes; attitude parameters]``; the inputs are the
-    force and the moment about the reference point, in the axes of the velocities.
+    force and the moment about the reference point, in the axes of the velocities. Where a symbol of yours is called
+    like a coordinate or velocity (``x``, ``psi``, ``u``), that coordinate gets an underscore.
 
     Args:
         inertia: mass, centre of mass and central inertia tensor in a body frame; symbols allowed.
@@ -57,6 +60,8 @@ def rigid_body(
     expect(name, str, "rigid_body, name")
     if not isinstance(gravity, InverseSquare):
         gravity = frozen_array(gravity, (3,), "rigid_body, gravity")
+        if not all(map(is_finite, gravity)):
+            raise ArgumentError(f"rigid_body, gravity: expected finite numbers, got {gravity}")
     if not isinstance(inertia, Inertia):
         raise ArgumentError(f"rigid_body takes an Inertia, got {type(inertia).__name__}")
     if attitude is not None and not hasattr(attitude, "Gamma"):
@@ -106,9 +111,10 @@ class _Body:
 
     def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any):
         self.scope, self.attitude, self.form, self.field = Scope(), attitude, form, gravity
-        self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)])
+        taken = _symbols(inertia, gravity)
+        self.q = self.scope.input("q", distinct(["x", "y", "z", *_parameter_names(attitude)], taken))
         linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
-        self.v = self.scope.input("v", [*linear, "omega_x", "omega_y", "omega_z"])
+        self.v = self.scope.input("v", distinct([*linear, "omega_x", "omega_y", "omega_z"], taken))
         self.scope.quaternions = [3] if isinstance(attitude, Quaternion) else []
         self.position, self.parameters = self.q[:3], self.q[3:]
         self.w = self.v[3:]
@@ -168,6 +174,13 @@ class _Body:
         """About the reference point, body axes."""
         v = product(self.C, self.v[:3]) if self.form == "mixed" else self.v[:3]
         return product(self.J, self.w) + cross(self.first, v)
+
+
+def _symbols(inertia: Inertia, gravity: Any) -> set[str]:
+    """Names that the user has given to numbers; coordinates of the same name get an underscore."""
+    fields = [gravity.mu, *gravity.attractor] if isinstance(gravity, InverseSquare) else gravity
+    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *fields]
+    return {symbol.name for x in given if scalar.is_sympy(x) for symbol in x.free_symbols}
 
 
 def _parameter_names(attitude: Attitude) -> list[str]:
