@@ -299,6 +299,7 @@ def test_costs_and_source_code():
         system = ConstrainedDynamics(andrews(), forces="all", reference=ANDREWS_START, method=method, **chosen)
         costs[method] = system.cost("forward_dynamics")
         assert "forward_dynamics" in system.export("forward_dynamics", "c")
+        assert "void mine(" in system.export("forward_dynamics", "c", name="mine")
     assert costs["projection"].multiplications < costs["multipliers"].multiplications < 500
 
 
@@ -378,3 +379,30 @@ def test_laws_of_the_wrong_kind_are_refused():
     for kind, law, said in laws:
         with pytest.raises(ModelError, match=said):
             ConstrainedDynamics(plane.replace(constraints=[da.Constraint("law", kind, function=law)]))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e6, 1e9])
+@pytest.mark.parametrize("method", numeric.METHODS)
+def test_units_of_mass_do_not_matter_to_redundant_loops(method, scale):
+    """Under its own weight a mechanism of other masses moves the same."""
+    bars = four_bar(kind="revolute")  # three rows too many
+    masses = {
+        address: value * scale
+        for address, value in da.parameters(bars).items()
+        if ".mass" in address or ".inertia." in address
+    }
+    plain, scaled = (ConstrainedDynamics(each, reference=[1.0, -0.5, 1.7]) for each in (bars, symbolise(bars, masses)))
+    q = plain.assemble()
+    v = plain.project_velocity(q, [1.0, 0, 0])
+    expected, found = (each.solve(q, v, np.zeros(3), method=method) for each in (plain, scaled))
+    np.testing.assert_allclose(found.a, expected.a, rtol=1e-10)
+    np.testing.assert_allclose(found.multipliers, scale * expected.multipliers, rtol=1e-8, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("method", numeric.METHODS)
+def test_every_route_counts_the_rank_that_the_tolerance_says(method):
+    """Rows (1, 0) and (1, 1e-6): two, or one and the mean of what both demand."""
+    G, gamma = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([0.0, 1e-6])
+    two, one = (numeric.solve(np.eye(2), G, np.zeros(2), gamma, method, tolerance) for tolerance in (1e-9, 1e-4))
+    assert (two.rank, one.rank) == (2, 1)
+    assert two.a == pytest.approx([0, 1], abs=1e-9) and one.a == pytest.approx([5e-7, 0], abs=1e-12)

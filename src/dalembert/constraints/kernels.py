@@ -235,17 +235,19 @@ class ConstrainedKernels:
 
         return cost(self.kernel(quantity).program)
 
-    def export(self, quantity: str, language: str, path: str | Path | None = None) -> str:
+    def export(self, quantity: str, language: str, path: str | Path | None = None, name: str | None = None) -> str:
         """Source code of a kernel.
 
         Args:
             quantity: as for :meth:`kernel`.
             language: ``"c"``, ``"cuda"``, ``"python"``, ...; see :mod:`dalembert.compiler.export`.
             path: file to write.
+            name: of the function; that of the quantity by default.
         """
         from dalembert.compiler.export import export
 
-        return export(self.kernel(quantity), language, None if path is None else expect_path(path, "export, path"))
+        path = None if path is None else expect_path(path, "export, path")
+        return export(self.kernel(quantity), language, path, name)
 
     @cached_property
     def numbers(self) -> Mechanism:

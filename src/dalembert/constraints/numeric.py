@@ -6,8 +6,9 @@ Three routes to the same accelerations, which tests hold against each other:
 - projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), found by singular values;
 - Udwadia-Kalaba: a = a_free + M^-1/2 (G M^-1/2)^+ (gamma - G a_free) (Udwadia and Kalaba, Analytical Dynamics, 1996).
 
-Redundant rows leave accelerations unique and multipliers not; the multipliers of least norm are given, and it is said
-which of them are unique.
+All of them see the constraints as W a = h with orthonormal rows W that span those of G, found by singular values: one
+decision on rank, whatever the route. Redundant rows leave accelerations unique and multipliers not; the multipliers of
+least norm are given, and it is said which of them are unique.
 """
 
 from __future__ import annotations
@@ -73,22 +74,21 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
     U, size, Vt = np.linalg.svd(G, full_matrices=True)
     live = size > tolerance * size.max(axis=-1, keepdims=True, initial=0.0)
     rank = live.sum(axis=-1)
+    k = size.shape[-1]
+    reciprocal = np.where(live, 1 / np.where(live, size, 1.0), 0.0)
+    W = np.where(live[..., None], Vt[..., :k, :], 0.0)
+    h = reciprocal * np.einsum("...ji,...j->...i", U[..., :, :k], gamma)
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
-    a = route(M, G, f, gamma, U, size, Vt, live)
+    a = route(M, f, W, h, Vt, live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
     pull = np.einsum("...ij,...j->...i", M, a) - f
-    k = size.shape[-1]
-    coordinates = _reciprocal(size, live) * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
+    coordinates = reciprocal * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
     lam = np.einsum("...ij,...j->...i", U[..., :, :k], coordinates)
     violation = np.linalg.norm(np.einsum("...ij,...j->...i", G, a) - gamma, axis=-1)
     if lost.any():
         a, lam = (np.where(lost[..., None], np.nan, x) for x in (a, lam))
         violation = np.where(lost, np.nan, violation)
     return Solution(a, lam, rank, _unique(U, live), violation)
-
-
-def _reciprocal(size: np.ndarray, live: np.ndarray) -> np.ndarray:
-    return np.where(live, 1 / np.where(live, size, 1.0), 0.0)
 
 
 def _unique(U: np.ndarray, live: np.ndarray) -> np.ndarray:
@@ -100,44 +100,35 @@ def _unique(U: np.ndarray, live: np.ndarray) -> np.ndarray:
     return share < 1e-6
 
 
-def _particular(U: np.ndarray, size: np.ndarray, Vt: np.ndarray, live: np.ndarray, gamma: np.ndarray) -> np.ndarray:
-    """The least-squares solution of G a = gamma of least norm."""
-    k = size.shape[-1]
-    coordinates = _reciprocal(size, live) * np.einsum("...ji,...j->...i", U[..., :, :k], gamma)
-    return np.einsum("...ji,...j->...i", Vt[..., :k, :], coordinates)
-
-
-def _projection(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyped-def]
+def _projection(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     """B^T M B u' = B^T (f - M a_p); where the null space is smaller, unit rows fill up the batch."""
     n, k = Vt.shape[-1], live.shape[-1]
     dead = np.ones((*live.shape[:-1], n), dtype=bool)
     dead[..., :k] = ~live
-    a = _particular(U, size, Vt, live, gamma)
+    a = np.einsum("...ji,...j->...i", W, h)
     B = np.where(dead[..., None, :], np.swapaxes(Vt, -1, -2), 0.0)
     reduced = np.swapaxes(B, -1, -2) @ M @ B + np.where(dead, 0.0, 1.0)[..., None, :] * np.eye(n)
     right = np.einsum("...ji,...j->...i", B, f - np.einsum("...ij,...j->...i", M, a))
     return a + np.einsum("...ij,...j->...i", B, _solved(reduced, right))
 
 
-def _multipliers(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyped-def]
-    """The whole symmetric system, by least squares of least norm: redundant rows share their force."""
-    m, n = G.shape[-2:]
-    zero = np.zeros((*G.shape[:-2], m, m))
+def _multipliers(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
+    """The whole symmetric system, its rows of the size of M; unit rows in the place of those that W has not."""
+    k, n = W.shape[-2:]
+    mean = np.trace(M, axis1=-2, axis2=-1) / max(n, 1)
+    size = np.where(mean > 0, mean, 1.0)[..., None, None]
+    rest = np.where(live, 0.0, 1.0)[..., None, :] * np.eye(k)
     system = np.concatenate(
         [
-            np.concatenate([M, -np.swapaxes(G, -1, -2)], axis=-1),
-            np.concatenate([G, zero], axis=-1),
+            np.concatenate([M, -size * np.swapaxes(W, -1, -2)], axis=-1),
+            np.concatenate([size * W, size * rest], axis=-1),
         ],
         axis=-2,
     )
-    right = np.concatenate([f, gamma], axis=-1)
-    if live.all() and live.shape[-1] == m:
-        return _solved(system, right)[..., :n]
-    inverse = np.linalg.pinv(system, rcond=1e-12)
-    return np.einsum("...ij,...j->...i", inverse, right)[..., :n]
+    return _solved(system, np.concatenate([f, size[..., 0] * h], axis=-1))[..., :n]
 
 
-def _udwadia_kalaba(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyped-def]
+def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     values, vectors = np.linalg.eigh(M)
     if (values <= 0).any():
         raise SingularityError(
@@ -145,8 +136,10 @@ def _udwadia_kalaba(M, G, f, gamma, U, size, Vt, live):  # type: ignore[no-untyp
         )
     root = (vectors / np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)  # M^-1/2
     free = np.einsum("...ij,...j->...i", root @ root, f)
-    missing = gamma - np.einsum("...ij,...j->...i", G, free)
-    inverse = np.linalg.pinv(G @ root, rcond=TOLERANCE)
+    missing = h - np.einsum("...ij,...j->...i", W, free)
+    # Singular values of W M^-1/2 are zero or not below those of M^-1/2.
+    least = np.sqrt(values[..., 0] / values[..., -1]) / 2 if values.shape[-1] else 0.0
+    inverse = np.linalg.pinv(W @ root, rcond=least)
     return free + np.einsum("...ij,...jk,...k->...i", root, inverse, missing)
 
 

@@ -3,7 +3,8 @@
     M a = f + G^T lam ,     G a = gamma
 
 Both need rows of G that are independent. Where they are not - a singular position - pivots vanish and the results are
-infinite or NaN, or what rounding makes of that; for multipliers a regularisation bounds them, at the price of
+infinite or NaN, or what rounding makes of that (no threshold tells: beside such a position the pivots are as small and
+the accelerations often right to the last digits); for multipliers a regularisation bounds them, at the price of
 accelerations that violate the constraints by ``regularisation * lam``. Repeating the solution with what is left over
 removes that violation again: every refinement multiplies it by regularisation / (regularisation + s), s the singular
 values of G M^-1 G^T that are not zero, and the multipliers tend to those of least norm. So redundant rows can be kept.
