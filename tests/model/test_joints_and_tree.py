@@ -64,6 +64,16 @@ def test_a_plane_with_a_coordinate_normal_uses_the_other_axes_in_order(k):
     assert (x == e[(k + 1) % 3]).all() and (y == e[(k + 2) % 3]).all()
 
 
+@given(st.integers(-3, 3), st.integers(-3, 3), st.booleans())
+def test_plane_axes_of_exact_constants_are_those_of_their_values(a, b, down):
+    """Rational unit vectors by stereographic projection, either half of the sphere."""
+    length = 1 + a * a + b * b
+    z = sympy.Rational(a * a + b * b - 1, length)
+    normal = np.array([sympy.Rational(2 * a, length), sympy.Rational(2 * b, length), -z if down else z], dtype=object)
+    for exact, rounded in zip(plane_axes(normal), plane_axes(normal.astype(float))):
+        np.testing.assert_allclose(exact.astype(float), rounded, atol=1e-15)
+
+
 @pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-7, 1e-5, 1e-3])
 def test_plane_axes_are_accurate_at_and_near_minus_z(tilt):
     normal = np.array([math.sin(tilt), 0, -math.cos(tilt)])

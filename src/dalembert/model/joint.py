@@ -182,15 +182,17 @@ def plane_axes(normal: Array) -> tuple[Array, Array]:
     """Two unit vectors that span the plane normal to ``normal``: (x, y) for z, (y, z) for x, (z, x) for y.
 
     For any other normal, the x and y axes turned with z by the shortest rotation; for one that points down, the x and
-    minus y axes turned with minus z, because the shortest rotation is ill-conditioned there.
+    minus y axes turned with minus z, because the shortest rotation is ill-conditioned there. A normal with symbols
+    counts as one that points up, as long as they are symbols.
     """
+    values = [scalar.constant(x) for x in normal]
     for k in range(3):
-        others = (normal[(k + 1) % 3], normal[(k + 2) % 3])
-        if all(scalar.is_zero(x) for x in others) and scalar.is_number(normal[k]) and normal[k] > 0:
+        along, *others = values[k], values[(k + 1) % 3], values[(k + 2) % 3]
+        if others == [0, 0] and along is not None and along > 0:
             e = np.eye(3)
             return e[(k + 1) % 3], e[(k + 2) % 3]
     x, y, z = normal
-    if scalar.is_number(z) and z < 0:
+    if (upward := values[2]) is not None and upward < 0:
         h = 1 / (1 - z)
         return (
             scalar.asarray([1 - h * x * x, -h * x * y, x]),
