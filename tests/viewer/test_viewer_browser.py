@@ -221,3 +221,29 @@ def test_without_webgl_the_panel_still_works(arm_page, browser):
     before = positions(browser)
     drag_slider(browser, 0, 0.9)
     assert np.abs(positions(browser) - before).max() > 0.1
+
+
+def test_nothing_is_hidden_behind_the_title_of_a_small_window(browser, folder):
+    browser.open(view("demo_arm", q={"lift": -0.4, "bend": 0.9}, to=folder / "small.html"), READY)
+    try:
+        for width, height in ((420, 760), (1280, 760)):
+            browser.become(width, height)
+            browser.run(f"{FRAME}.then(() => {{ dalembert.stage.resize(); dalembert.stage.look(); }})")
+            top = browser.run("""(() => {
+              const { stage } = dalembert, height = stage.renderer.domElement.clientHeight;
+              stage.camera.updateMatrixWorld();
+              const at = (point) => stage.sphere.center.clone().set(...point).project(stage.camera).y;
+              return Math.min(...stage.cloud.map((point) => ((1 - at(point)) / 2) * height));
+            })()""")
+            assert top >= browser.run("document.querySelector('#title').getBoundingClientRect().bottom") - 4
+    finally:
+        browser.become(1000, 640)
+
+
+def test_equations_a_little_too_wide_are_made_to_fit(browser, folder):
+    browser.open(view("double_pendulum", to=folder / "wide.html"), READY)
+    browser.run(FRAME)
+    sizes = browser.run(
+        "[...document.querySelectorAll('#equations .scroll')].map((x) => [x.scrollWidth, x.clientWidth])"
+    )
+    assert sizes and all(wide <= room for wide, room in sizes)

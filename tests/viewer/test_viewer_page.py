@@ -18,6 +18,7 @@ import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelError, ModelWarning, UnsupportedError
 from dalembert.viewer import view
+from dalembert.viewer.bones import bones
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.motion import as_trajectory
 from dalembert.viewer.page import as_json
@@ -365,3 +366,13 @@ def test_joints_beyond_their_limits_are_shown_and_told(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         view("demo_arm", to=tmp_path / "arm.html", q={"turn": 2.9}, equations=False)
+
+
+@pytest.mark.parametrize("name", ["rp_arm", "cart_pole", "double_pendulum", "four_bar", "stacker"])
+def test_a_skeleton_reaches_the_mass_of_every_body_or_the_joints_beyond(name):
+    mechanism = da.load(name, parameters="default")
+    rods = [rod for rod in bones(mechanism)["rods"] if rod["kind"] == "link"]
+    for body in mechanism.bodies:
+        own = [rod for rod in rods if rod["a"]["link"] == mechanism.tree.carriers[body.name][0]]
+        long = [rod for rod in own if not np.allclose(rod["a"]["at"], rod["b"]["at"])]
+        assert long or np.allclose(body.inertia.center, 0)

@@ -13,8 +13,9 @@ from dalembert.model import WORLD, Mechanism
 def bones(mechanism: Mechanism) -> dict[str, list[Any]]:
     """Rods and joints, each point with the link that carries it (-1: the ground).
 
-    A rod goes from the origin of a body to the joints it carries, to the pins that close loops, and, where it carries
-    nothing, to its tool frames or its centre of mass. Where a joint slides there is a rod along the way.
+    A rod goes from the origin of a body to the joints it carries and to the pins that close loops; where there are none,
+    to its tool frames; where nothing of this is away from the origin, to its centre of mass. Where a joint slides there
+    is a rod along the way.
 
     Args:
         mechanism: with numbers only.
@@ -33,17 +34,13 @@ def bones(mechanism: Mechanism) -> dict[str, list[Any]]:
     pins = _pins(mechanism)
     for joint in mechanism.joints:
         body = mechanism.body(joint.child)
-        outer = [j for j in mechanism.joints if j.parent == joint.child]
-        for other in outer:
-            rod("link", point(body.name), point(body.name, other.placement.translation))
-        own = [at for carrier, at in pins if carrier == body.name]
-        for at in own:
-            rod("link", point(body.name), point(body.name, at))
-        if not outer and not own:
-            tools = [f.placement.translation for f in mechanism.frames if f.body == body.name]
+        ends = [j.placement.translation for j in mechanism.joints if j.parent == joint.child]
+        ends += [at for carrier, at in pins if carrier == body.name]
+        if not any(_length(at) > 0 for at in ends):
+            tools = [] if ends else [f.placement.translation for f in mechanism.frames if f.body == body.name]
             ends = [at for at in tools if _length(at) > 0] or [body.inertia.center]
-            for at in ends:
-                rod("link", point(body.name), point(body.name, at))
+        for at in ends:
+            rod("link", point(body.name), point(body.name, at))
         if joint.kind not in ("free", "fixed"):
             rod("way", point(joint.parent, joint.placement.translation), point(joint.child))
         frame = carriers[joint.parent][1] @ joint.placement

@@ -109,14 +109,16 @@ class Stage extends Figure {
       direction.applyAxisAngle(new THREE.Vector3(0, 1, 0), 0.22);
     }
     direction.normalize();
-    // as near as everything that is reached can be seen, with a margin for title and timeline
+    // as near as everything that is reached can be seen, with a margin, and 64 pixels for each of title and timeline
     const right = new THREE.Vector3(0, 1, 0).cross(direction).normalize();
     const above = direction.clone().cross(right);
-    const half = Math.tan((this.camera.fov * Math.PI) / 360) / this.margin;
+    const half = Math.tan((this.camera.fov * Math.PI) / 360);
+    const height = Math.max(256, this.renderer.domElement.clientHeight);
+    const upright = Math.max(this.margin, height / (height - 128));
     let distance = 1.2 * radius;
     for (const point of this.cloud) {
       const corner = new THREE.Vector3(...point).sub(center);
-      const aside = Math.max(Math.abs(corner.dot(right)) / this.camera.aspect, Math.abs(corner.dot(above)));
+      const aside = Math.max((this.margin * Math.abs(corner.dot(right))) / this.camera.aspect, upright * Math.abs(corner.dot(above)));
       distance = Math.max(distance, corner.dot(direction) + aside / half);
     }
     this.camera.near = distance / 200;

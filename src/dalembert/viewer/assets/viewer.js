@@ -23,6 +23,15 @@ async function start() {
   find("notes").hidden = !data.notes.length;
   find("equations").hidden = !find("equations").querySelector(".content").textContent.trim();
   find("equations").open = matchMedia("(min-width: 761px)").matches && scene.nv <= 4;
+  const fit = () => {  // mathematics a little wider than the panel becomes smaller; what is much wider scrolls
+    for (const box of find("equations").querySelectorAll(".scroll")) {
+      box.style.fontSize = "";
+      const share = box.clientWidth / box.scrollWidth;
+      if (share < 1) box.style.fontSize = `${Math.max(75, 98 * share)}%`;
+    }
+  };
+  find("equations").addEventListener("toggle", fit);
+  new ResizeObserver(fit).observe(find("panel"));
 
   let stage = null;
   try {
