@@ -13,9 +13,9 @@ from dalembert.model import WORLD, Mechanism
 def bones(mechanism: Mechanism) -> dict[str, list[Any]]:
     """Rods and joints, each point with the link that carries it (-1: the ground).
 
-    A rod goes from the origin of a body to the joints it carries and to the pins that close loops; where there are none,
-    to its tool frames; where nothing of this is away from the origin, to its centre of mass. Where a joint slides there
-    is a rod along the way.
+    A rod goes from the origin of a body to the joints it carries and to pins that close loops; where there are none, to
+    its tool frames; where nothing of this is away from the origin, to its centre of mass. Where a joint slides there is
+    a rod along the way.
 
     Args:
         mechanism: with numbers only.
