@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,12 @@ import sympy
 
 import dalembert as da
 from dalembert.algorithms import inverse_dynamics
+from dalembert.algorithms.economy import FORMS
+from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
+from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.compiler import trace
+from dalembert.compiler.cost import cost, operation_count
 from dalembert.compiler.graph import Graph
 from dalembert.cost_tables import generic_arm
 from dalembert.errors import TracingError, UnsupportedError
@@ -40,6 +47,7 @@ def small_trees() -> list[tuple[str, Mechanism]]:
     return [
         *fixed,
         ("oblique slide", cart),
+        ("tree of which passes save much", random_mechanism(74, 3, branching=0.6)),
         *((f"free tree {k}", random_mechanism(k, k, floating=True)) for k in (1, 2)),
     ]
 
@@ -76,6 +84,39 @@ def test_the_other_half_of_the_inertia_matrix_costs_nothing(name):
     dyn = da.Dynamics(ROBOTS[name], open_loops=True)
     halves = ("mass_matrix", "mass_matrix_packed", "mass_matrix_nonzeros")
     assert len({dyn.cost(quantity).operations for quantity in halves}) == 1
+
+
+def test_momentum_takes_no_detour_over_regrouped_masses():
+    """p = ((m1 l1^2 + I1 + I2 + m2 d^2) v1, m2 v2): six multiplications and three additions if nothing is moved."""
+    assert da.Dynamics(da.load("rp_arm")).cost("generalised_momentum").operations == 9
+
+
+def test_the_inverse_takes_the_shortest_inertia_matrix():
+    """Beyond the inertia matrix it costs the same whichever algorithm gives that."""
+    mechanism = ROBOTS["tree of which passes save much"]
+    said = da.Dynamics(mechanism).algorithms()
+    assert said["mass_matrix_inverse"].split(":")[0] == said["mass_matrix"].split(":")[0] == "generalized-links"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["demo_arm", "stacker, numeric", "tree 23", "tree 28", "free tree 2"])
+def test_operations_of_bias_and_inertia_matrix_add_up_in_forward_dynamics(name, form):
+    """So that two algorithms need not be written together if each has been written beside another one."""
+    mechanism = ROBOTS[name]
+    tree = FORMS[form].make(mechanism.tree)
+    counts = {}
+    for plan in plans(QUANTITIES["forward_dynamics"].rivals, mechanism.nv):
+        if plan.form == form and plan.parts:
+            forces, inertia = INVERSE_DYNAMICS[plan.parts[0]], INERTIA_MATRIX[plan.parts[1]]
+            solve = partial(factor_and_solve, tree, forces=forces, inertia=inertia)
+            inputs = {"q": (mechanism.nq,), "v": (mechanism.nv,), "tau": (mechanism.nv,)}
+            program = trace(lambda q, v, tau, solve=solve: solve(q, v, tau), inputs)
+            assert operation_count(program) == cost(program).operations
+            counts[plan.parts] = operation_count(program)
+    assert len(counts) == 6
+    for (forces, inertia), operations in counts.items():
+        for other_forces, other in counts:
+            assert operations + counts[other_forces, other] == counts[forces, other] + counts[other_forces, inertia]
 
 
 def test_what_is_said_is_what_is_used():
@@ -140,6 +181,21 @@ def test_the_hopeless_are_not_tried_again():
     assert [p for p in written if p.algorithm == "two"] == [Plan("two", "economical")]
     _, written = run({Plan("one", form): 100 for form in ("economical", "regrouped", "described")})
     assert Plan("two", "described") in written and not any(p.algorithm == "three" for p in written)
+
+
+def test_what_is_known_beforehand_is_not_written():
+    """Of two algorithms that use two others each, the last combination is the sum; written only if that comes close."""
+    names = [f"solve with {forces} and {inertia}" for forces in ("one", "two") for inertia in ("three", "four")]
+    for more, last in ((7, True), (20, False)):
+        operations = dict(zip(names, (100, 103, 100 + more, 103 + more)))
+        written = []
+
+        def write(plan, form, written=written, operations=operations):
+            written.append(plan)
+            return Written(plan, operations[plan.algorithm])
+
+        outcome = contest([Plan(n, "economical") for n in names], write, lambda p: p, lambda p: p.operations)
+        assert outcome.operations == 100 and (len(written) == 4) == last
 
 
 def test_there_is_no_contest_with_many_velocities():

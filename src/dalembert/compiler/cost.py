@@ -95,6 +95,11 @@ def cost(program: Program) -> Cost:
     )
 
 
+def operation_count(program: Program) -> int:
+    """All operations together, ``cost(program).operations``, without looking at anything else."""
+    return sum(1 for node in program.nodes if node.op not in ("const", "input", "neg", "abs"))
+
+
 def weight(program: Program, fused: bool = True) -> int:
     """The price of a program in additions, by ``WEIGHTS``.
 

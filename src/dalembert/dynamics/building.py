@@ -38,7 +38,7 @@ def build_program(
         nv: number of velocities of the mechanism.
     """
     from dalembert.compiler import passes
-    from dalembert.compiler.cost import cost
+    from dalembert.compiler.cost import operation_count
     from dalembert.compiler.trace import trace
 
     def write(options: dict[str, Any], form: Form = None) -> Program:
@@ -60,6 +60,6 @@ def build_program(
         candidates,
         lambda plan, form: write({"algorithm": plan.algorithm}, form),
         improve,
-        lambda program: cost(program).operations,
+        operation_count,
     )
     return outcome.program, f"{outcome.plan.algorithm}: {outcome.reason}"

@@ -24,21 +24,21 @@ from dalembert.quantities.quantity import Quantity, Setting
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    return _forces(s)(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
+    return force_algorithm(s)(s.tree, q, v, a, s.loads) + s.joints.of(v, a)
 
 
-def _forces(s: Setting) -> Callable[..., Array]:
+def force_algorithm(s: Setting) -> Callable[..., Array]:
     """The algorithm of inverse dynamics that was asked for, or the one that promises to be the shortest."""
     return INVERSE_DYNAMICS[s.options["algorithm"]] if "algorithm" in s.options else cheapest
 
 
 def bias(s: Setting, q: Array, v: Array) -> Array:
-    return _forces(s)(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
+    return force_algorithm(s)(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
 
 
 def gravity(s: Setting, q: Array) -> Array:
     still = scalar.zeros(s.nv)
-    return _forces(s)(s.tree, q, still, still)
+    return force_algorithm(s)(s.tree, q, still, still)
 
 
 def mass_matrix(s: Setting, q: Array) -> Array:
@@ -169,14 +169,20 @@ def acceleration(s: Setting, q: Array, v: Array, a: Array) -> Array:
 _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
-_INVERSE = {**dict.fromkeys(CANDIDATES, MOST), "newton-euler": 4, "kane-silver": 2, "waters": 2, "hollerbach-4x4": 2}
-_INERTIA = dict.fromkeys(("two-sided", "generalized-links", "column-method"), MOST)
+FORCE_RIVALS = {
+    **dict.fromkeys(CANDIDATES, MOST),
+    "newton-euler": 4,
+    "kane-silver": 2,
+    "waters": 2,
+    "hollerbach-4x4": 2,
+}
+INERTIA_RIVALS = dict.fromkeys(("two-sided", "generalized-links", "column-method"), MOST)
 _FACTORING: dict[str, Callable[..., Array]] = {
     f"factor-and-solve with {forces} and {inertia}": partial(
         factor_and_solve, forces=INVERSE_DYNAMICS[forces], inertia=INERTIA_MATRIX[inertia]
     )
     for forces in CANDIDATES
-    for inertia in _INERTIA
+    for inertia in INERTIA_RIVALS
 }
 _SOLVERS = {**FORWARD_DYNAMICS, **_FACTORING}
 _FORWARD = dict.fromkeys((*_FACTORING, "articulated-body"), MOST)
@@ -185,26 +191,26 @@ BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
         ("q", "v", "a"), {"tau": ("n",)}, inverse_dynamics,
         "Generalised forces that produce the accelerations a: tau = M a + bias.", loads=True,
-        algorithms=INVERSE_DYNAMICS, rivals=_INVERSE),
+        algorithms=INVERSE_DYNAMICS, rivals=FORCE_RIVALS),
     "bias": Quantity(
         ("q", "v"), {"bias": ("n",)}, bias,
         "Generalised forces at zero acceleration: Coriolis, centrifugal, gravity, external wrenches.", loads=True,
-        rivals=_INVERSE),
+        rivals=FORCE_RIVALS),
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
         "Generalised forces that hold the mechanism still against its weight; wrenches do not enter.",
-        rivals=_INVERSE),
+        rivals=FORCE_RIVALS),
     "mass_matrix": Quantity(
         ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",
-        algorithms=INERTIA_MATRIX, rivals=_INERTIA),
+        algorithms=INERTIA_MATRIX, rivals=INERTIA_RIVALS),
     "mass_matrix_packed": Quantity(
         ("q",), {"M": ("packed",)}, mass_matrix_packed,
         "Lower half of the inertia matrix, row by row: nv (nv + 1) / 2 numbers.",
-        rivals=_INERTIA),
+        rivals=INERTIA_RIVALS),
     "mass_matrix_nonzeros": Quantity(
         ("q",), {"M": ("nonzeros",)}, mass_matrix_nonzeros,
         "Structural non-zeros of the lower half of the inertia matrix, in the order of mass_matrix_pattern.",
-        rivals=_INERTIA),
+        rivals=INERTIA_RIVALS),
     "coriolis_matrix": Quantity(
         ("q", "v"), {"C": ("n", "n")}, coriolis,
         "C(q, v) with Mdot - 2C skew-symmetric; C v is bias - gravity without wrenches and joint forces."),

@@ -19,11 +19,11 @@ MOST = 16
 """Velocities of a mechanism beyond which writing all candidates down takes longer than one would want to wait; there
 the choice is made beforehand, by :mod:`dalembert.algorithms.selection`."""
 
-CLOSE = 6
+CLOSE = 12
 """Candidates with at most so many operations more than the shortest are improved: passes seldom save more than that of
 one than of another."""
 
-HOPELESS = 1.2
+HOPELESS = 1.1
 """An algorithm with so many times the operations of another on the same form is not tried on other forms, and a form
 that makes an algorithm take so many times those of another form is not tried with other algorithms."""
 
@@ -43,6 +43,12 @@ class Plan(NamedTuple):
     def family(self) -> str:
         """The algorithm without the ones it uses, which follow the word "with"."""
         return self.algorithm.split(" with ")[0]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The algorithms it uses."""
+        _, _, used = self.algorithm.partition(" with ")
+        return tuple(used.split(" and ")) if used else ()
 
 
 class Outcome(NamedTuple):
@@ -95,25 +101,27 @@ def contest(
         count: operations of a program.
     """
     written, counts = _written(candidates, write, count)
-    bound = min(counts.values()) + CLOSE
-    best: Outcome | None = None
+    improved = {plan: improve(program) for plan, program in written.items()}
+    operations = {plan: count(program) for plan, program in improved.items()}
+    best = min(operations, key=lambda plan: operations[plan])
     fewest: dict[str, tuple[int, str]] = {}
-    for plan, program in written.items():
-        close = counts[plan] <= bound
-        improved = improve(program) if close else program
-        found = count(improved)
-        told = (found, str(found) if close else f"{found} before passes")
+    for plan, before in counts.items():
+        if plan in improved:
+            told = operations[plan], str(operations[plan])
+        elif _is_close(before, counts):
+            continue  # the same program as another one
+        else:
+            told = before, f"{before} before passes"
         fewest[plan.family] = min(told, fewest.get(plan.family, told))
-        if close and (best is None or found < best.operations):
-            best = Outcome(plan, improved, found, {})
-    assert best is not None  # the shortest is always improved
-    return best._replace(others={name: told for name, (_, told) in fewest.items() if name != best.plan.family})
+    others = {name: told for name, (_, told) in fewest.items() if name != best.family}
+    return Outcome(best, improved[best], operations[best], others)
 
 
 def _written(
     candidates: list[Plan], write: Callable[[Plan, Callable[[Tree], Tree]], Any], count: Callable[[Any], int]
 ) -> tuple[dict[Plan, Any], dict[Plan, int]]:
-    """The programs of the candidates, each once, and the operations of all that were tried.
+    """The programs of the candidates close to the shortest, each once, and the operations of all that were tried
+    or are known beforehand.
 
     If none suits the mechanism, what the first of them says is raised.
     """
@@ -124,6 +132,10 @@ def _written(
     for plan in candidates:
         if _is_hopeless(plan, counts):
             continue
+        expected = _expected(plan, counts)
+        if expected is not None and not _is_close(expected, counts):
+            counts[plan] = expected
+            continue
         try:
             program = write(plan, forms[plan.form])
         except UnsupportedError as refusal:  # by its nature this algorithm is not for this mechanism
@@ -132,9 +144,29 @@ def _written(
         counts[plan] = count(program)
         if all(program.nodes != other.nodes for other in written.values()):
             written[plan] = program
+            written = {p: x for p, x in written.items() if _is_close(counts[p], counts)}
     if not counts:
         raise refusals[0]
     return written, counts
+
+
+def _is_close(operations: int, counts: Mapping[Plan, int]) -> bool:
+    """Whether passes may make this the shortest."""
+    return operations <= min(counts.values()) + CLOSE
+
+
+def _expected(plan: Plan, counts: Mapping[Plan, int]) -> int | None:
+    """Operations of an algorithm that uses two others, from plans in which each of them was used beside another one.
+
+    What a bias shares with an inertia matrix it shares with all of them, so the sum is exact.
+    """
+    alike = {p.parts: n for p, n in counts.items() if (p.family, p.form) == (plan.family, plan.form)}
+    for parts, operations in alike.items():
+        if len(parts) == len(plan.parts) == 2:
+            one, other = (plan.parts[0], parts[1]), (parts[0], plan.parts[1])
+            if one in alike and other in alike:
+                return alike[one] + alike[other] - operations
+    return None
 
 
 def _is_hopeless(plan: Plan, counts: Mapping[Plan, int]) -> bool:

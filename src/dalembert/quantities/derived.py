@@ -12,18 +12,16 @@ from dalembert.algebra import scalar
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.scalar import Array
 from dalembert.algorithms.economy.cheapest import cheapest
-from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
-from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import UnsupportedError
 from dalembert.model import Tree
+from dalembert.quantities.basic import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
 from dalembert.quantities.quantity import Quantity, Setting
 
 
 def mass_matrix_inverse(s: Setting, q: Array) -> Array:
-    D = with_armature(two_sided(s.tree, q), s.joints.armature)
-    return factor(D, s.tree.velocity_parents).inverse()
+    return factor(mass_matrix(s, q), s.tree.velocity_parents).inverse()
 
 
 def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
@@ -31,7 +29,7 @@ def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
 
 
 def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
-    p = cheapest(replace(s.tree, gravity=scalar.zeros(3)), q, scalar.zeros(s.nv), v)
+    p = force_algorithm(s)(replace(s.tree, gravity=scalar.zeros(3)), q, scalar.zeros(s.nv), v)
     return p if s.joints.armature is None else p + s.joints.armature * v
 
 
@@ -128,13 +126,14 @@ _TASK: dict[str, Any] = {**_COORDINATES, "damping": 0.0}
 
 DERIVED: dict[str, Quantity] = {
     "mass_matrix_inverse": Quantity(
-        ("q",), {"inverse": ("n", "n")}, mass_matrix_inverse, "Inverse of the joint-space inertia matrix."),
+        ("q",), {"inverse": ("n", "n")}, mass_matrix_inverse, "Inverse of the joint-space inertia matrix.",
+        rivals=INERTIA_RIVALS),
     "parsa_coriolis": Quantity(
         ("q", "v"), {"C": ("n", "n")}, parsa_coriolis,
         "Parsa's Coriolis matrix: like coriolis_matrix C v = bias - gravity without wrenches and joint forces and "
         "Mdot - 2C skew, but not of Christoffel symbols."),
     "generalised_momentum": Quantity(
-        ("q", "v"), {"p": ("n",)}, generalised_momentum, "M(q) v, without forming M."),
+        ("q", "v"), {"p": ("n",)}, generalised_momentum, "M(q) v, without forming M.", rivals=FORCE_RIVALS),
     "centroidal": Quantity(
         ("q", "v"), {"A": (6, "n"), "bias": (6,), "center": (3,), "inertia": (3, 3)}, centroidal,
         "Centroidal momentum matrix A ([linear; angular], world axes), Adot v, centre of mass, locked inertia."),
