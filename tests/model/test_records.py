@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import poses
+from dalembert.formats import read_toml, write_toml
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.record import content
 from random_mechanisms import mechanisms, random_mechanism
@@ -178,3 +179,16 @@ def test_records_of_traced_scalars_are_compared_as_written():
         return x
 
     trace(compared, {"x": (2,)})
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.float64, np.float32])
+def test_equal_mechanisms_have_equal_digests_whatever_the_type_of_their_numbers(kind):
+    def one(number):
+        bob = Body("b", Inertia(number(2), [number(1), 0, 0], np.eye(3)), (Shape("sphere", (number(3),)),))
+        hinge = Joint("j", "revolute", WORLD, "b", limits=Limits(-number(1), number(1)), damping=number(2))
+        push = Force("f", "wrench", "b", components=[number(4)] * 6)
+        return Mechanism("one", (bob,), (hinge,), forces=(push,))
+
+    plain, other = one(float), one(kind)
+    assert plain == other and plain.digest == other.digest == read_toml(write_toml(other)).digest
+    assert plain.digest != one(lambda x: float(x) + 1e-15).digest

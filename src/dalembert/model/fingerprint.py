@@ -9,6 +9,10 @@ from types import CodeType, FunctionType
 from typing import Any
 
 
+EXACT = 2**53
+"""Integers up to this are floats too."""
+
+
 def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
     """The text of a value; of a function its code, constants, defaults and what it refers to outside.
 
@@ -27,8 +31,10 @@ def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
         defaults = (value.__defaults__, sorted((value.__kwdefaults__ or {}).items()))
         around = [(name, _plain(item)) for name, item in outside(value).items()]
         return f"function{fingerprint((code_of(value.__code__), defaults, around), (*above, value))}"
-    if type(value) in (int, float) and value == 0:
-        return "0.0"  # however it is written, 0, 0.0 or -0.0; a file may leave it out
+    if type(value) is int and abs(value) <= EXACT:
+        value = float(value)  # 2 and 2.0 are equal, and files may make one of the other
+    if type(value) is float and value == 0:
+        return "0.0"  # -0.0 too; a file may leave it out
     if callable(value):
         return f"{type(value).__module__}.{type(value).__qualname__}:{_pickled(value)}"
     return repr(value)
