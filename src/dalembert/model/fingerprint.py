@@ -8,7 +8,6 @@ import pickle
 from types import CodeType, FunctionType
 from typing import Any
 
-
 EXACT = 2**53
 """Integers up to this are floats too."""
 
