@@ -62,6 +62,15 @@ def copy_bandwidth() -> float:
     return 2 * x.nbytes / seconds(lambda: cp.copyto(y, x))
 
 
+def occupancy(kernel: Any, dtype: Any) -> tuple[str, str]:
+    """Registers and bytes of local memory of a thread, and how the work is divided."""
+    launch = kernel._get(0, np.dtype(dtype))
+    if not hasattr(launch, "function"):
+        return "         ", "stages"
+    crew = "crew" if launch.source.states != launch.source.threads else ""
+    return f"{launch.function.num_regs:3} {launch.function.local_size_bytes:5}", crew
+
+
 def worst(results: Any, exact: list[np.ndarray]) -> float:
     results = results if isinstance(results, tuple) else (results,)
     return max(
@@ -121,14 +130,13 @@ def main() -> None:
                         host = time.perf_counter() - start
                     peer = xla(program, args, exact) if batch == 2**20 and dtype == np.float32 else None
                     other = frax(m, quantity, args, exact) if batch == 2**20 and m.nq == m.nv else None
-                    function, source, _ = kernel._get(0, np.dtype(dtype))
+                    used, how = occupancy(kernel, dtype)
                     fraction = numbers * width * batch / t / bandwidth
                     print(
                         f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}{t * 1e6:10.1f}{batch / t / 1e9:8.3f}"
                         f"{fraction:9.1%}{f'{host * 1e6:.0f}' if host else '':>10}"
                         f"{f'{peer / t:.1f}x' if peer else '':>7}{f'{other / t:.0f}x' if other else '':>7}"
-                        f"   {function.num_regs:3} {function.local_size_bytes:5} {after:.0e}"
-                        f"{'  crew' if source.states != source.threads else ''}",
+                        f"   {used} {after:.0e}  {how}",
                         flush=True,
                     )
                     row = {"robot": name, "quantity": quantity, "type": dtype.__name__, "batch": batch, "seconds": t}

@@ -13,10 +13,12 @@ from random_programs import EXACT, _number, exact, random_program
 
 import dalembert as da
 from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
+from dalembert.compiler.cuda.crew_sums import gathered
 from dalembert.compiler.cuda.source import PIECE, VAST
 from dalembert.compiler.cuda.split import restricted
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.program import Program
+from dalembert.compiler.trace import trace
 from random_mechanisms import walker
 
 
@@ -67,6 +69,25 @@ def test_a_crew_leaves_out_what_is_not_wanted():
     found = together(program, crew(part, parts), inputs)
     assert found[1] == exact(program)[1]
     assert all(x is None for x in (*found[0], *found[2]))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_regrouped_sums_are_the_same_with_as_many_operations(seed, count):
+    program = random_program(seed, 80)
+    needs = [int(k) for k in np.random.default_rng(seed).integers(0, 2**count, len(program.nodes))]
+    found = gathered(program, needs)
+    assert exact(found) == exact(program)
+    assert len(list(found.operations())) == len(list(program.operations()))
+
+
+def test_a_sum_over_branches_hands_on_one_value_of_each():
+    def work(q):
+        return sum(q[k] * q[(k + 4) % 8] * q[k] for k in range(8))
+
+    program = trace(work, {"q": (8,)})
+    team = crew(program, Parts(((1, 2, 1, 2, 1, 2, 1, 2),), ((0,),)), most=3)
+    assert team.slots <= 2
 
 
 @pytest.fixture(scope="module")

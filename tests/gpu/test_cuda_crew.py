@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.compiler.cuda.stages import StagedLaunch
 from dalembert.compiler.trace import evaluate
 from dalembert.quantities import ALL_QUANTITIES
 from random_mechanisms import walker
@@ -85,6 +86,38 @@ def test_a_vast_program_is_computed_in_pieces(monkeypatch, dtype, tolerance):
     """Forward derivatives divide by pivots of the inertia matrix; their condition costs a few digits."""
     monkeypatch.setattr("dalembert.compiler.cuda.source.VAST", 1000)
     kernel = da.Dynamics(walker(), device="cuda").kernel("forward_dynamics_derivatives")
+    kernel.stages = None
     assert "_part1(" in kernel.source(dtype).source
     for batch in ((1,), (97,), (20_000,)):
         check(kernel, state(da.Dynamics(walker()).mechanism, batch, dtype), tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 2e-2)])
+def test_many_results_are_computed_in_stages(dynamics, dtype, tolerance):
+    """Tolerance as above."""
+    kernel = dynamics.kernel("forward_dynamics_derivatives")
+    for batch in ((), (1,), (2,), (97,), (3, 5), (20_000,)):
+        check(kernel, state(dynamics.mechanism, batch, dtype), tolerance)
+    assert isinstance(kernel._get(0, np.dtype(dtype)), StagedLaunch)
+
+
+def test_stages_take_inputs_that_are_the_same_for_all(dynamics):
+    given = state(dynamics.mechanism, (100,), np.float64)
+    q, v, tau, w = (cupy.asarray(given[k]) for k in ("q", "v", "tau", "wrenches"))
+    once = dynamics.forward_dynamics_derivatives(q, v[0], tau, w[0])
+    every = dynamics.forward_dynamics_derivatives(q, v[:1].repeat(100, 0), tau, w[:1].repeat(100, 0))
+    assert all(map(cupy.array_equal, once, every))
+
+
+def test_bound_stages_read_their_arrays_anew(dynamics):
+    """Also when other arrays were made in between: what the stages hand on stays their own."""
+    given = state(dynamics.mechanism, (64,), np.float64)
+    args = [cupy.asarray(given[k]) for k in ("q", "v", "tau", "wrenches")]
+    bound = dynamics.forward_dynamics_derivatives.bind(*args)
+    args[1] *= -2
+    others = [cupy.full((64, 100), cupy.nan) for _ in range(50)]
+    bound()
+    cupy.cuda.Device().synchronize()
+    right = dynamics.forward_dynamics_derivatives(*args)
+    assert all(cupy.isnan(x).all() for x in others)
+    assert all(map(cupy.array_equal, bound.outputs, right))

@@ -9,7 +9,7 @@ from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.compiler.program import Port
 from dalembert.model import Mechanism
 from dalembert.model.branches import branches, coordinate_branches, element_branches
-from dalembert.quantities import Quantity, sizes
+from dalembert.quantities import Quantity, nonzeros, sizes
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.compiler.cuda.crew import Parts
@@ -28,7 +28,11 @@ def ports(
         parameters: names of the numbers that stay inputs.
     """
     letters = sizes(m, spec, options)
-    own = {"q": m.nq, "xdd": coordinate_count(options["coordinates"]) if "xdd" in spec.inputs else 0}
+    own = {"q": m.nq}
+    if "xdd" in spec.inputs:
+        own["xdd"] = coordinate_count(options["coordinates"])
+    if "factors" in spec.inputs:
+        own["factors"] = len(nonzeros(m))
     inputs = [Port(name, (own.get(name, m.nv),)) for name in spec.inputs]
     if spec.loads and wrenches:
         inputs.append(Port("wrenches", (len(wrenches), 6)))
@@ -57,11 +61,14 @@ def parts(
         return None
     links = (*branches(tree), 0)  # the world comes last: its index is -1
     loaded = [links[tree.carriers[mechanism.frame(name).body][0]] for name in wrenches]
+    sparse = tuple(v[row] for row, _ in nonzeros(mechanism))
     own = {"q": q, "wrenches": tuple(branch for branch in loaded for _ in range(6))}
 
     def of(port: Port) -> tuple[int, ...]:
         if port.name == "parameters":
             return (0,) * port.size  # a change of one may concern all
+        if port.shape == (len(sparse),):
+            return sparse
         return own[port.name] if port.name in own else element_branches(v, port.shape)
 
     return Parts(tuple(map(of, inputs)), tuple(map(of, outputs)))

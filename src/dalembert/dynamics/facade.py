@@ -32,10 +32,12 @@ from dalembert.model.checks import expect, expect_choice, expect_items, expect_p
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros
 from dalembert.quantities.contest import plans
 from dalembert.quantities.options import chosen_options
+from dalembert.quantities.stages import STAGES
 
 if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.compiler.cuda.crew import Parts
     from dalembert.compiler.cuda.kernel import CudaKernel
+    from dalembert.compiler.cuda.stages import Stage
 
 
 class Dynamics:
@@ -131,7 +133,8 @@ class Dynamics:
                 from dalembert.compiler.cuda.kernel import CudaKernel
 
                 parts = self._parts(inputs, outputs)
-                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts)
+                steps = self._stages(quantity)
+                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts, steps)
             else:
                 digest = self._digest(quantity, chosen)
                 made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, doc)
@@ -234,6 +237,17 @@ class Dynamics:
             return program
 
         return build
+
+    def _stages(self, quantity: str) -> Callable[[], list[Stage]] | None:
+        """The quantity as programs that follow each other, if it is worth dividing."""
+        if quantity not in STAGES:
+            return None
+        from dalembert.dynamics.stages import stages
+
+        def build(name: str, spec: Quantity, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Program:
+            return self._thunk(name, spec, {}, inputs, outputs)()
+
+        return lambda: stages(self.mechanism, STAGES[quantity], self.wrenches, self.parameter_names, build)
 
     def _setting(self, options: dict[str, Any], given: dict[str, Any], form: Form) -> Setting:
         """What is traced: the mechanism and all that acts on it, with traced scalars for the inputs."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.compiler.cost import WEIGHTS, fused_products
+from dalembert.compiler.cuda.crew_sums import gathered, single
 from dalembert.compiler.passes.order import prune
 from dalembert.compiler.passes.schedule import schedule
 from dalembert.compiler.program import Node, Port, Program
@@ -88,22 +89,29 @@ def crew(program: Program, parts: Parts, most: int = 4, slots: int | None = None
         most: largest number of workers.
         slots: how many values can be exchanged; any number if None.
     """
+    program = gathered(program, _needs(program, parts))
     places = _places(program, parts)
     workers = _workers(program, places, most)
     division = _Division(program, {k: (turn, workers[part]) for k, (turn, part) in places.items()}, workers[0])
     return None if slots is not None and len(division.slots) > slots else division.crew
 
 
-def _places(program: Program, parts: Parts) -> dict[int, Place]:
-    """Turn and part of every operation."""
-    nodes = program.nodes
-    needs, wanted = [0] * len(nodes), [0] * len(nodes)  # one bit for each part
-    for k, (op, args, _) in enumerate(nodes):
+def _needs(program: Program, parts: Parts) -> list[int]:
+    """The parts on which each value depends, a bit for each part."""
+    needs = [0] * len(program.nodes)
+    for k, (op, args, _) in enumerate(program.nodes):
         if op == "input":
             needs[k] = _bit(parts.inputs[args[0]][args[1]])
         else:
             for a in args:
                 needs[k] |= needs[a]
+    return needs
+
+
+def _places(program: Program, parts: Parts) -> dict[int, Place]:
+    """Turn and part of every operation."""
+    nodes = program.nodes
+    needs, wanted = _needs(program, parts), [0] * len(nodes)  # one bit for each part
     for row, own in zip(program.results, parts.outputs):
         for k, part in zip(row, own):
             if k >= 0:
@@ -118,9 +126,9 @@ def _places(program: Program, parts: Parts) -> dict[int, Place]:
             wanted[a] |= wanted[k]
         if not needs[k]:
             places[k] = (0, 0)
-        elif _single(needs[k]):
+        elif single(needs[k]):
             places[k] = (1, needs[k].bit_length())
-        elif _single(wanted[k]) and k not in soon:
+        elif single(wanted[k]) and k not in soon:
             places[k] = (3, wanted[k].bit_length())
         else:
             places[k] = (2, 0)
@@ -130,10 +138,6 @@ def _places(program: Program, parts: Parts) -> dict[int, Place]:
 
 def _bit(part: int) -> int:
     return (1 << part) >> 1
-
-
-def _single(bits: int) -> bool:
-    return bits != 0 and bits & (bits - 1) == 0
 
 
 def _workers(program: Program, places: dict[int, Place], most: int) -> dict[int, int]:

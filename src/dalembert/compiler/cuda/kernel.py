@@ -10,15 +10,15 @@ import numpy as np
 
 from dalembert.compiler.cuda import arrays, tensors
 from dalembert.compiler.cuda.crew import Parts
-from dalembert.compiler.cuda.launch import compiled, resident_blocks, shared_memory
-from dalembert.compiler.cuda.source import CudaSource, to_cuda
+from dalembert.compiler.cuda.launch import Launch, shared_memory
+from dalembert.compiler.cuda.source import LIVE, CudaSource, to_cuda
+from dalembert.compiler.cuda.stages import Stage, StagedLaunch
 from dalembert.compiler.deferred import Deferred
+from dalembert.compiler.printers.c_family import Real
 from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError
 
-_NONE_SHARED = np.uint32(0)
-
-NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+NAMES: dict[np.dtype, Real] = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
 class CudaKernel:
@@ -36,6 +36,8 @@ class CudaKernel:
         dtype: float64 or float32 to compute in one precision always.
         doc: documentation.
         parts: which parts of the system the elements of inputs and outputs belong to, if it has parts.
+        stages: a function that gives programs which compute the same one after the other, if there are such; they are
+            taken if there are more results than a thread has registers.
     """
 
     def __init__(
@@ -47,14 +49,15 @@ class CudaKernel:
         dtype: Any = None,
         doc: str = "",
         parts: Parts | None = None,
+        stages: Callable[[], Sequence[Stage]] | None = None,
     ):
         self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype not in NAMES:
             raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
         self._program = Deferred(f"kernel {name}", program)
-        self._parts = parts
-        self._compiled: dict[tuple[int, np.dtype], tuple[Any, CudaSource, int]] = {}
+        self._parts, self.stages = parts, stages
+        self._compiled: dict[tuple[int, np.dtype], Launch | StagedLaunch] = {}
         self._lock = threading.RLock()
         self._cores = [port.shape for port in self.inputs]
         self._cupy: Any = None  # set when the first code is compiled
@@ -65,27 +68,28 @@ class CudaKernel:
         return self._program.get()
 
     def source(self, dtype: Any = np.float64) -> CudaSource:
-        """The CUDA source for one precision.
+        """The CUDA source for one precision, as one kernel.
 
         Args:
             dtype: float64 or float32.
         """
-        return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)  # type: ignore[arg-type]
+        return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)
 
-    def _get(self, device: int, dtype: np.dtype) -> tuple[Any, CudaSource, int]:
-        """Function, source and number of blocks that fill the device."""
+    def _get(self, device: int, dtype: np.dtype) -> Launch | StagedLaunch:
+        """What is launched on a device, which must be the current one."""
         with self._lock:
             if (device, dtype) not in self._compiled:
-                source = self.source(dtype)
-                if source.shared > shared_memory(device):  # a crew for a larger card
-                    source = to_cuda(self.program, NAMES[dtype])  # type: ignore[arg-type]
-                function = compiled(self.name, source.source, source.kernel)
-                if source.shared > 48 * 1024:
-                    function.max_dynamic_shared_size_bytes = source.shared
-                blocks = resident_blocks(function, source.threads, source.shared, device)
+                self._compiled[device, dtype] = self._compile(device, NAMES[dtype])
                 self._cupy = arrays.cupy()
-                self._compiled[device, dtype] = (function, source, blocks)
             return self._compiled[device, dtype]
+
+    def _compile(self, device: int, real: Real) -> Launch | StagedLaunch:
+        if self.stages is not None and sum(port.size for port in self.outputs) > LIVE[real]:
+            return StagedLaunch(self.name, self.inputs, self.outputs, self.stages(), real, device)
+        source = to_cuda(self.program, real, parts=self._parts)
+        if source.shared > shared_memory(device):  # a crew for a larger card
+            source = to_cuda(self.program, real)
+        return Launch(self.name, source, device)
 
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
         """Evaluate.
@@ -121,10 +125,8 @@ class CudaKernel:
         """
         if count:
             device = arrays.cupy().cuda.runtime.getDevice()
-            function, source, blocks = self._get(device, np.dtype(dtype))
-            grid = min(-(-count // source.states), blocks)
-            arguments = (*(np.uintp(p) for p in pointers), np.uint32(shared), np.int64(count))
-            function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+            ready = self._get(device, np.dtype(dtype))
+            ready([np.uintp(p) for p in pointers], shared, count, ready.scratch(count))
 
     def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The general case: everything is checked, and converted where needed."""
@@ -168,17 +170,24 @@ class CudaKernel:
             raise ArgumentError(
                 f"{self.name}: bind takes C-contiguous CuPy arrays of one precision with one batch dimension each"
             )
+        first = inputs[0]
+        scratch = self._get(first.device.id, first.dtype).scratch(len(first))
         stream = cp.cuda.Stream(non_blocking=True)
         with stream:
             stream.begin_capture()
-            self._quick(inputs, wanted)
+            self._quick(inputs, wanted, scratch)
             graph = stream.end_capture()
-        return BoundCudaKernel(graph, inputs, wanted)
+        return BoundCudaKernel(graph, inputs, wanted, scratch)
 
-    def _quick(self, inputs: tuple[Any, ...], out: Any) -> Any:
+    def _quick(self, inputs: tuple[Any, ...], out: Any, scratch: Any = None) -> Any:
         """The common case with the least overhead: CuPy arrays, contiguous, of one precision, one batch dimension.
 
         None if this is not such a case; everything is then checked and converted at leisure.
+
+        Args:
+            inputs: the input arrays.
+            out: the arrays to write to, or None.
+            scratch: arrays that the launch needs besides; made if None.
         """
         cp = self._cupy
         if cp is None or len(inputs) != len(self.inputs):
@@ -206,10 +215,7 @@ class CudaKernel:
                     return None
             if arrays.overlap(inputs, results):
                 return None
-        function, source, blocks = ready
-        grid = min(-(-batch // source.states), blocks)
-        arguments = (*inputs, *results, _NONE_SHARED, np.int64(batch))
-        function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+        ready([*inputs, *results], 0, batch, ready.scratch(batch) if scratch is None else scratch)
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
@@ -253,10 +259,8 @@ class CudaKernel:
             results = [cp.empty_like(y) for y in results]
         count = int(np.prod(batch, dtype=np.int64))
         if count:
-            function, source, blocks = self._get(ready[0].device.id, dtype)
-            grid = min(-(-count // source.states), blocks)
-            arguments = (*ready, *results, np.uint32(flags), np.int64(count))
-            function((grid,), (source.threads,), arguments, shared_mem=source.shared)
+            launch = self._get(ready[0].device.id, dtype)
+            launch([*ready, *results], flags, count, launch.scratch(count))
         if results is not wanted:
             for y, z in zip(wanted, results):
                 cp.copyto(y, z)
@@ -299,10 +303,11 @@ class BoundCudaKernel:
         graph: the captured launch.
         inputs: kept alive as long as this is.
         outputs: where results appear.
+        scratch: what the launch writes besides, kept alive too.
     """
 
-    def __init__(self, graph: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]):
-        self._graph, self.inputs, self.outputs = graph, inputs, outputs
+    def __init__(self, graph: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], scratch: Sequence[Any] = ()):
+        self._graph, self.inputs, self.outputs, self._scratch = graph, inputs, outputs, scratch
 
     def __call__(self) -> None:
         """Read the inputs as they are now and write the outputs."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dalembert.compiler.cuda.arrays import cupy
+from dalembert.compiler.cuda.source import CudaSource
 from dalembert.errors import CompilerError
 
 RESERVED = 1024
 """Bytes of shared memory that the system takes for each block."""
+
+PLAIN = 48 * 1024
+"""Bytes of shared memory that a block may have without asking."""
 
 
 def compiled(name: str, source: str, kernel: str) -> Any:
@@ -24,6 +31,41 @@ def compiled(name: str, source: str, kernel: str) -> Any:
         return cp.RawModule(code=source, backend="nvrtc", options=("-std=c++14",)).get_function(kernel)
     except cp.cuda.compiler.CompileException as error:
         raise CompilerError(f"{name}: NVRTC refused the generated source: {error}") from error
+
+
+class Launch:
+    """A kernel compiled for a device.
+
+    Args:
+        name: of what is computed, for messages.
+        source: the kernel.
+        device: index of the device, which must be the current one.
+    """
+
+    def __init__(self, name: str, source: CudaSource, device: int):
+        self.source = source
+        self.function = compiled(name, source.source, source.kernel)
+        if source.shared > PLAIN:
+            self.function.max_dynamic_shared_size_bytes = source.shared
+        self._blocks = resident_blocks(self.function, source.threads, source.shared, device)
+
+    def scratch(self, count: int) -> list[Any]:
+        """Arrays that it needs beside those of the caller: none."""
+        return []
+
+    def __call__(self, arrays: Sequence[Any], shared: int, count: int, scratch: Sequence[Any]) -> None:
+        """Launch on CuPy's current stream.
+
+        Args:
+            arrays: inputs, then outputs: arrays or addresses.
+            shared: bit k says that input k has one value for all states.
+            count: number of states.
+            scratch: of :meth:`scratch`.
+        """
+        source = self.source
+        grid = min(-(-count // source.states), self._blocks)
+        arguments = (*arrays, np.uint32(shared), np.int64(count))
+        self.function((grid,), (source.threads,), arguments, shared_mem=source.shared)
 
 
 def resident_blocks(function: Any, threads: int, shared: int, device: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dalembert.compiler.cuda.launch import PLAIN
 from dalembert.compiler.cuda.source import CudaSource
 from dalembert.compiler.printers.c_family import Interface, Real, comment, interface
 from dalembert.compiler.printers.names import C_RESERVED, Names
@@ -19,9 +20,6 @@ LOCALS = (
     "shared_inputs", "n", "stream", "resident", "device", "error", "each", "processors", "needed", "blocks",
     "arguments",
 )  # fmt: skip
-
-PLAIN = 48 * 1024
-"""Bytes of shared memory that a block may have without asking."""
 
 
 @dataclass(frozen=True)

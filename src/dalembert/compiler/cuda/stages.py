@@ -1,0 +1,117 @@
+"""A quantity with more results than a thread has registers, computed by several kernels one after the other.
+
+What one kernel hands on to the next lies in arrays that are made for the call; the last ones may work on the results of
+earlier ones in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.cuda.arrays import cupy
+from dalembert.compiler.cuda.columns import UNIT, columns_to_cuda
+from dalembert.compiler.cuda.crew import Parts
+from dalembert.compiler.cuda.launch import Launch, shared_memory
+from dalembert.compiler.cuda.source import CudaSource, to_cuda
+from dalembert.compiler.printers.c_family import Real
+from dalembert.compiler.program import Port, Program
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of several programs that are evaluated one after the other.
+
+    Args:
+        program: what it computes; its inputs are found by name among those of the whole and what earlier stages gave.
+        gives: under which names its outputs are known.
+        parts: the parts of the system, if it has some.
+        columns: how many columns the matrices have on whose columns it works; 0 if it works on states.
+    """
+
+    program: Program
+    gives: tuple[str, ...]
+    parts: Parts | None = None
+    columns: int = 0
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Names of the arrays that are passed to it."""
+        return tuple(port.name for port in self.program.inputs if not (self.columns and port.name == UNIT))
+
+    def source(self, real: Real) -> CudaSource:
+        """As CUDA.
+
+        Args:
+            real: the type of all numbers.
+        """
+        if self.columns:
+            return columns_to_cuda(self.program, self.columns, real)
+        return to_cuda(self.program, real, parts=self.parts)
+
+
+class StagedLaunch:
+    """The kernels of all stages, compiled for the current device.
+
+    Args:
+        name: of what is computed, for messages.
+        inputs: of the whole.
+        outputs: of the whole.
+        stages: in the order in which they are evaluated.
+        real: the type of all numbers.
+        device: index of the device.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Port],
+        outputs: Sequence[Port],
+        stages: Sequence[Stage],
+        real: Real,
+        device: int,
+    ):
+        self._stages = tuple(stages)
+        self._launches = []
+        for stage in stages:
+            source = stage.source(real)
+            if source.shared > shared_memory(device):  # a crew for a larger card
+                source = to_cuda(stage.program, real)
+            self._launches.append(Launch(name, source, device))
+        self._inputs = [port.name for port in inputs]
+        self._names = [*self._inputs, *(port.name for port in outputs)]
+        self._between = {
+            known: port.shape
+            for stage in stages
+            for known, port in zip(stage.gives, stage.program.outputs)
+            if known not in self._names
+        }
+        self._dtype = np.dtype(np.float64 if real == "double" else np.float32)
+
+    def scratch(self, count: int) -> list[Any]:
+        """Arrays for what the kernels hand on to each other.
+
+        Args:
+            count: number of states.
+        """
+        return [cupy().empty((count, *shape), dtype=self._dtype) for shape in self._between.values()]
+
+    def __call__(self, arrays: Sequence[Any], shared: int, count: int, scratch: Sequence[Any]) -> None:
+        """Launch all of them on CuPy's current stream.
+
+        Args:
+            arrays: inputs, then outputs: arrays or addresses.
+            shared: bit k says that input k has one value for all states.
+            count: number of states.
+            scratch: of :meth:`scratch`.
+        """
+        known = dict(zip((*self._names, *self._between), (*arrays, *scratch)))
+        for stage, launch in zip(self._stages, self._launches):
+            own = 0
+            for k, name in enumerate(stage.takes):
+                if name in self._inputs and shared >> self._inputs.index(name) & 1:
+                    own |= 1 << k
+            launch([known[name] for name in (*stage.takes, *stage.gives)], own, count, ())
