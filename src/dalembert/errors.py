@@ -18,6 +18,7 @@ and warnings,
 
     ModelWarning (UserWarning)           a file was read, but something in it is doubtful or was assumed
     SimulationWarning (UserWarning)      motions were computed, but some of them left the finite numbers
+    IdentificationWarning (UserWarning)  parameters were found, but signs, units or joints of the record may be wrong
 
 A message says what is wrong, where, why it matters and how to mend it. SimulationError and SweepError live in
 :mod:`dalembert.simulation`, with what they keep.
@@ -124,3 +125,7 @@ class ModelWarning(UserWarning):
 
 class SimulationWarning(UserWarning):
     """Motions were computed, but some did not stay finite, or something given was of no use to them."""
+
+
+class IdentificationWarning(UserWarning):
+    """Parameters were found, but signs, units or joints of the measurements may be wrong."""

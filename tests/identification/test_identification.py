@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dalembert.algorithms.base_parameters import base_parameters
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, IdentificationWarning, SingularityError, UnsupportedError
 from dalembert.formats import load
 from dalembert.identification import (
     LinearTorques,
@@ -285,6 +285,49 @@ def test_payload_from_encoders_and_noisy_torques_of_a_simulated_arm():
 
 
 # ---------------------------------------------------------------------------------------------------------- excitation
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """An arm, a motion, and its torques with little noise."""
+    arm, rng = load("demo_arm"), np.random.default_rng(4)
+    q, v, a = exciting_motion(arm, np.linspace(0, 10, 301), 0.2, trials=5, amplitude=0.8)
+    return arm, (q, v, a), Dynamics(arm).inverse_dynamics(q, v, a) + 0.05 * rng.normal(size=v.shape)
+
+
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        (lambda tau: -tau, "no real bodies give these torques"),
+        (lambda tau: tau * [1, 1, -1, 1, 1, 1], "no real bodies give these torques"),
+        (lambda tau: tau[:, ::-1], "no real bodies give these torques"),
+        (lambda tau: 1000 * tau, "times those of the initial ones"),
+    ],
+    ids=["sign", "sign of one", "order", "unit"],
+)
+def test_torques_of_wrong_sign_order_or_unit_are_doubted(measured, wrong, told):
+    arm, motion, tau = measured
+    with pytest.warns(IdentificationWarning, match=told):
+        found = identify(arm, *motion, wrong(tau))
+    assert any(told in text for text in found.doubts) and told in str(found)
+
+
+def test_a_motion_in_degrees_is_doubted(measured):
+    arm, motion, tau = measured
+    with pytest.warns(IdentificationWarning, match="no parameters explain the torques: [6-9].% of them are left over"):
+        identify(arm, *np.degrees(motion), tau)
+
+
+@pytest.mark.parametrize("noise, samples", [(0.0, 301), (0.1, 301), (3.0, 20)])
+def test_right_measurements_are_not_doubted(measured, noise, samples):
+    """However noisy or few; nor are those of bodies at the edge of what is possible."""
+    arm, rng = measured[0], np.random.default_rng(samples)
+    q, v, a = (x[:: 301 // samples] for x in measured[1])
+    rods = arm.replace(bodies=tuple(b.replace(inertia=Inertia.point(2.0, [0.1, 0, 0.2])) for b in arm.bodies))
+    for truth in (arm, rods):
+        tau = Dynamics(truth).inverse_dynamics(q, v, a)
+        known = noise if truth is arm and noise else None
+        assert identify(arm, q, v, a, tau + noise * rng.normal(size=tau.shape), noise=known).doubts == ()
 
 
 def test_excitation_tells_rich_from_poor_motions():

@@ -5,6 +5,7 @@ regression        the linear model of torques, and what of its parameters can be
 excitation        how much a motion tells, and motions that tell much
 identify          weighted least squares, confidence, physical consistency
 consistency       of all possible bodies, the most plausible ones
+doubts            whether measurements and mechanism belong together
 pseudo_inertia    which inertial parameters a real body can have
 """
 

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.identification.consistency import most_plausible
+from dalembert.identification.doubts import Record, doubts, tell
 from dalembert.identification.pseudo_inertia import nearest_consistent
 from dalembert.identification.regression import LinearTorques, Visible
 from dalembert.model import Inertia, Mechanism
@@ -41,6 +42,7 @@ class Identification:
             its joints of one degree.
         freedom: number of measurements beyond that of parameters, from which the noise was estimated; infinite if it
             was given.
+        doubts: why measurements and mechanism may not belong together, in words; warned of, too.
     """
 
     visible: Visible
@@ -52,6 +54,7 @@ class Identification:
     parameters: dict[str, float]
     mechanism: Mechanism
     freedom: float = np.inf
+    doubts: tuple[str, ...] = ()
 
     def interval(self, confidence: float = 0.95) -> np.ndarray:
         """Lower and upper bound of each value, (b, 2): by the normal distribution if the noise was given, by Student's
@@ -75,6 +78,7 @@ class Identification:
         for name, value, deviation in zip(self.visible.combinations, self.values, self.deviations):
             lines.append(f"{name:{width}}  {value:12.5g}  {deviation:12.2g}")
         lines.append(f"condition number {self.condition:.3g}; residuals {np.array2string(self.residual, precision=3)}")
+        lines += self.doubts
         return "\n".join(lines)
 
 
@@ -95,7 +99,9 @@ def identify(
     Least squares, weighted by the noise of each joint's torque, gives the visible combinations and their covariance. Of
     all parameters that real bodies and drives can have (positive definite pseudo-inertia; damping, friction and rotor
     inertia not negative), those are then found that agree best with these combinations and, where nothing is visible,
-    lie near the initial ones. Force elements and constraints are not supported.
+    lie near the initial ones. Force elements and constraints are not supported. An IdentificationWarning says if no
+    real bodies give these torques, if no parameters explain half of them, or if they are a hundred times larger or
+    smaller than those of the initial bodies: signs, units or the order of joints are then wrong, as a rule.
 
     Deviations hold for noise that is independent from sample to sample: thin out filtered records to about twice the
     cut-off frequency.
@@ -145,10 +151,15 @@ def identify(
     initial = np.concatenate([*bodies, np.zeros(len(visible.names) - first)])
     initial[positive] = SLIGHT * np.sqrt((tau**2).mean()) / torques.lengths[positive] + 1e-12
     theta = most_plausible(visible.matrix, values, covariance, initial, len(bodies), prior, positive)
-    named = dict(zip(visible.names, theta.tolist()))
+    freedom = np.inf if sigma is not None else float(tau.size - len(kept))
+    guessed = bool(bodies) and not any(model.body(name).inertia.is_zero for name in torques.unknown)
+    guess = W @ (visible.matrix @ initial) if guessed else None
+    record = Record(tau, rest, left, values, covariance, freedom, sigma)
+    doubtful = tuple(doubts(record, visible, theta, guess))
+    tell(doubtful)
     return Identification(
-        visible, values, np.sqrt(np.diag(covariance)), covariance, np.sqrt((left**2).mean(axis=0)), condition, named,
-        _updated(torques, theta), np.inf if sigma is not None else float(tau.size - len(kept)),
+        visible, values, np.sqrt(np.diag(covariance)), covariance, np.sqrt((left**2).mean(axis=0)), condition,
+        dict(zip(visible.names, theta.tolist())), _updated(torques, theta), freedom, doubtful,
     )  # fmt: skip
 
 
