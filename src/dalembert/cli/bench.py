@@ -1,7 +1,8 @@
 """Measure how long the compiled quantities take per state: one call at a time, and in batches.
 
 Answers are compared before anything is timed: with Pinocchio where it is installed, else with Newton-Euler. Pinocchio's
-times stand beside ours, measured in the same run on the same states; ratios below one are ours to lose.
+times stand beside ours, measured in the same run on the same states; ratios below one are ours to lose. All of it runs
+on the processor: benchmarks/gpu.py of the repository times a GPU, with arrays that stay on it.
 
 examples:
   dalembert bench panda.urdf

@@ -75,27 +75,34 @@ def draw_tree(mechanism: Mechanism) -> Any:
         mechanism: the mechanism; symbols are welcome.
     """
     place = layout(expect(mechanism, Mechanism, "draw_tree"))
+    figure = new_figure("a picture of a kinematic tree")
+    from matplotlib.patheffects import withStroke
+
     deep, rows = max(x for x, _ in place.values()), max(y for _, y in place.values())
-    figure = new_figure("a picture of a kinematic tree", min(20, 6 + 1.2 * deep), min(20, max(3, 1.5 + 0.3 * rows)))
+    figure.set_size_inches(min(20, 6 + 1.2 * deep), min(20, max(3, 1.5 + 0.3 * rows)))
     left, right = figure.subplots(1, 2, width_ratios=(3, 1))
+    told: dict[str, Any] = {
+        "textcoords": "offset points",
+        "path_effects": [withStroke(linewidth=2, foreground="white")],
+    }
     for joint in mechanism.joints:
         (x0, y0), (x1, y1) = place[joint.parent], place[joint.child]
         fixed = joint.kind == "fixed"
         left.plot([x0, x1], [y0, y1], color=FIXED if fixed else MOVING, zorder=1)
         if not fixed:
-            left.annotate(joint.name, ((x0 + x1) / 2, (y0 + y1) / 2), fontsize=6, color="0.4", ha="center", va="bottom")
+            left.annotate(joint.name, (x1, y1), xytext=(-8, -4), fontsize=6, color="0.4", ha="right", va="top", **told)
     for _, a, b in _loops(mechanism):
         (x0, y0), (x1, y1) = place[a], place[b]
         left.plot([x0, x1], [y0, y1], "--", color=LOOP, zorder=1)
     for body, (x, y) in place.items():
         left.scatter(x, y, _radius(mechanism, body) ** 2, color="black" if body == WORLD else "tab:orange", zorder=2)
-        left.annotate(body, (x, y), xytext=(5, 4), textcoords="offset points", fontsize=7)
+        left.annotate(body, (x, y), xytext=(5, 4), fontsize=7, **told)
     left.invert_yaxis()
     left.set_axis_off()
     left.margins(0.12)
     left.set_title(f"{mechanism.name}: grey joints are fixed" + (", red: loops" if _loops(mechanism) else ""))
     right.imshow(mechanism.tree.support, cmap="Blues", vmin=0, vmax=1)
-    right.set_title("inertia matrix")
+    right.set_title("inertia matrix, white: zero")
     return figure
 
 

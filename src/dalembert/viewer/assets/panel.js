@@ -111,7 +111,6 @@ class Plot {
     c.lineWidth = 1;
     for (const v of ticks(low, high)) {
       c.beginPath(); c.moveTo(0, y(v)); c.lineTo(width, y(v)); c.stroke();
-      c.fillText(String(v).replace("-", "\u2212"), 2, y(v) - 2);
     }
     c.fillText(`${digits(from)} s`, 2, height - 1);
     const end = `${digits(to)} s`;
@@ -123,6 +122,13 @@ class Plot {
       c.beginPath();
       s.values.forEach((v, k) => c.lineTo(x(this.t[k]), y(v)));
       c.stroke();
+    }
+    c.strokeStyle = style.getPropertyValue("--paper").trim();  // numbers stand out from the curves
+    c.lineWidth = 3;
+    for (const v of ticks(low, high)) {
+      const text = String(v).replace("-", "\u2212");
+      c.strokeText(text, 2, y(v) - 2);
+      c.fillText(text, 2, y(v) - 2);
     }
     if (now !== null) {
       c.strokeStyle = ink;
