@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peer_models import check_laws, to_pinocchio
@@ -18,8 +19,9 @@ from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import jacobian, motion
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats.urdf import read_urdf
-from dalembert.model import Mechanism
+from dalembert.model import Mechanism, Mimic
 from dalembert.model.operations import with_base
+from dalembert.model.parameters import symbolise
 from random_mechanisms import ALL_KINDS, mechanisms, random_mechanism
 
 pin = pytest.importorskip("pinocchio")
@@ -151,6 +153,21 @@ def test_names_may_differ():
     compare(convention, mechanism, model, np.random.default_rng(0))
     with pytest.raises(ArgumentError, match="no joint 'j9'"):
         conventions.Pinocchio(mechanism, model, {"j9": "knee"})
+
+
+def test_symbols_are_welcome_where_the_maps_do_not_depend_on_them():
+    numeric = random_mechanism(4, 3, floating=True, kinds=["revolute"], mimic=0, branching=0)
+    model = to_pinocchio(numeric)
+    q, v, _ = numeric.random_state(np.random.default_rng(1))
+    heavy = symbolise(numeric, {"b2.mass": "m"})
+    expected = conventions.Pinocchio(numeric, model).v(q, v)
+    np.testing.assert_array_equal(conventions.Pinocchio(heavy, model).v(q, v), expected)
+    with pytest.raises(ArgumentError, match="placement of free joint 'j1' contains symbols"):
+        conventions.Pinocchio(symbolise(numeric, {"j1.placement.x": "x"}), model)
+    ratio = Mimic("j2", sympy.Symbol("n", real=True))
+    geared = numeric.replace(joints=[j.replace(mimic=ratio) if j.name == "j3" else j for j in numeric.joints])
+    with pytest.raises(ArgumentError, match="ratio of mimic joint 'j3' contains symbols"):
+        conventions.Pinocchio(geared, model)
 
 
 def test_joints_without_a_map_are_refused():

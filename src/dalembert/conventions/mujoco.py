@@ -104,6 +104,6 @@ def _block(mechanism: Mechanism, joint: Joint, model: Any, run: list[int]) -> Bl
     sizes = {FREE: (7, 6), BALL: (4, 3)}
     nq, nv = (sum(sizes.get(kind, (1, 1))[i] for kind in kinds) for i in range(2))
     at = place(mechanism, joint, int(model.jnt_qposadr[run[0]]), nq, int(model.jnt_dofadr[run[0]]), nv)
-    if base is not None and joint.kind == "free":
+    if base is not None:
         return Free(**at, base=base, scalar_first=True)
     return ScalarFirst(**at) if joint.kind == "spherical" else Block(**at)

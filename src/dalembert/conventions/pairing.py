@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from dalembert.algebra import scalar
+from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Joint, Mechanism
+from dalembert.model.constants import floats
 
 Entry = TypeVar("Entry")
 
@@ -59,15 +62,28 @@ def place(mechanism: Mechanism, joint: Joint, q: int, nq: int, v: int, nv: int) 
         "their_v": slice(v, v + nv),
     }
     if joint.mimic:
-        gear = {"gain": float(joint.mimic.multiplier), "offset": float(joint.mimic.offset), "follower": True}
-        fields |= gear
+        gain, offset = _numbers(
+            [joint.mimic.multiplier, joint.mimic.offset], f"the ratio of mimic joint {joint.name!r}"
+        )
+        fields |= {"gain": float(gain), "offset": float(offset), "follower": True}
     return fields
 
 
 def base_of(mechanism: Mechanism, joint: Joint) -> Transform | None:
-    """A joint frame at zero in the world, if the joint hangs on the ground, else None."""
+    """The frame of a free joint at zero in the world, if the joint hangs on the ground, else None."""
     carrier, at = mechanism.tree.carriers[joint.parent]
-    return at @ joint.placement if carrier < 0 else None
+    if carrier >= 0 or joint.kind != "free":
+        return None
+    base = _numbers((at @ joint.placement).homogeneous(), f"the placement of free joint {joint.name!r}")
+    return Transform.from_homogeneous(base)
+
+
+def _numbers(entries: Any, what: str) -> Array:
+    """Floats; symbols on which the maps between two libraries depend are refused."""
+    found = floats(scalar.asarray(entries))
+    if found is None:
+        raise ArgumentError(f"{what} contains symbols, on which the coordinates depend; substitute(...) gives values")
+    return found
 
 
 def mismatch(joint: Joint, library: str, what: str) -> UnsupportedError:
