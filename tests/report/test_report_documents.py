@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 
@@ -307,3 +308,22 @@ def test_what_is_fixed_is_explained_where_there_is_something_fixed():
     )
     assert "What fixed joints hold together is one body" in with_stand
     assert "fixed joints hold together" not in without
+
+
+def test_a_lagrangian_with_gyroscopic_terms_is_held_against_its_energy():
+    x, y, xdot, ydot, m, w = sympy.symbols("x y xdot ydot m omega")
+    turning = from_lagrangian(m * ((xdot - w * y) ** 2 + (ydot + w * x) ** 2) / 2 - m * x**2 * y, [x, y])
+    text = to_markdown(document(turning))
+    assert "All 2 comparisons" in text and "lagrangian / rate of the energy" in text
+    wrong = dataclasses.replace(turning, bias=turning.gravity)
+    assert "All 2 comparisons" in to_markdown(document(wrong))  # gyroscopic forces do no work
+    wrong = dataclasses.replace(turning, bias=turning.coriolis)
+    assert "1 of 2 comparisons at 4 random states do not hold" in to_markdown(document(wrong))
+
+
+def test_where_nothing_can_be_compared_there_is_no_table_of_it():
+    cart = da.load("cart_pole")
+    free = derive(cart, "kane")
+    given = derive(cart, "kane", pfaffian=[free.symbol(name) for name in free.velocities])
+    text = to_markdown(document(given))
+    assert "There is nothing to compare." in text and "Independent routes" not in text

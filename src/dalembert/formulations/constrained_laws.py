@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.numeric import METHODS
-from dalembert.errors import DalembertError
+from dalembert.errors import SingularityError, UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
             errors[f"compiled terms, {method}"] = max(
                 motion.error(system.solve(motion.q, motion.v, rest, motion.t, method=method).a) for motion in motions
             )
-        except DalembertError as error:
+        except (UnsupportedError, SingularityError) as error:
             skipped.append(f"constraints, compiled terms by {method}: {error}")
     for method in ("multipliers", "projection"):
         try:
@@ -63,7 +63,7 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
                 mechanism, forces=(), method=method, reference=first.q, parameters=system.parameters.tolist()
             )
             found = kernel.forward_dynamics(first.q, first.v, rest, first.t)
-        except DalembertError as error:
+        except (UnsupportedError, SingularityError) as error:
             skipped.append(f"constraints, compiled kernel of {method}: {error}")
             continue
         if np.isfinite(found).all():

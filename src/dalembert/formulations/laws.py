@@ -12,7 +12,7 @@ from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.errors import DalembertError, SingularityError
+from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
 from dalembert.formulations.constrained_laws import Motion, compiled_errors
 from dalembert.formulations.derive import derive
@@ -99,7 +99,7 @@ def law_rows(
             continue
         try:
             matrix = derived[method][extra].evaluate({"q": q, "v": v, **values})
-        except DalembertError as error:
+        except UnsupportedError as error:
             skipped.append(f"Mdot - 2C by {method}: {error}")
             continue
         C = np.broadcast_to(matrix, M.shape)
@@ -180,7 +180,7 @@ def constraint_rows(
     known = named_inputs(system.scope, values)
     try:
         kane = derive(mechanism, "kane")
-    except DalembertError as error:
+    except (UnsupportedError, SingularityError) as error:
         skipped.append(f"constraints by Kane: {error}")
         return []
     numbers = {symbol.name: values[symbol.name] for symbol in mechanism.symbols}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dalembert.compiler.cost import Cost, cost
-from dalembert.errors import DalembertError
+from dalembert.errors import UnsupportedError
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
@@ -62,9 +62,13 @@ def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
     yield Heading("Agreement")
     good = sum(row.ok for row in agreement.rows)
     states = "one random state" if agreement.states == 1 else f"{agreement.states} random states"
-    if agreement.ok:
+    if not agreement.rows:
+        yield Paragraph(("There is nothing to compare.",))
+    elif agreement.ok:
         worst = max(row.error for row in agreement.rows)
         text = f"All {good} comparisons at {states} agree; the largest relative error is "
+        if good == 1:
+            text = f"The one comparison at {states} agrees; its largest relative error is "
         yield Paragraph((text, error_text(worst), "."), "good")
     else:
         bad = len(agreement.rows) - good
@@ -79,7 +83,8 @@ def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
         between = f"{worst_row.who} / {worst_row.against}"
         rows.append([LAWS.get(quantity, quantity), str(len(members)), error_text(worst_row.error), held, between])
     head = ("quantity or law", "routes", "worst relative error", "verdict", "between")
-    yield table(head, rows, "Independent routes to the same numbers, compared at random states.", numbers=(1, 2))
+    if rows:
+        yield table(head, rows, "Independent routes to the same numbers, compared at random states.", numbers=(1, 2))
     if agreement.skipped:
         yield Paragraph(("Left out:",), "note")
         yield Bullets(tuple((reason,) for reason in agreement.skipped))
@@ -142,7 +147,7 @@ def _routes(mechanism: Mechanism) -> Iterator[tuple[str, Cost]]:
     for route in ROUTES:
         try:
             yield route, _together(derive(free, route))
-        except DalembertError:
+        except UnsupportedError:
             continue
 
 

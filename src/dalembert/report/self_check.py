@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.derivatives import forward
-from dalembert.errors import DalembertError
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
@@ -41,12 +40,7 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
     """
     skipped: list[str] = []
     rows = list(_laws(equations, skipped))
-    derived = {}
-    for route in ROUTES:
-        try:
-            derived[route] = derive(system, route)
-        except DalembertError as error:
-            skipped.append(f"{route}: {error}")
+    derived = {route: derive(system, route) for route in ROUTES}
     inputs = _inputs(next(iter(derived.values())))
     for name, words in (("mass_matrix", "mass matrix"), ("coriolis", "Coriolis forces"), ("gravity", "gravity forces")):
         found = {route: _values(other[name], inputs) for route, other in derived.items()}
@@ -73,8 +67,10 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
     c = _values(equations.coriolis, inputs)
     doubled = _values(equations.coriolis, {**inputs, port: 2 * v})
     quadratic = relative_error(4 * c, doubled)
+    if "energy" in equations.extras and "t" not in equations.scope.arrays:
+        yield _energy_balance(equations, inputs)
     if quadratic > TOLERANCE:
-        skipped.append("power balance: the velocity forces are not quadratic in the velocities")
+        skipped.append("1/2 v.Mdot v: the velocity forces are not quadratic in the velocities")
         return
     yield Row("c quadratic in the velocities", method, "c at twice the speed", quadratic, TOLERANCE)
     if len(equations.coordinates) != len(v[0]) and port == "v":
@@ -82,8 +78,18 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
         return
     power = np.einsum("si,sij,sj->s", v, _mass_rate(equations, inputs), v) / 2
     given = np.einsum("si,si->s", v, c)
-    scale = max(float(np.abs(v[:, :, None] * M * v[:, None]).max()), float(np.abs(v * c).max()))
+    scale = max(float(np.abs(v[:, :, None] * M * v[:, None]).max()), float(np.abs(v * c).max())) or 1.0
     yield Row("power balance", method, "1/2 v.Mdot v", float(np.abs(given - power).max()) / scale, TOLERANCE)
+
+
+def _energy_balance(equations: Equations, inputs: dict[str, Any]) -> Row:
+    """Without accelerations, the power of c + g is the rate of E = p.v - L; gyroscopic forces have none."""
+    slopes = forward(equations["energy"].values, equations.scope.arrays["q"], equations.kinematics.values)
+    rate = _values(Quantity(equations.scope, "energy_rate", r"\dot{E}", slopes), inputs)
+    terms = inputs["v"] * _values(equations.bias, inputs)
+    scale = float(np.abs(terms).max()) or 1.0
+    error = float(np.abs(terms.sum(axis=1) - rate).max()) / scale
+    return Row("power balance", equations.method, "rate of the energy", error, TOLERANCE)
 
 
 def _mass_rate(equations: Equations, inputs: dict[str, Any]) -> np.ndarray:
