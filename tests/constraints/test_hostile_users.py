@@ -32,6 +32,7 @@ def held(kind, function):
         (lambda q, v, t: v[0] + 1e-10 * v[1] ** 2, r"coupler_dot\*\*2"),
         (lambda q, v, t: v[2] + q[0] * v[0] * v[1] * t, r"coupler_dot\*crank\*crank_dot\*t"),
         (sympy.exp(sympy.Symbol("crank_dot")) - 1, r"exp\(crank_dot\)"),
+        (lambda q, v, t: v[0] * v[0] * scalar.sqrt(q[0] - 10) + v[1], r"crank_dot\*\*2\*sqrt\(crank - 10\)"),
     ],
 )
 def test_the_term_that_is_not_linear_is_written_out(function, term):

@@ -406,3 +406,20 @@ def test_every_route_counts_the_rank_that_the_tolerance_says(method):
     two, one = (numeric.solve(np.eye(2), G, np.zeros(2), gamma, method, tolerance) for tolerance in (1e-9, 1e-4))
     assert (two.rank, one.rank) == (2, 1)
     assert two.a == pytest.approx([0, 1], abs=1e-9) and one.a == pytest.approx([5e-7, 0], abs=1e-12)
+
+
+def test_drives_share_a_freedom_though_there_are_no_more_of_them_than_freedoms():
+    """Two of three beads are geared together and both driven; the third needs nothing as long as it stays."""
+    beads = Mechanism(
+        "beads",
+        tuple(Body(f"b{k}", Inertia.point(1e-14)) for k in range(3)),
+        tuple(Joint(f"j{k}", "prismatic", WORLD, f"b{k}", axis=np.eye(3)[k]) for k in range(3)),
+        constraints=(Constraint("gear", "coupling", "j0", "j1", coefficients=(0, 1)),),
+        gravity=np.zeros(3),
+    )
+    system, still = ConstrainedDynamics(beads), np.zeros(3)
+    found = system.inverse_dynamics(still, still, [1.0, 1.0, 0.0], actuated=["j0", "j1"])
+    assert found.surplus == 1 and "least" in found.criterion
+    np.testing.assert_allclose(found.tau, [1e-14, 1e-14, 0.0], rtol=1e-12)
+    with pytest.raises(SingularityError, match="mainly the motion of j2"):  # however small the force it lacks
+        system.inverse_dynamics(still, still, [1.0, 1.0, 5.0], actuated=["j0", "j1"])

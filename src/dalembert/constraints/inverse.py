@@ -35,7 +35,7 @@ class Drives:
     Args:
         tau: generalised forces, (..., nv); zero where there is no drive.
         multipliers: of the constraint rows, (..., m), of least norm.
-        surplus: number of drives beyond the degrees of freedom; of several states, the largest.
+        surplus: number of drives beyond the degrees of freedom that they reach; of several states, the largest.
         criterion: how tau was chosen, in words.
     """
 
@@ -90,12 +90,13 @@ def _drives(
     rank = int((size > TOLERANCE * size.max(initial=0.0)).sum())
     B = Vt[rank:].T
     need = B.T @ (M @ a - f)
+    rounding = 1e-12 * float(np.linalg.norm(M @ a) + np.linalg.norm(f))
     S = B.T[:, driven] * strength
     tau = np.zeros(mechanism.nv)
     result = np.linalg.lstsq(S, need, rcond=TOLERANCE)
     tau[driven] = strength * np.asarray(result[0])
     left = need - B.T @ tau
-    if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + 1e-12:
+    if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + rounding:
         lacking = B @ left / np.linalg.norm(left)
         names = [system.velocity_names()[k] for k in np.argsort(-np.abs(lacking))[:3]]
         drives = f"the drives {', '.join(map(repr, actuated))}" if actuated else "no drives"
@@ -103,10 +104,10 @@ def _drives(
             f"{drives} cannot produce this motion of {mechanism.name!r}: it has {B.shape[1]} degrees of freedom, they "
             f"reach {int(result[2])}. Not driven is mainly the motion of {', '.join(names)}"
         )
-    surplus = len(driven) - B.shape[1]
-    rule = "least sum of (tau / weight)^2" if surplus > 0 else UNIQUE
+    surplus = len(driven) - int(result[2])
+    rule = "least sum of (tau / weight)^2" if surplus else UNIQUE
     lam = np.linalg.lstsq(G.T, M @ a - f - tau, rcond=TOLERANCE)[0]
-    return Drives(tau, lam, max(surplus, 0), rule)
+    return Drives(tau, lam, surplus, rule)
 
 
 def _refuse_impossible(
