@@ -1,5 +1,7 @@
 """Linear models, equilibria and regulators."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad_vec, solve_ivp
@@ -9,7 +11,7 @@ from scipy.special import ellipj, ellipk
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.control import equilibrium, linearize, lqr, state_feedback, tracking_lqr
+from dalembert.control import LinearModel, equilibrium, linearize, lqr, state_feedback, tracking_lqr
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError, UnsupportedError
 from dalembert.formats import load
@@ -373,6 +375,32 @@ def test_regulators_are_those_of_python_control():
         assert np.abs(mine.K - K).max() < 1e-8 * np.abs(K).max()
         assert np.abs(mine.S - S).max() < 1e-8 * np.abs(S).max()
         assert np.abs(np.sort_complex(mine.poles) - np.sort_complex(poles)).max() < 1e-6
+
+
+def test_models_go_to_python_control_and_back():
+    pytest.importorskip("control.statefbk")
+    import control
+
+    model = linearize(cart(), actuators=["rail"], outputs=["hinge", "rail rate"])
+    system = model.to_control()
+    back = LinearModel.from_control(system)
+    assert (back.states, back.inputs, back.outputs) == (model.states, model.inputs, model.outputs)
+    assert all(np.array_equal(getattr(back, name), getattr(model, name)) for name in "ABCD")
+    lagged = LinearModel.from_control(control.ss(system * control.tf([1], [0.1, 1])))  # a motor that lags
+    assert np.abs(lagged.poles + 10).min() < 1e-9
+    with pytest.raises(ArgumentError, match="the system is sampled"):
+        LinearModel.from_control(control.c2d(system, 0.01))
+
+
+def test_a_model_comes_from_whatever_has_its_matrices_and_names():
+    names = {"state_labels": ["x", "v"], "input_labels": ["u"], "output_labels": ["x"]}
+    matrices = {"A": [[0, 1], [0, 0]], "B": [[0], [1]], "C": [[1, 0]], "D": [[0]]}
+    model = LinearModel.from_control(SimpleNamespace(**matrices, **names, dt=0))
+    assert model.states == ("x", "v") and model.inputs == ("u",)
+    assert np.abs(lqr(model, [1, 0], 1).K - [1, np.sqrt(2)]).max() < 1e-12  # of a double integrator
+    for wrong in (SimpleNamespace(**matrices, **names, dt=0.1), SimpleNamespace(**names), None):
+        with pytest.raises(ArgumentError, match=r"sampled|give a state-space system"):
+            LinearModel.from_control(wrong)
 
 
 @pytest.mark.parametrize(

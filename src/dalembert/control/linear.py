@@ -43,7 +43,9 @@ class LinearModel:
     outputs: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        n, m, p = (len(as_names(name, getattr(self, name))) for name in ("states", "inputs", "outputs"))
+        for name in ("states", "inputs", "outputs"):
+            object.__setattr__(self, name, as_names(name, getattr(self, name)))
+        n, m, p = len(self.states), len(self.inputs), len(self.outputs)
         for name, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
             matrix = real_array(getattr(self, name), name)
             if matrix.shape != shape or not np.isfinite(matrix).all():
@@ -89,6 +91,20 @@ class LinearModel:
             self.A, self.B, self.C, self.D,
             states=list(self.states), inputs=list(self.inputs), outputs=list(self.outputs),
         )  # fmt: skip
+
+    @classmethod
+    def from_control(cls, system: Any) -> LinearModel:
+        """The model that a continuous state-space system of python-control describes, with its names.
+
+        Args:
+            system: of the class ``control.StateSpace``; what was reduced, filtered or joined there, for example.
+        """
+        parts = "A", "B", "C", "D", "state_labels", "input_labels", "output_labels"
+        if not all(hasattr(system, part) for part in parts):
+            raise ArgumentError(f"got {type(system).__name__}; give a state-space system of python-control")
+        if system.dt:
+            raise ArgumentError(f"the system is sampled, dt = {system.dt}; give the continuous one")
+        return cls(*(getattr(system, part) for part in parts))
 
     def discrete(self, period: float) -> tuple[np.ndarray, np.ndarray]:
         """(A, B) of x[k+1] = A x[k] + B u[k], the input held over each period.
