@@ -331,6 +331,15 @@ def test_degrees_and_radians_of_arrays(xyz, name):
     np.testing.assert_allclose(evaluate(program, [point])["y"], getattr(np, name)(point), rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["sqrt", "log", "arcsin", "arccos", "arccosh", "arctanh"])
+def test_outside_of_its_domain_a_function_is_nan_however_far(name):
+    points = np.array([s * 10.0**k for k in range(-20, 21, 2) for s in (-1, 1)])
+    program = trace(getattr(np, name), {"x": points.shape}, name)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(points)
+    np.testing.assert_allclose(evaluate(program, [points])["result"], expected, rtol=1e-14, atol=1e-15)
+
+
 def test_lengths_of_arrays(xyz):
     point = np.array([0.3, -200.0, 1.5])
     program = program_of(xyz[0].graph, {"y": np.hypot(xyz, xyz[::-1]), "z": np.hypot(xyz, 2)})

@@ -72,7 +72,7 @@ class Elementary:
         return rules.tanh(self)
 
     def arcsinh(self: Any) -> Expr:
-        """Inverse of the hyperbolic sine; near zero to a rounding of one."""
+        """Inverse of the hyperbolic sine; near zero to a rounding of one, infinite where a square overflows."""
         return rules.asinh(self)
 
     def arccosh(self: Any) -> Expr:

@@ -47,8 +47,8 @@ def asinh(a: Expr) -> Expr:
 
 
 def acosh(a: Expr) -> Expr:
-    """Inverse of cosh for numbers from one on; NaN below."""
-    return (a + ((a - 1) * (a + 1)).sqrt()).log()
+    """Inverse of cosh for numbers from one on; NaN below, also where ``(a - 1) * (a + 1)`` would be positive."""
+    return (a + (a - 1).sqrt() * (a + 1).sqrt()).log()
 
 
 def atanh(a: Expr) -> Expr:
