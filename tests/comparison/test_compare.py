@@ -464,3 +464,40 @@ def test_tendons_that_act_are_named(term):
     assert da.compare(slack, mujoco.MjModel.from_xml_string(text.format(""))).agrees
     found = da.compare(slack, mujoco.MjModel.from_xml_string(text.format(f'{term}="3"')))
     assert found.first.topic == "other forces" and f"tendon of {term} 3 (tendon 'wire')" in found.first.text
+
+
+# ------------------------------------------------------------------------------------ what two descriptions say besides
+
+
+def test_a_loop_that_is_gone_is_a_difference_from_either_side():
+    closed = da.load("four_bar", parameters="default")
+    opened = closed.replace(constraints=())
+    assert da.compare(closed, da.load("four_bar", parameters="default")).agrees
+    for here, there, side in ((closed, opened, "here"), (opened, closed, "in the other mechanism")):
+        found = da.compare(here, there)
+        assert not found.agrees and found.first.topic == "constraints" and f"is {side} only" in found.first.text
+
+
+def test_changed_constraints_and_force_elements_are_told_by_field():
+    sprung = da.load("four_bar", parameters="default").replace(
+        forces=(da.Force("spring", "spring", "world", "coupler", stiffness=100.0, rest=0.3),)
+    )
+    softer = sprung.replace(forces=(sprung.forces[0].replace(stiffness=90.0),))
+    pin = sprung.constraints[0]
+    moved = pin.replace(placement_a=da.Transform(np.eye(3), [0.8, 0, 0]))
+    found = da.compare(sprung, softer)
+    assert not found and "stiffness (100.0 here, 90.0 in the other mechanism)" in found.first.text
+    found = da.compare(sprung, softer.replace(constraints=(moved, *sprung.constraints[1:])))
+    assert [item.topic for item in found.differences] == ["constraints", "force elements"]
+    assert "placement_a" in found.first.text
+
+
+def test_moved_tools_and_heavier_bases_are_told_though_no_force_depends_on_them():
+    arm = da.load("demo_arm")
+    tool = da.Frame("tool", "flange", da.Transform(np.eye(3), [0, 0, 0.1]))
+    heavy = [b.replace(inertia=da.Inertia.sphere(99.0, 0.1)) if b.name == "base" else b for b in arm.bodies]
+    here = arm.replace(frames=(tool,))
+    there = arm.replace(frames=(tool.replace(placement=da.Transform(np.eye(3), [0, 0, 0.15])),), bodies=tuple(heavy))
+    found = da.compare(here, there)
+    assert found.agrees and [item.topic for item in found.differences] == ["mass", "frames"]
+    assert "stands 0.05 m away" in found.differences[1].text and "99 kg" in found.differences[0].text

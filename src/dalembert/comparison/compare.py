@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dalembert.comparison.difference import Comparison, Difference
+from dalembert.comparison.difference import TOPICS, Comparison, Difference
 from dalembert.comparison.peer import Peer
 from dalembert.comparison.readers import read
 from dalembert.errors import ArgumentError, UnsupportedError
@@ -29,8 +29,9 @@ def compare(
     """Whether another library sees the same robot; if not, the first thing it sees otherwise, in words.
 
     Both sides are compared in the order of cause: joints, axes, placements, masses, centres of mass, inertia tensors,
-    gravity, drives; then poses, gravity forces, inertia matrix, bias and inverse dynamics at random states. Differing
-    orders of joints and quaternions are mapped by :mod:`dalembert.conventions` and told as remarks.
+    gravity, drives; of two mechanisms also constraints, force elements, limits and fixed frames; then poses, gravity
+    forces, inertia matrix, bias and inverse dynamics at random states. Differing orders of joints and quaternions are
+    mapped by :mod:`dalembert.conventions` and told as remarks.
 
     Args:
         mechanism: the mechanism; its symbols must have values.
@@ -43,6 +44,7 @@ def compare(
         seed: of the random states.
         tolerance: allowed relative difference; MuJoCo keeps principal axes of inertia to about 1e-9.
     """
+    from dalembert.comparison.descriptions import descriptions
     from dalembert.comparison.mechanism import MechanismPeer
     from dalembert.comparison.states import measure
     from dalembert.comparison.structure import Structure
@@ -76,6 +78,8 @@ def compare(
         named = [joint.name for joint in mechanism.joints if f"joint {joint.name!r}" in str(error)]
         return Comparison(mechanism.name, kind, (Difference("joint type", "".join(named[:1]), str(error)),), ())
     found = Structure(mechanism, here, there, include, tolerance).differences()
+    if isinstance(other, Mechanism):
+        found = sorted([*found, *descriptions(mechanism, other, tolerance)], key=lambda item: TOPICS.index(item.topic))
     measured = measure(mechanism, here, there, states, seed, tolerance)
     wrong = [row for row in measured if not row.ok]
     if wrong and not found:

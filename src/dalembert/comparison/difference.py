@@ -9,9 +9,13 @@ from typing import Any
 
 TOPICS = (
     "joints", "topology", "joint type", "joint axis", "placement", "zero position", "mass", "centre of mass",
-    "inertia tensor", "gravity", "armature", "damping", "friction", "limits", "other forces", "unexplained",
+    "inertia tensor", "gravity", "armature", "damping", "friction", "constraints", "force elements", "limits", "frames",
+    "other forces", "unexplained",
 )  # fmt: skip
 """What can differ, causes before effects: the order in which differences are told."""
+
+UNMEASURED = ("constraints", "force elements")
+"""Topics that change the motion, but nothing that is measured."""
 
 WIDTH = 118
 
@@ -81,8 +85,10 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """True if poses, forces and inertia matrices agree at all states that were tried."""
-        return bool(self.measured) and all(row.ok for row in self.measured)
+        """True if poses, forces and inertia matrices agree at all states that were tried, and so do constraints and
+        force elements where both sides are mechanisms of ours."""
+        told = any(item.topic in UNMEASURED for item in self.differences)
+        return bool(self.measured) and all(row.ok for row in self.measured) and not told
 
     @property
     def first(self) -> Difference | None:
