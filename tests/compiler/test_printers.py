@@ -339,6 +339,16 @@ def test_from_sympy(formula):
         assert value == pytest.approx(float(e.subs({a: point[0], b: point[1]})), rel=1e-14)
 
 
+@pytest.mark.parametrize("formula", ["Piecewise((a, a > 0))", "Piecewise((a, a > 0), (1 - a, a < 0))"])
+def test_where_no_piece_is_meant_there_is_no_number(formula):
+    a = sympy.Symbol("a", real=True)
+    e = sympy.sympify(formula, locals={"a": a})
+    graph = Graph()
+    program = program_of(graph, {"value": from_sympy(e, {a: graph.input("a")})})
+    points = np.array([-2.0, 0.0, 3.0])
+    np.testing.assert_array_equal(evaluate(program, [points])["value"], [float(e.subs(a, x)) for x in points])
+
+
 def test_from_sympy_refuses_what_it_does_not_know():
     a, b = sympy.symbols("a b")
     graph = Graph()

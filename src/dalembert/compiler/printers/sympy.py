@@ -185,9 +185,8 @@ def _combine(e: Any, memo: Mapping[Any, Any], graph: Any) -> Any:
     if isinstance(e, sympy.Pow):
         return args[0] ** (float(e.exp) if e.exp.is_number else args[1])
     if isinstance(e, sympy.Piecewise):
-        *pairs, (last, _) = list(zip(args[::2], args[1::2]))
-        result = last
-        for value, condition in reversed(pairs):
+        result = graph.constant(math.nan)  # where no condition holds
+        for value, condition in reversed(list(zip(args[::2], args[1::2]))):
             result = condition.select(value, result)
         return result
     for kind, make in _FUNCTIONS.items():
