@@ -492,6 +492,13 @@ def test_changed_constraints_and_force_elements_are_told_by_field():
     assert "placement_a" in found.first.text
 
 
+def test_weaker_drives_are_told():
+    arm = da.load("demo_arm")
+    weak = [j.replace(limits=j.limits.replace(effort=1.0)) if j.name == "lift" else j for j in arm.joints]
+    found = da.compare(arm, arm.replace(joints=tuple(weak)))
+    assert found.agrees and [(item.topic, item.where) for item in found.differences] == [("limits", "lift")]
+
+
 def test_moved_tools_and_heavier_bases_are_told_though_no_force_depends_on_them():
     arm = da.load("demo_arm")
     tool = da.Frame("tool", "flange", da.Transform(np.eye(3), [0, 0, 0.1]))

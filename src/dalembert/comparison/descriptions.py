@@ -30,6 +30,7 @@ def descriptions(here: Mechanism, there: Mechanism, tolerance: float) -> Iterato
     """
     yield from _parts("constraints", "constraint", here.constraints, there.constraints, tolerance)
     yield from _parts("force elements", "force element", here.forces, there.forces, tolerance)
+    yield from _capacities(here, there, tolerance)
     yield from _fixed(here, there, tolerance)
 
 
@@ -64,6 +65,17 @@ def _same(x: Any, y: Any, tolerance: float) -> bool:
     except (TypeError, ValueError):  # names and functions
         return False
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=tolerance, atol=tolerance))
+
+
+def _capacities(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
+    """Largest speeds and efforts of joints of the same name; ranges are compared with the structure."""
+    theirs = {joint.name: joint.limits for joint in there.joints}
+    for joint in here.joints:
+        for name in ("velocity", "effort"):
+            a, b = getattr(joint.limits, name), getattr(theirs.get(joint.name, joint.limits), name)
+            if not _same(a, b, tolerance):
+                text = f"the largest {name} of joint {joint.name!r} is {a:g} here and {b:g} in {OTHER}"
+                yield Difference("limits", joint.name, f"{text}; no force depends on it")
 
 
 def _fixed(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
