@@ -11,16 +11,19 @@ import pytest
 from algorithm_cases import MIXES, difference, drawn, seeds
 from hypothesis import given
 
+from dalembert import Dynamics
 from dalembert.algebra.transform import Transform
+from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.economy import economical, reframe, regroup
 from dalembert.algorithms.energy import kinetic_energy
 from dalembert.algorithms.kinematics import link_poses, poses
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.compiler.evaluate import evaluate
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
 from dalembert.model import Body, Joint, Mechanism, Tree
-from random_mechanisms import random_inertia
+from random_mechanisms import random_inertia, random_mechanism
 
 WAYS = {"reframe": reframe, "regroup": regroup, "economical": economical}
 ROBOTS = sorted(set(example_robot_data().values()))
@@ -124,6 +127,18 @@ def test_slides_on_the_ground_lie_along_z(seed):
     for link in reframe(mechanism.tree).links:
         if link.kind == "prismatic" and link.parent < 0:
             np.testing.assert_array_equal(link.axis, [0, 0, 1])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_screws_may_have_symbols_for_pitches(seed):
+    """An angle that is offset in economical frames then leaves the symbol in a translation."""
+    mechanism = random_mechanism(seed, 3, kinds=["helical", "revolute"], branching=0.3)
+    pitches = [f"{joint.name}.pitch" for joint in mechanism.joints if joint.kind == "helical"]
+    dyn = Dynamics(mechanism, parameters=pitches)
+    q, v, a = mechanism.random_state(np.random.default_rng(seed))
+    arguments = {"q": q, "v": v, "a": a, "parameters": np.asarray(dyn.parameter_values)}
+    (found,) = evaluate(dyn.program("inverse_dynamics"), {k: x for k, x in arguments.items() if len(x)}).values()
+    assert difference(found, inverse_dynamics(mechanism, q, v, a), 1e-3) < 1e-10
 
 
 @given(seed=seeds)

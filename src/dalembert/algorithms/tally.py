@@ -114,7 +114,9 @@ def positions(tree: Tree, count: Count) -> Array:
 
 
 def in_numbers(tree: Tree) -> Tree:
-    """The tree with a general number for every mass, gain, pitch or offset that is none; its geometry must be numeric.
+    """The tree with a general number for every mass, gain, pitch, offset or translation that is none.
+
+    Directions must be numeric. Translations have symbols where the pitch of a screw is one and its angle is offset.
 
     Args:
         tree: the links.
@@ -125,9 +127,9 @@ def in_numbers(tree: Tree) -> Tree:
 def _link_in_numbers(link: Link) -> Link:
     m = link.moments
     moments = Moments(_number(m.mass), *(_numbers(x) for x in (m.first, m.second)))
-    return replace(
-        link, moments=moments, pitch=_number(link.pitch), gain=_number(link.gain), offset=_number(link.offset)
-    )
+    placement = replace(link.placement, translation=_numbers(link.placement.translation))
+    scalars = {name: _number(getattr(link, name)) for name in ("pitch", "gain", "offset")}
+    return replace(link, moments=moments, placement=placement, **scalars)
 
 
 def _numbers(array: Array) -> Array:
