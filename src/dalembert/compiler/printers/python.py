@@ -31,6 +31,7 @@ def to_python(program: Program) -> str:
     function, helper = names.new(program.name), names.new("assemble")
     inputs = [names.new(port.name) for port in program.inputs]
     outputs = [names.new(port.name, "_out") for port in program.outputs]
+    batch = names.new("batch")
 
     def read(port: int, element: int) -> str:
         place = np.unravel_index(element, program.inputs[port].shape) if program.inputs[port].shape else ()
@@ -40,7 +41,12 @@ def to_python(program: Program) -> str:
     lines = [f"    {s.name} = {s.source}" for s in body.statements]
     for name, port, row in zip(outputs, program.outputs, program.results):
         elements = "".join(f"\n        {body.text(k).source}," for k in row)
-        lines.append(f"    {name} = {helper}([{elements}{chr(10) + '    ' if elements else ''}], {port.shape})")
+        lines.append(
+            f"    {name} = {helper}([{elements}{chr(10) + '    ' if elements else ''}], {batch}, {port.shape})"
+        )
+    leading = [
+        f"{name}.shape[:-{len(p.shape)}]" if p.shape else f"{name}.shape" for name, p in zip(inputs, program.inputs)
+    ]
     shapes = [f"        {name}: {_shape(port)}" for name, port in zip(inputs, program.inputs)]
     results = [f"        {name}: {_shape(port)}" for name, port in zip(outputs, program.outputs)]
     return "\n".join(
@@ -50,11 +56,10 @@ def to_python(program: Program) -> str:
             "import numpy as np",
             "",
             "",
-            f"def {helper}(elements, shape):",
+            f"def {helper}(elements, batch, shape):",
             "    if not elements:",
-            "        return np.zeros(shape)",
-            "    stacked = np.stack(np.broadcast_arrays(*elements), axis=-1)",
-            "    return stacked.reshape(stacked.shape[:-1] + shape)",
+            "        return np.zeros(batch + shape)",
+            "    return np.stack([np.broadcast_to(x, batch) for x in elements], axis=-1).reshape(batch + shape)",
             "",
             "",
             f"def {function}({', '.join(inputs)}):",
@@ -66,6 +71,7 @@ def to_python(program: Program) -> str:
             *results,
             '    """',
             *(f"    {name} = np.asarray({name})" for name in inputs),
+            f"    {batch} = np.broadcast_shapes({', '.join(leading)})",
             *lines,
             f"    return {', '.join(outputs) or None}",
             "",
