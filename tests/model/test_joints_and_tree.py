@@ -267,3 +267,12 @@ def test_a_quaternion_that_is_no_rotation_is_named_with_its_state(wrong):
         ball.normalise(q)
     with pytest.raises(ArgumentError, match=r"q has shape \(3,\), expected \(\.\.\., 4\)"):
         ball.normalise([0, 0, 1])
+
+
+def test_moments_of_welded_bodies_are_sums_of_what_each_has_about_the_origin_of_the_link():
+    m1, m2, length = sympy.symbols("m1 m2 l", positive=True)
+    ends = [Body("a", Inertia.point(m1, [length, 0, 0])), Body("b", Inertia.point(m2, [0, length, 0]))]
+    joints = [Joint("j", "revolute", WORLD, "a"), Joint("w", "fixed", "a", "b")]
+    (link,) = Mechanism("two", ends, joints).tree.links
+    assert link.moments.mass == m1 + m2 and link.moments.first.tolist() == [length * m1, length * m2, 0]
+    assert np.diag(link.moments.second).tolist() == [length**2 * m1, length**2 * m2, 0]  # no quotient of masses

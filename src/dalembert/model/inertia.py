@@ -165,6 +165,11 @@ class Inertia(Record):
         """True if there is certainly no mass and no rotational inertia."""
         return scalar.is_zero(self.mass) and all(scalar.is_zero(x) for x in self.tensor.flat)
 
+    @property
+    def is_numeric(self) -> bool:
+        """True if there is no symbol in it."""
+        return scalar.is_number(self.mass) and self.center.dtype != object and self.tensor.dtype != object
+
     def moved(self, rotation: Array, translation: Array) -> Inertia:
         """The same matter seen from a parent frame.
 
@@ -184,13 +189,13 @@ class Inertia(Record):
         if other.is_zero:
             return self
         mass, first_moment = self.mass + other.mass, _sum(self.first_moment, other.first_moment)
-        if scalar.is_zero(mass):
+        if scalar.is_zero(mass) or not (self.is_numeric and other.is_numeric):  # what symbols subtract comes back whole
             total = _sum(self.tensor_about_origin, other.tensor_about_origin)
             return Inertia.about_origin(mass, first_moment, total)
         # About the common centre of mass m1 m2/(m1 + m2) turns at the distance of the two: nothing is subtracted, so a
         # frame far away costs no digits.
-        apart = _parallel(self.mass * other.mass, _sum(self.center, -other.center)) / mass
-        return Inertia(mass, first_moment / mass, _sum(_sum(self.tensor, other.tensor), apart))
+        apart = _parallel(self.mass * other.mass, self.center - other.center) / mass
+        return Inertia(mass, first_moment / mass, self.tensor + other.tensor + apart)
 
     def __repr__(self) -> str:
         i = self.tensor

@@ -218,7 +218,7 @@ class Mechanism(Record):
         """The mechanism as a tree of links with elementary joints; see :mod:`dalembert.model.tree`."""
         exactly: Callable[[Any], Array] = scalar.exact if self.symbols else scalar.asarray  # 1 * m is m, not 1.0 * m
         links: list[Link] = []
-        welded: list[list[Inertia]] = []
+        welded: list[list[Moments]] = []
         carriers: dict[str, tuple[int, Transform]] = {WORLD: (-1, Transform.identity())}
         for joint in self.joints:
             carrier, frame = carriers[joint.parent]
@@ -254,10 +254,11 @@ class Mechanism(Record):
                 matter = self.body(joint.child).inertia
                 if not matter.is_zero:
                     same = at == Transform.identity()
-                    welded[carrier].append(matter if same else matter.moved(at.rotation, at.translation))
+                    seen = matter if same else matter.moved(at.rotation, at.translation)
+                    welded[carrier].append(Moments.of(seen))
         for k, matters in enumerate(welded):
-            total = sum(matters[1:], matters[0]) if matters else Inertia()
-            links[k] = replace(links[k], moments=Moments.of(total))
+            if matters:
+                links[k] = replace(links[k], moments=sum(matters[1:], matters[0]))
         return Tree(tuple(links), self.gravity, self.nq, self.nv, carriers)
 
     # ------------------------------------------------------------------------------------------------------- display

@@ -49,6 +49,10 @@ class Moments:
         """The moments of a real body."""
         return cls(inertia.mass, inertia.first_moment, pseudo_inertia(inertia.tensor_about_origin))
 
+    def __add__(self, other: Moments) -> Moments:
+        """Both welded together; moments about one point add up."""
+        return Moments(self.mass + other.mass, self.first + other.first, self.second + other.second)
+
     @property
     def is_zero(self) -> bool:
         """True if there is certainly nothing."""
