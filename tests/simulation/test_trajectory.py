@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from motion_cases import double_pendulum, pendulum
 
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError
 from dalembert.formats import load
 from dalembert.simulation import load_trajectory, simulate
@@ -107,6 +109,23 @@ def test_npz_round_trip(motion, tmp_path):
         load_trajectory(tmp_path / "other.npz", pendulum())
     with pytest.raises(FormatError, match="this is a folder"):
         load_trajectory(tmp_path, pendulum())
+
+
+def test_an_archive_keeps_the_values_of_parameters(tmp_path):
+    """Of symbols, in loops too, and by address; a mechanism without those parameters is not the one that moved."""
+    path, arm, linkage = tmp_path / "motion.npz", load("demo_arm"), load("four_bar")
+    values = {"g": 9.81, "l0": 1.0, "l1": 0.4, "l2": 0.9, "l3": 0.7, "m1": 0.4, "m2": 0.9, "m3": 0.7}
+    start = ConstrainedDynamics(linkage, parameters=values).assemble([1.0, -0.7, 1.6], keep=["drive"])
+    closed = simulate(linkage, start, None, np.linspace(0, 0.2, 11), parameters=values)
+    closed.to_npz(path)
+    for given in (linkage, ConstrainedDynamics(linkage, parameters={**values, "m2": 9.0})):
+        assert np.array_equal(load_trajectory(path, given).energy, closed.energy)
+    heavy = Dynamics(arm, parameters=["upper_arm.mass"])
+    moved = simulate(heavy, None, None, np.linspace(0, 0.2, 11), parameters=[3.0])
+    moved.to_npz(path)
+    assert np.array_equal(load_trajectory(path, heavy).energy, moved.energy)
+    with pytest.raises(FormatError, match=r"computed with the parameters \['upper_arm.mass'\], but 'demo_arm'"):
+        load_trajectory(path, arm)
 
 
 def test_csv_keeps_every_digit(motion, tmp_path):

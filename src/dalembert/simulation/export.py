@@ -86,7 +86,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
     told = {
         "mechanism": m.name, "digest": m.digest, "positions": position_names(m), "velocities": velocity_names(m),
         "status": trajectory.status, "include": trajectory.dynamics.include,
-        "wrench_frames": trajectory.dynamics.wrenches,
+        "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": () if trajectory.system.constrained is None else trajectory.system.constrained.forces.names,
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
@@ -134,7 +134,14 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             f"{model.name!r} with {names}",
             path,
         )
-    made = Trajectory(system, **arrays, status=told["status"])
+    needed = list(system.dynamics.parameter_names)
+    if needed != told.get("parameters", needed) or len(needed) != len(arrays.get("parameters", ())):
+        raise FormatError(
+            f"it was computed with the parameters {told.get('parameters', [])}, but {model.name!r} as it is given has "
+            f"{needed}; give Dynamics(mechanism, parameters=[...]) with the same addresses, or the same symbols",
+            path,
+        )
+    made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, status=told["status"])
     made.interpolant = Hermite(made)
     return made
 
