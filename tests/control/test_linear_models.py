@@ -361,6 +361,13 @@ def test_what_belongs_to_given_dynamics_is_said_there():
         state_feedback(cart(), np.zeros((2, 4)), [0, 0], tau=[1.0])
 
 
+@pytest.mark.parametrize("period", [None, 0.02])
+@pytest.mark.parametrize("Q", [[0, 10, 1, 1], [0, 10, 0, 0], [0, 0, 0, 0]])
+def test_a_cart_whose_place_costs_nothing_has_no_regulator_that_holds_it(Q, period):
+    with pytest.raises(SingularityError, match="Give every mode that does not decay a weight"):
+        lqr(linearize(cart(), actuators=["rail"]), Q, 0.1, period=period)
+
+
 def test_regulators_are_those_of_python_control():
     pytest.importorskip("control.statefbk")  # this folder, too, can be imported as "control"
     import control

@@ -18,6 +18,10 @@ from dalembert.simulation import manifold
 from dalembert.simulation.names import velocity_names
 from dalembert.simulation.state import as_position, as_velocity
 
+STAYS = 1e-7
+"""Rate below which a mode of a closed loop does not decay, 1/s, of fast mechanisms relative to their fastest mode: as
+far as rounding moves a double eigenvalue."""
+
 
 @dataclass(frozen=True, eq=False)
 class Regulator:
@@ -65,7 +69,15 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
             f"there is no stabilising regulator: {str(error).rstrip('.')}. Give every mode that does not decay a weight"
         ) from error
     K = np.linalg.solve(R, B.T @ S) if period is None else np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
-    return Regulator(K, S, np.linalg.eigvals(A - B @ K))
+    poles = np.linalg.eigvals(A - B @ K)
+    growth = poles.real if period is None else np.log(np.maximum(np.abs(poles), 1e-300)) / period
+    slowest = float(growth.max())
+    if not slowest < -STAYS * max(1.0, float(np.abs(model.poles).max())):
+        raise SingularityError(
+            f"there is no stabilising regulator: a mode with the rate {slowest:.3g} 1/s costs nothing and stays. Give "
+            "every mode that does not decay a weight"
+        )
+    return Regulator(K, S, poles)
 
 
 def weight_matrix(given: Any, n: int, name: str) -> np.ndarray:
