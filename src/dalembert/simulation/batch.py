@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.compiler.recurrence import Recurrence
 from dalembert.compiler.threads import default_threads, run_all
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.summaries import SUMMARIES
 
@@ -125,7 +125,9 @@ class Batch:
                     if array is not None:
                         array[~self.done] = np.nan
                 warnings.warn(
-                    f"rollout interrupted: {self.done.sum()} of {self.count} motions are complete", stacklevel=3
+                    f"rollout interrupted: {self.done.sum()} of {self.count} motions are complete",
+                    SimulationWarning,
+                    stacklevel=3,
                 )
 
     def _piece(self, a: int, b: int, rounds: int, line: Progress) -> Callable[[], object]:
