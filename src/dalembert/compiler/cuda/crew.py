@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.compiler.cost import WEIGHTS, fused_products
+from dalembert.compiler.cost import WEIGHTS, fused_products, max_live
 from dalembert.compiler.cuda.crew_sums import gathered, single
 from dalembert.compiler.passes.order import prune
 from dalembert.compiler.passes.schedule import schedule
@@ -71,6 +71,16 @@ class Crew:
     def longest(self) -> int:
         """Operations of the worker who has most to do."""
         return max(sum(sum(1 for _ in own.operations()) for own in turns if own is not None) for turns in self.turns)
+
+    @property
+    def live(self) -> int:
+        """Most values that a worker holds at a time, with those it keeps for a later turn."""
+        most = 0
+        for turns in self.turns:
+            own = [turn for turn in turns if turn is not None]
+            kept = sum(k >= 0 for turn in own for k in turn.results[-1])
+            most = max(most, kept + max((max_live(turn.nodes) for turn in own), default=0))
+        return most
 
 
 Place = tuple[int, int]

@@ -43,6 +43,9 @@ SHAPES = {
 }
 """Shapes of a crew for narrow and for wide results, the one that was measured to be best first; see ``to_cuda``."""
 
+CROWDED = 150
+"""Live values of a worker above which three warps each leave a thread too few registers."""
+
 VAST, PIECE = 50_000, 2_000
 """Programs with more nodes are printed in pieces of this size, which hand values on through the memory of the thread.
 
@@ -162,7 +165,10 @@ def _team(
         size = max(go.crew.size for go in goes)
         goes = [replace(go, crew=go.crew.joined(size)) for go in goes]
         wide = any(port.size > WIDE for port in program.outputs)
+        crowded = max(go.crew.live for go in goes) > CROWDED
         for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
+            if crowded and ranks > 2 and not shape:
+                continue
             layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
             if (layout.bytes + RESERVED) * blocks <= SHARED:
                 return layout, blocks
