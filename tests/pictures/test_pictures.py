@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
@@ -97,12 +98,14 @@ def test_eigenvalues(pyplot_free):
     assert "grows" not in texts(pictures.draw_poles([-1.0, -2.0]))
 
 
-@pytest.mark.parametrize("poles", [[4e-16 + 3j, 4e-16 - 3j], [1e-20, -1e-21], [-2.0, -1.0], [5.0, 1e-9], [0.0]])
+@pytest.mark.parametrize(
+    "poles", [[4e-16 + 3j, 4e-16 - 3j], [1e-20, -1e-21], [-2.0, -1.0], [5.0, 1e-9, -1e-17j], [0.0]]
+)
 def test_the_picture_of_eigenvalues_shows_all_of_them_and_does_not_magnify_rounding(pyplot_free, poles):
-    left, right = pictures.draw_poles(poles).axes[0].get_xlim()
-    size = max(map(abs, poles))
-    assert left < min(0, *np.real(poles), 0) and right > max(0, *np.real(poles), 0)
-    assert min(-left, right) > 0.1 * size
+    axis, size = pictures.draw_poles(poles).axes[0], max(map(abs, poles))
+    for (low, high), part in ((axis.get_xlim(), np.real(poles)), (axis.get_ylim(), np.imag(poles))):
+        assert low < min(0, *part, 0) and high > max(0, *part, 0)
+        assert min(-low, high) > 0.1 * size
 
 
 def test_a_locus_follows_modes_and_shades_where_it_is_stable(pyplot_free):
@@ -228,3 +231,10 @@ def test_a_tree_that_cannot_be_written_is_an_error_of_ours(tmp_path):
 
 def test_no_eigenvalues_are_an_empty_picture(pyplot_free):
     assert pictures.draw_poles([]).axes
+
+
+def test_a_tree_in_which_nothing_moves_is_drawn_without_a_warning(pyplot_free):
+    block = da.Mechanism("block", [da.Body("b", da.Inertia.sphere(1.0, 0.1))], [da.Joint("w", "fixed", "world", "b")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert is_drawn(pictures.draw_tree(block)) and "nothing moves" in texts(pictures.draw_tree(block))

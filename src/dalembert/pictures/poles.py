@@ -31,9 +31,9 @@ def draw_poles(poles: Any, title: str = "") -> Any:
     axis.axvline(0, color="black", linewidth=0.6)
     axis.axhline(0, color="black", linewidth=0.3)
     axis.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)", title=title)
-    axis.margins(0.15)
-    low, high = values.real.min(initial=-0.1 * size), values.real.max(initial=0.1 * size)  # rounding is not magnified
-    axis.set_xlim(low - 0.15 * (high - low), high + 0.15 * (high - low))
+    for part, limit in ((values.real, axis.set_xlim), (values.imag, axis.set_ylim)):
+        low, high = part.min(initial=-0.1 * size), part.max(initial=0.1 * size)  # rounding is not magnified
+        limit(low - 0.15 * (high - low), high + 0.15 * (high - low))
     if values.size:
         axis.legend(fontsize="small")
     return figure

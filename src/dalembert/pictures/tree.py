@@ -101,8 +101,11 @@ def draw_tree(mechanism: Mechanism) -> Any:
     left.set_axis_off()
     left.margins(0.12)
     left.set_title(f"{mechanism.name}: grey joints are fixed" + (", red: loops" if _loops(mechanism) else ""))
-    right.imshow(mechanism.tree.support, cmap="Blues", vmin=0, vmax=1)
-    right.set_title("inertia matrix, white: zero")
+    if mechanism.nv:
+        right.imshow(mechanism.tree.support, cmap="Blues", vmin=0, vmax=1)
+    else:
+        right.set_axis_off()
+    right.set_title("inertia matrix, white: zero" if mechanism.nv else "nothing moves")
     return figure
 
 
