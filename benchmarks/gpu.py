@@ -22,6 +22,7 @@ import cupy as cp
 import numpy as np
 
 import dalembert as da
+from chains import chain_mechanism
 from dalembert.compiler.trace import evaluate
 from gpu_peers import frax, xla
 
@@ -33,7 +34,9 @@ CHECKED = 256
 
 
 def mechanism(name: str) -> da.Mechanism:
-    """A robot by name or file; the Panda without its fingers, walking robots with a free base."""
+    """A robot by name or file; the Panda without its fingers, walking robots with a free base; ``chain-N``."""
+    if name.startswith("chain-"):
+        return chain_mechanism(int(name.removeprefix("chain-")))
     warnings.simplefilter("ignore", da.errors.ModelWarning)
     free = any(walker in name for walker in ("talos", "anymal"))
     m = da.load(name, base="free") if free else da.load(name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
+from chains import chain_mechanism
 from dalembert.conventions import Pinocchio
 from dalembert.formats.catalogue import example_robot_data
 
@@ -66,19 +67,15 @@ def robot(name: str) -> Robot:
 
 
 def chain(n: int) -> Robot:
-    """A random chain of n revolute joints with general twists, built on both sides from the same numbers."""
+    """A random chain of n revolute joints with general twists, on both sides the same."""
     import pinocchio as pin
 
-    rng = np.random.default_rng(n)
-    bodies, joints = [], []
+    mechanism = chain_mechanism(n)
     model = pin.Model()
     parent = 0
-    for k in range(n):
-        place = da.Transform.modified_dh(rng.uniform(0.3, 1.3), rng.uniform(0.05, 0.2), 0, rng.uniform(0.05, 0.2))
-        inertia = da.Inertia.box(rng.uniform(0.5, 2), rng.uniform(0.05, 0.3, 3), rng.normal(size=3) * 0.05)
-        bodies.append(da.Body(f"link{k}", inertia))
-        joints.append(da.Joint(f"joint{k}", "revolute", f"link{k - 1}" if k else "world", f"link{k}", place))
+    for joint, body in zip(mechanism.joints, mechanism.bodies):
+        place, inertia = joint.placement, body.inertia
         at = pin.SE3(np.array(place.rotation), np.array(place.translation))
-        parent = model.addJoint(parent, pin.JointModelRZ(), at, f"joint{k}")
+        parent = model.addJoint(parent, pin.JointModelRZ(), at, joint.name)
         model.appendBodyToJoint(parent, pin.Inertia(inertia.mass, inertia.center, inertia.tensor), pin.SE3.Identity())
-    return Robot(f"chain of {n}", da.Mechanism(f"chain of {n}", bodies, joints), model)
+    return Robot(mechanism.name, mechanism, model)
