@@ -1,4 +1,4 @@
-"""Hessians of a frame: how its Jacobians change with the position (NGUYEN section 5.1), by recursion along the chain.
+"""Hessians of a frame: how its Jacobians change with the position (NGUYEN 3.2, 3.3), by recursion along the chain.
 
 Let zw_j be the rotation axis of velocity j in world axes and t_j = zw_j x (p - o_j) + zv_j its column of J_T. Joint k
 turns everything beyond it and leaves the rest where it is, so

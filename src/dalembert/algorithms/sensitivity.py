@@ -293,10 +293,10 @@ def _powers(axes: list[Axis], columns: list[list[Array]], at: int) -> Array:
 
 
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
-    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, without differentiating M: V/2 (guide, section 7.1).
+    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, without differentiating M: V/2.
 
-    The Christoffel matrix for one-degree joints; for spherical joints, whose velocities are not rates of coordinates,
-    the matrix of the same construction.
+    For one-degree joints the Christoffel matrix (5.2.10), of which (7.3.3) is twice; for spherical joints, whose
+    velocities are not rates of coordinates, the matrix of the same construction.
     """
     weightless = replace(tree, gravity=scalar.zeros(3))
     reached = axes_reach(tree) if q.dtype == object else twists_reach(tree)  # of this tree, which is kept
