@@ -15,6 +15,8 @@ from dalembert.algebra.scalar import atan2, cos, exp, sin, sqrt, tan
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import trace
 from dalembert.errors import UnsupportedError
+from dalembert.formats import load
+from dalembert.formulations import derive
 from dalembert.formulations.closed_form import closed_forms
 from dalembert.formulations.polynomials import Algebra, Swell
 from dalembert.formulations.quantity import Quantity
@@ -225,3 +227,11 @@ def test_large_exponents_swell_instead_of_overflowing():
 
     with pytest.raises(Swell):
         closed_forms(trace(power, {"q": (3,)}, "f"), {"q": [A, B, C]})
+
+
+def test_floats_keep_their_digits_where_they_have_no_common_factor():
+    """The greatest common factor of floats is a power of two; taken out, it leaves integers of sixteen digits."""
+    steps = derive(load("rrr"), "newton-euler").steps()
+    closed = [x for q in steps[0].quantities if q.is_simplified for x in q.sympy()]
+    integers = {abs(int(n)) for x in closed for n in x.atoms(sympy.Integer)}
+    assert len(closed) > 10 and max(integers) < 10**6

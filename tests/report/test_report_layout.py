@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.compiler.printers.sympy import to_sympy_steps
 from dalembert.formulations import derive
-from dalembert.report.forms import COLUMN, Forms, definitions, narrowed
+from dalembert.report import document
+from dalembert.report.forms import COLUMN, Forms, definitions, narrowed, without_residues
 from dalembert.report.layout import WIDTH, array_rows, entry_rows, sum_rows, width
+from dalembert.report.markdown import to_markdown
 from dalembert.report.notation import Notation
 
 x, y, theta, theta1 = sympy.symbols("x y theta theta1")
@@ -142,3 +144,28 @@ def test_names_of_values_leave_the_symbols_of_the_user_alone():
     for symbol, definition in reversed(short):
         value = value.subs(symbol, definition)
     assert sympy.expand(value - term.subs({x: x0, y: x1})) == 0
+
+
+@pytest.mark.parametrize("method", ["newton-euler", "lagrange", "kane"])
+def test_an_arm_in_numbers_shows_no_rounding_and_keeps_its_values(method):
+    """Twists that are no fractions of a turn: nothing cancels exactly, and coefficients have no common factor."""
+    arm = da.load("rrr")
+    text = to_markdown(document(arm, method, agreement=False)).split("## 3", 1)[1]
+    assert not re.search(r"10\^\{-1[4-9]\}", text) and not re.search(r"(?<![\d.])\d{7,}", text)
+    assert not re.search(r"(?<![\d.])\d+\.0(?![\d.])", text) and r"\sqrt" not in text
+    equations = derive(arm, method)
+    forms, state = Forms(equations, Notation(decimal=True)), ([0.3, -0.7, 1.1], [0.5, -0.4, 0.9])
+    numbers = dict(zip((*equations.scope.symbols["q"], *equations.scope.symbols["v"]), (*state[0], *state[1])))
+    exact = equations.evaluate(*state)
+    for name in ("mass_matrix", "coriolis", "gravity"):
+        if (entries := forms.closed(equations[name])) is not None:
+            mine = np.array([float(x.subs(numbers)) for x in entries])
+            np.testing.assert_allclose(mine, exact[name].ravel(), atol=1e-11 * np.abs(exact[name]).max())
+
+
+def test_what_rounding_leaves_is_dropped_wherever_it_stands():
+    tiny = sympy.Float(3e-17)
+    given = [2 * x * (y + tiny * theta) + tiny * y, tiny * x, tiny * (x + y), sympy.Float(1e-9) * x, sympy.Integer(0)]
+    assert without_residues(given) == [2 * x * y, 0, 0, sympy.Float(1e-9) * x, 0]
+    assert without_residues([tiny * x, tiny * y]) == [tiny * x, tiny * y]  # nothing to compare with
+    assert without_residues([]) == []

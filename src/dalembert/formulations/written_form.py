@@ -15,6 +15,9 @@ from dalembert.formulations.trigonometry import Form, Terms, shortest
 LARGEST, MOST_TERMS = 50_000, 400
 """Symbols and functions, and terms, of one expression beyond which it is not written out."""
 
+MOST_DIGITS = 10**6
+"""Integers below this may remain in a sum when a common factor is taken out."""
+
 
 class Writer:
     """From polynomials to SymPy.
@@ -133,8 +136,12 @@ class Writer:
         """Number, common monomial, and what is left, factored if it is small."""
         factor, mono = content(p)
         rest = divided(p, factor, mono)
+        short = all(abs(c) < MOST_DIGITS for c in rest.values())
+        if not short:  # the common factor of two floats is a power of two, and helps nobody
+            factor = 1 if factor > 0 else -1
+            rest = divided(p, factor, mono)
         inner = self._plain(rest)
-        if 2 < len(rest) <= 16:
+        if short and 2 < len(rest) <= 16:
             lengths = {x: sympy.Dummy() for x in inner.atoms(sympy.Pow) if not x.exp.is_Integer}
             inner = sympy.factor(inner.xreplace(lengths)).xreplace({name: x for x, name in lengths.items()})
         return [_shown(factor), self._monomial(mono), inner]

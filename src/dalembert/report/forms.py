@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,9 @@ LONGEST_SEQUENCE = 6_000
 
 COLUMN, NAME = 32, 6
 """Letters a line of a sequence may have, which is set in two columns, and of the name of an entry."""
+
+RESIDUE = 1e-13
+"""Terms of numbers below this share of the largest are rounding."""
 
 Definitions = list[tuple[Any, Any]]
 
@@ -68,6 +72,8 @@ class Forms:
             (entries,) = closed_forms(quantity.program, scope.symbols, self._rates, scope.unit_vectors, budget)
         except Swell:
             return None
+        if self.notation.decimal:
+            entries = without_residues(entries)
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
 
     def rows(self, quantity: Quantity, symbol: str | None = None) -> Rows | None:
@@ -83,6 +89,42 @@ class Forms:
         rows = array_rows(symbol or quantity.symbol, entries, quantity.shape, self.notation)
         fits = all(r"\begin" in right or width(right) <= WIDEST for _, right in rows)
         return rows if fits and len(rows) <= self._most_lines else None
+
+
+def without_residues(entries: list[Any]) -> list[Any]:
+    """The entries of an array without terms that only rounding left, far below the largest of all.
+
+    Args:
+        entries: expressions whose coefficients are numbers.
+    """
+    least = RESIDUE * max(map(_size, entries), default=0.0)
+    return [_cleaned(entry, least) for entry in entries]
+
+
+def _cleaned(expression: Any, least: float) -> Any:
+    """An expression without terms smaller than that, also in the sums among its factors."""
+    whole = _size(expression)
+    if whole < least or whole == 0:
+        return expression * 0
+    if expression.is_Mul:
+        factors = [_cleaned(x, least * _size(x) / whole) if x.is_Add else x for x in expression.args]
+        return expression.func(*factors)
+    if expression.is_Add:
+        return expression.func(*(_cleaned(x, least) for x in expression.args))
+    return expression
+
+
+def _size(expression: Any) -> float:
+    """Roughly how large an expression is where coordinates and velocities are of the order of one."""
+    if expression.is_number:
+        return abs(float(expression)) if expression.is_finite else math.inf
+    if expression.is_Add:
+        return max(map(_size, expression.args))
+    if expression.is_Mul:
+        return math.prod(map(_size, expression.args))
+    if expression.is_Pow and expression.exp.is_Integer:
+        return float(_size(expression.base) ** int(expression.exp))
+    return 1.0
 
 
 def definitions(equations: Equations, parts: Mapping[str, Quantity], notation: Notation) -> tuple[Rows, Rows] | None:

@@ -129,13 +129,20 @@ class Notation:
         if expression.is_Float:
             exact = sympy.Rational(Fraction(float(expression)).limit_denominator(max(FRACTIONS)))
             if self.decimal or not expression.is_finite or float(exact) != float(expression):
-                return sympy.Float(expression, DIGITS)
+                return _decimal(expression)
             expression = exact
         if expression.is_Rational and not expression.is_Integer:
             keep = not self.decimal and abs(expression.p) < 10 and expression.q in FRACTIONS
-            return expression if keep else sympy.Float(expression, DIGITS)
+            return expression if keep else _decimal(expression)
+        if self.decimal and expression.is_Mul:
+            numbers = [x for x in expression.args if x.is_number and not x.has(sympy.pi)]
+            others = [x for x in expression.args if x not in numbers]
+            if len(numbers) > 1:  # 0.4 sqrt(2)
+                return _decimal(sympy.Mul(*numbers).evalf()) * self._rounded(sympy.Mul(*others))
         if not expression.args:
             return expression
+        if self.decimal and expression.is_number and expression.is_Pow and not expression.has(sympy.pi):
+            return _decimal(expression.evalf())
         if expression.is_Pow:
             base = self._rounded(expression.base)
             return expression if base is expression.base else sympy.Pow(base, expression.exp)
@@ -143,3 +150,13 @@ class Notation:
         if all(new is old for new, old in zip(args, expression.args)):
             return expression
         return expression.func(*args)
+
+
+def _decimal(x: Any) -> Any:
+    """A number with few digits; an integer if these make one."""
+    import sympy
+
+    if not x.is_finite:
+        return sympy.Float(x, DIGITS)
+    value = float(f"{float(x):.{DIGITS}g}")
+    return sympy.Integer(int(value)) if value.is_integer() and abs(value) < 10**DIGITS else sympy.Float(x, DIGITS)
