@@ -136,7 +136,7 @@ class Writer:
         """Number, common monomial, and what is left, factored if it is small."""
         factor, mono = content(p)
         rest = divided(p, factor, mono)
-        short = all(abs(c) < MOST_DIGITS for c in rest.values())
+        short = all(-MOST_DIGITS < c < MOST_DIGITS for c in rest.values())
         if not short:  # the common factor of two floats is a power of two, and helps nobody
             factor = 1 if factor > 0 else -1
             rest = divided(p, factor, mono)
