@@ -72,6 +72,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if tau is None and isinstance(system, Dynamics):
         tau = system.bias(q, v)
         remarks.append("forces are those without acceleration")
+    elif tau is None:
+        remarks.append("forces are zero, so it may accelerate here; --trim finds an equilibrium")
     force = np.zeros(mechanism.nv) if tau is None else tau
     lost = model.uncontrollable()
     if options.plot is not None:
