@@ -113,7 +113,8 @@ def _check_rank(mechanism: Mechanism, J: Array) -> None:
     mend = ("choose fewer coordinates, such as 'position', or " if m > 3 else "") + "pass damping > 0 to regularise"
     if m > n:
         raise SingularityError(
-            f"{mechanism.name!r} has {n} velocities, too few for {m} independent coordinates of a frame; {mend}"
+            f"{mechanism.name!r} has {n} {'velocity' if n == 1 else 'velocities'}, too few for {m} independent "
+            f"coordinates of a frame; {mend}"
         )
     if J.dtype == object:
         return
