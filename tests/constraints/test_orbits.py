@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics, generalised_forces
+from dalembert.constraints import ConstrainedDynamics, generalised_forces, numeric
 from dalembert.constraints.classical import EARTH, satellite
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 
 
 def test_gravity_gradient_libration_frequencies():
@@ -140,3 +140,40 @@ def test_an_attracting_point_that_moves_is_refused():
         generalised_forces(mechanism, mechanism.neutral + [0, 1, 0, 0, 0, 0], np.zeros(5), forces="all")
     with pytest.raises(ArgumentError, match="say forces='all'"):
         generalised_forces(mechanism, mechanism.neutral, np.zeros(5))
+
+
+@pytest.mark.parametrize("radius", [7e6, 4e8, 1.5e11])
+def test_docked_satellites_turn_alike_however_far_they_are(radius):
+    """Two bodies welded 2 m apart, each carried by the angle and the radius of its orbit: columns of the constraints
+    are of the size of the radius and of 1. 1 N m about y turns both at 1 / (2 * 100 + 2 * 50 * 1^2) rad/s^2;
+    the carrier stands on the ground, which adds a force 1 / radius and is not seen.
+    """
+    parts = [satellite(), satellite()]
+    bodies = [body.replace(name=f"{body.name}{k}") for k, one in enumerate(parts) for body in one.bodies]
+    joints = [
+        joint.replace(
+            name=f"{joint.name}{k}",
+            parent=WORLD if joint.parent == WORLD else f"{joint.parent}{k}",
+            child=f"{joint.child}{k}",
+        )
+        for k, one in enumerate(parts)
+        for joint in one.joints
+    ]
+    ends = (Transform.from_translation([1.0, 0, 0]), Transform.from_translation([-1.0, 0, 0]))
+    dock = Constraint("dock", "weld", "body0", "body1", *ends)
+    pair = Mechanism("docked", tuple(bodies), tuple(joints), constraints=(dock,), gravity=np.zeros(3))
+    start = np.array([0, radius, 0, 0, 0, 1, 2 / radius, radius, 0, 0, 0, 1])
+    still, couple = np.zeros(10), np.eye(10)[3]
+    for method in ("multipliers", "projection"):
+        system = ConstrainedDynamics(pair, reference=start, method=method)
+        q = system.assemble(start)
+        a = system.forward_dynamics(q, still, couple)
+        assert a[[3, 8]] == pytest.approx([1 / 300, 1 / 300], rel=1e-6)
+    assert system.analyse(q).rank == 6
+    for method in numeric.METHODS:
+        found = system.solve(q, still, couple, method=method)
+        assert found.rank == 6 and found.a[[3, 8]] == pytest.approx([1 / 300, 1 / 300], rel=1e-6)
+        assert np.abs(found.a[[2, 4, 7, 9]]).max() < 1e-9
+    drives = system.inverse_dynamics(q, still, found.a, actuated=["attitude0"])
+    assert drives.tau == pytest.approx(couple, abs=1e-6)
+    assert np.isfinite(system.linearize(q, still, couple).A).all()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints import assembly
-from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.rows import Row
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_real, real_array
@@ -137,12 +137,11 @@ def analyse(
     if v is not None and real_array(v, "analyse, v").shape != still.shape:
         raise ArgumentError(f"analyse looks at one state: v has shape {np.shape(v)}, must be ({mechanism.nv},)")
     assembly.check_gradients(system, G, t)
-    Vt, rank = _null_space(G, tolerance)
+    null, rank = _null_space(G, tolerance)
     on_positions = system.constraints.holonomic
     names = system.velocity_names()
     freedoms = []
     pivots = find_pivots(G[None], np.abs(G) > 0, tolerance=tolerance)
-    null = Vt[rank:].T
     if null.shape[1] and len(pivots.independent) == null.shape[1]:
         null = null @ np.linalg.inv(null[list(pivots.independent)])  # one independent velocity each, if possible
     for motion in null.T:
@@ -176,10 +175,13 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _null_space(G: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
+    """A basis of the motions that G allows, one column each, and the rank of G."""
     if not len(G):
         return np.eye(G.shape[1]), 0
-    _, size, Vt = np.linalg.svd(G)
-    return Vt, int((size > tolerance * size.max(initial=0.0)).sum()) if size.max(initial=0.0) > 0 else 0
+    scale = column_scale(G)
+    _, size, Vt = np.linalg.svd(G * scale)
+    rank = int((size > tolerance * size.max(initial=0.0)).sum())
+    return scale[:, None] * Vt[rank:].T, rank
 
 
 def _dependences(
@@ -191,6 +193,7 @@ def _dependences(
 ) -> list[Dependence]:
     found = []
     rows = system.rows
+    G = G * column_scale(G)
     base = G[list(kept)]
     for k in redundant:
         factors = np.linalg.lstsq(base.T, G[k], rcond=1e-9)[0] if len(base) else np.zeros(0)

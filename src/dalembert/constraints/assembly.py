@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.constraints import numeric
 from dalembert.constraints.descent import check_gradients, descend, moved, normalise
 from dalembert.constraints.loops import LOOP_ROWS
+from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
@@ -138,7 +139,8 @@ def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float =
         t: time, s.
         tolerance: below this fraction of the largest, singular values count as zero.
     """
-    size = np.linalg.svd(system.evaluate("positions", q, t)[1], compute_uv=False)
+    G = system.evaluate("positions", q, t)[1]
+    size = np.linalg.svd(G * column_scale(G), compute_uv=False)
     return int((size > tolerance * size.max(initial=0.0)).sum())
 
 
@@ -212,7 +214,7 @@ def _refuse_continuum(system: ConstrainedKernels, modes: list[np.ndarray], t: fl
     ranks = []
     for q in modes:
         G = system.evaluate("positions", q, t)[1][system.constraints.holonomic][:, free]
-        size, Vt = np.linalg.svd(G)[1:]
+        size, Vt = np.linalg.svd(G * column_scale(G))[1:]
         ranks.append(int((size > 1e-8 * size.max(initial=0.0)).sum()))
     if not modes or max(ranks) == int(free.sum()):
         return

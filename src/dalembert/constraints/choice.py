@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.constraints.assembly import RESTARTS, assemble, rank, ranks_nearby
 from dalembert.constraints.descent import moved
-from dalembert.constraints.pivots import Pivots, find_pivots
+from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndar
         with suppress(SingularityError):  # out of reach, or because of a contradiction: the rates tell which
             q = assemble(system, q, t, restarts=0)
         _, G, rate, _ = system.evaluate("constraints", q, np.zeros(system.mechanism.nv), t)
+        G = G * column_scale(G)
         for k in pivots.redundant:
             demanded = np.linalg.lstsq(G[kept].T, G[k], rcond=1e-9)[0] @ rate[kept] if kept else 0.0
             if abs(rate[k] - demanded) > 1e-8 * (1 + np.abs(rate).max()):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.numeric import TOLERANCE
+from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
@@ -86,11 +87,12 @@ def _drives(
     strength = np.ones(len(driven)) if weights is None else real_array(weights, "inverse_dynamics, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
-    size, Vt = np.linalg.svd(G)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
+    scale = column_scale(G)
+    size, Vt = np.linalg.svd(G * scale)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
     rank = int((size > TOLERANCE * size.max(initial=0.0)).sum())
-    B = Vt[rank:].T
+    B = scale[:, None] * Vt[rank:].T
     need = B.T @ (M @ a - f)
-    rounding = 1e-12 * float(np.linalg.norm(M @ a) + np.linalg.norm(f))
+    rounding = 1e-12 * float(np.linalg.norm(scale * (M @ a)) + np.linalg.norm(scale * f))
     S = B.T[:, driven] * strength
     tau = np.zeros(mechanism.nv)
     result = np.linalg.lstsq(S, need, rcond=TOLERANCE)
@@ -106,7 +108,7 @@ def _drives(
         )
     surplus = len(driven) - int(result[2])
     rule = "least sum of (tau / weight)^2" if surplus else UNIQUE
-    lam = np.linalg.lstsq(G.T, M @ a - f - tau, rcond=TOLERANCE)[0]
+    lam = np.linalg.lstsq((G * scale).T, scale * (M @ a - f - tau), rcond=TOLERANCE)[0]
     return Drives(tau, lam, surplus, rule)
 
 

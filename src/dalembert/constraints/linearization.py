@@ -26,7 +26,7 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
-from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
@@ -146,7 +146,7 @@ def _linearized(
     dependent = np.setdiff1d(np.arange(mechanism.nv), u)
     Vq = np.zeros((mechanism.nv, mechanism.nv))
     if len(G):
-        Vq[dependent] = -np.linalg.lstsq(G[:, dependent], r_q, rcond=1e-9)[0]
+        Vq[dependent] = -_solved(G[:, dependent], r_q)
     turning = _tangent_rate(mechanism.tree, v)
     A = np.block(
         [
@@ -182,8 +182,14 @@ def _null_map(G: np.ndarray, independent: list[int]) -> np.ndarray:
     full = np.zeros((n, len(independent)))
     full[independent, range(len(independent))] = 1
     if len(dependent):
-        full[dependent] = -np.linalg.lstsq(G[:, dependent], G[:, independent], rcond=1e-9)[0]
+        full[dependent] = -_solved(G[:, dependent], G[:, independent])
     return full
+
+
+def _solved(G: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """x with G x = right, where only redundant rows are surplus."""
+    scale = column_scale(G)
+    return np.asarray(scale[:, None] * np.linalg.lstsq(G * scale, right, rcond=1e-9)[0])
 
 
 def _tangent_rate(tree: Any, v: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.constraints.pivots import column_scale
 from dalembert.errors import SingularityError
 from dalembert.model.checks import expect_choice, expect_real
 
@@ -25,7 +26,7 @@ METHODS = ("multipliers", "projection", "udwadia-kalaba")
 """Names of the routes."""
 
 TOLERANCE = 1e-9
-"""Singular values of G below this fraction of the largest count as zero."""
+"""Singular values of G, its columns made of comparable size, below this fraction of the largest count as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
         f: applied minus bias forces, (..., nv).
         gamma: right sides, (..., m).
         method: one of :data:`METHODS`.
-        tolerance: below this fraction of the largest, singular values of G count as zero.
+        tolerance: see :data:`TOLERANCE`.
     """
     M, G, f, gamma = (np.asarray(x, dtype=float) for x in (M, G, f, gamma))
     expect_choice(method, METHODS, "method")
@@ -71,6 +72,11 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
         M = np.where(lost[..., None, None], np.eye(n), M)
         G = np.where(lost[..., None, None], 0.0, G)
         f, gamma = (np.where(lost[..., None], 0.0, x) for x in (f, gamma))
+    scale = column_scale(G)
+    weight = np.einsum("...ii->...i", M)
+    alone = ~G.any(axis=-2) & (weight > 0)  # a velocity without constraints is told in units of its own energy
+    scale = np.where(alone, 1 / np.sqrt(np.where(alone, weight, 1.0)), scale)
+    G, f, M = G * scale[..., None, :], f * scale, M * scale[..., None, :] * scale[..., None]
     U, size, Vt = np.linalg.svd(G, full_matrices=True)
     live = size > tolerance * size.max(axis=-1, keepdims=True, initial=0.0)
     rank = live.sum(axis=-1)
@@ -85,6 +91,7 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
     coordinates = reciprocal * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
     lam = np.einsum("...ij,...j->...i", U[..., :, :k], coordinates)
     violation = np.linalg.norm(np.einsum("...ij,...j->...i", G, a) - gamma, axis=-1)
+    a = a * scale
     if lost.any():
         a, lam = (np.where(lost[..., None], np.nan, x) for x in (a, lam))
         violation = np.where(lost, np.nan, violation)

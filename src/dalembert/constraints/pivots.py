@@ -19,6 +19,18 @@ SAFE = 0.1
 """A pivot must be at least this fraction of the largest candidate, in the worst sample."""
 
 
+def column_scale(G: np.ndarray) -> np.ndarray:
+    """For every velocity one over its largest coefficient, if that is more than one.
+
+    The angle of an orbit moves a satellite by millions of metres per radian; told in metres, it is a velocity like the
+    others, and rows of lengths and angles can be compared. Small columns stay small: they may be rounding.
+
+    Args:
+        G: constraint rows, (..., m, nv).
+    """
+    return np.asarray(1 / np.abs(G).max(axis=-2, initial=1.0))
+
+
 @dataclass(frozen=True)
 class Pivots:
     """An elimination order.
@@ -54,18 +66,19 @@ def find_pivots(
         samples: (count, m, n) values of the matrix.
         pattern: (m, n), true where an entry can be different from zero.
         keep: columns that must not be eliminated.
-        tolerance: entries below this fraction of the largest are zero.
+        tolerance: entries below this fraction of the largest, columns made of comparable size, are zero.
     """
     work, full = samples.astype(float).copy(), pattern.copy()
     count, m, n = work.shape
     rows, columns = set(range(m)), set(range(n)) - set(keep)
-    scale = np.abs(work).max(initial=0.0)
+    units = column_scale(work.reshape(-1, n))
+    zero = tolerance * np.abs(work * units).max(initial=0.0)
     order: list[tuple[int, int]] = []
     while rows and columns:
         live_rows, live_columns = sorted(rows), sorted(columns)
         size = np.abs(work[np.ix_(range(count), live_rows, live_columns)]).min(axis=0)
         largest = size.max(initial=0.0)
-        if largest <= tolerance * scale:
+        if (size * units[live_columns]).max(initial=0.0) <= zero:
             break
         fill_rows = full[np.ix_(live_rows, live_columns)].sum(axis=1) - 1
         fill_columns = full[np.ix_(live_rows, live_columns)].sum(axis=0) - 1
@@ -85,13 +98,13 @@ def find_pivots(
                 work[:, other, column] = 0
     eliminated = {column for _, column in order}
     redundant = sorted(rows)
-    complete = not redundant or bool(np.abs(work[:, redundant]).max(initial=0.0) <= tolerance * scale)
+    complete = not redundant or bool(np.abs(work[:, redundant] * units).max(initial=0.0) <= zero)
     return Pivots(
         tuple(order),
         tuple(redundant),
         tuple(k for k in range(n) if k not in eliminated),
-        _varies(samples, sorted(row for row, _ in order), redundant),
-        tuple(int(k) for k in np.flatnonzero(np.abs(samples).max(axis=(0, 2), initial=0.0) <= tolerance * scale)),
+        _varies(samples * units, sorted(row for row, _ in order), redundant),
+        tuple(int(k) for k in np.flatnonzero(np.abs(samples * units).max(axis=(0, 2), initial=0.0) <= zero)),
         complete,
     )
 

@@ -19,6 +19,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion, pose
 from dalembert.constraints.action import GROUND, Action
+from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import ArgumentError
@@ -259,7 +260,8 @@ def _changes(system: ConstrainedDynamics, q: np.ndarray, t: Any, rank: np.ndarra
     if first == m:
         idle = np.zeros((*G.shape[:-2], 0, m))
     else:
-        U = np.linalg.svd(np.nan_to_num(G))[0][..., first:]
+        G = np.nan_to_num(G)
+        U = np.linalg.svd(G * column_scale(G)[..., None, :])[0][..., first:]
         dead = np.arange(first, m) >= np.asarray(rank)[..., None]
         idle = np.swapaxes(np.where(dead[..., None, :], U, 0.0), -1, -2)
     still, when = np.zeros(system.mechanism.nv), np.asarray(t, dtype=float)[..., None]
