@@ -32,3 +32,22 @@ def test_settings():
             function(arm, seed=0.5)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="include"):
         joint_forces(arm, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("point", [(0, 0), "abc", None, [1, 2, "x"], [[0, 0, 0]]])
+def test_points(point):
+    arm = random_mechanism(3, 2, kinds=["revolute"])
+    still = [0.0, 0.0]
+    calls = {
+        "jacobian": [still, "tool"],
+        "jacobian_rate": [still, still, "tool"],
+        "motion": [still, still, still, "tool"],
+        "hessian": [still, "tool"],
+        "relative_motion": [still, "tool", "b1"],
+        "frame_coordinates": [still, "tool"],
+        "analytic_jacobian": [still, "tool"],
+        "cartesian_dynamics": [still, still, "tool"],
+    }
+    for name, arguments in calls.items():
+        with pytest.raises(ArgumentError, match="point: expected three numbers"):
+            getattr(algorithms, name)(arm, *arguments, point=point)

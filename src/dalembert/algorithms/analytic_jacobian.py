@@ -22,7 +22,7 @@ from dalembert.algebra.quaternions import quaternion_from_rotation, quaternion_s
 from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import checked, frame_on_link
+from dalembert.algorithms.kinematics import checked, checked_point, frame_on_link
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
@@ -174,7 +174,7 @@ def _path(mechanism: Mechanism, q: Array, frame: str, point: Any) -> tuple[list[
         placed = placed @ Transform(tree.links[i].rotation(q), tree.links[i].translation(q))
         places.append(placed)
     placed = placed @ at
-    return places, placed, placed.apply(scalar.asarray(point))
+    return places, placed, placed.apply(checked_point(point))
 
 
 def _geometric(

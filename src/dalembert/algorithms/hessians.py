@@ -22,7 +22,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Array, Scalar, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import check_axes, checked, frame_on_link
+from dalembert.algorithms.kinematics import check_axes, checked, checked_point, frame_on_link
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
 
@@ -107,7 +107,7 @@ def _in_world(mechanism: Mechanism, q: Any, frame: str, point: Any) -> tuple[Fra
         placed = placed @ Transform(tree.links[i].rotation(q), tree.links[i].translation(q))
         places.append(placed)
     placed = placed @ at
-    p = placed.apply(scalar.asarray(point))
+    p = placed.apply(checked_point(point))
     joints: list[list[tuple[int, Scalar, Array, Array]]] = []  # for each link: velocity, gain, zw, t
     for i, place in zip(chain, places):
         link = tree.links[i]

@@ -151,7 +151,7 @@ def _jacobian_world(mechanism: Mechanism, q: Array, frame: str, point: Any) -> t
     carrier, at = frame_on_link(mechanism, frame)
     places = _ancestor_poses(tree, q, carrier)
     placed = places[carrier] @ at if carrier >= 0 else at
-    p = placed.apply(_point(point))
+    p = placed.apply(checked_point(point))
     JR: Any = [[0] * tree.nv for _ in range(3)]
     JT: Any = [[0] * tree.nv for _ in range(3)]
     for i in tree.ancestors[carrier] if carrier >= 0 else ():
@@ -172,13 +172,13 @@ def _beside(other: Array, x: Array) -> Array:
     return scalar.exact(x) if other.dtype == object else x
 
 
-def _point(point: Any) -> Array:
-    """The argument ``point`` as an array of three scalars."""
+def checked_point(point: Any) -> Array:
+    """The argument ``point`` as an array of three scalars, or an ArgumentError."""
     try:
         given = scalar.asarray(point)
     except (TypeError, ValueError):
         given = scalar.zeros(0)
-    if given.shape != (3,):
+    if given.shape != (3,) or any(isinstance(x, (str, bytes)) for x in given):
         raise ArgumentError(f"point: expected three numbers or symbols, components in the frame; got {shown(point)}")
     return given
 
@@ -242,7 +242,7 @@ def motion(
         sd, sdd = sd + slide, sdd + 2 * cross(w, slide) + product(link.Zv, acceleration)
         w, wd = w + turn, wd + cross(w, turn) + product(link.Zw, acceleration)
         placed = placed @ Transform(A, s)
-    r = at.apply(_point(point))
+    r = at.apply(checked_point(point))
     sd, sdd = sd + cross(w, r), sdd + cross(wd, r) + cross(w, cross(w, r))
     check_axes(axes)
     R = placed.rotation if axes == "world" else at.rotation.T
@@ -268,7 +268,7 @@ def jacobian_rate(
     places = _ancestor_poses(tree, q, carrier)
     JR, JT, R = _jacobian_world(mechanism, q, frame, point)
     w, pd = product(JR, v), product(JT, v)
-    p = (places[carrier] @ at if carrier >= 0 else at).apply(_point(point))
+    p = (places[carrier] @ at if carrier >= 0 else at).apply(checked_point(point))
     JRd: Any = [[0] * tree.nv for _ in range(3)]
     JTd: Any = [[0] * tree.nv for _ in range(3)]
     wi = scalar.zeros(3)
