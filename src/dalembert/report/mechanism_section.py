@@ -231,8 +231,10 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
         items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
     if equations.parameters:
         items.append(("Parameters ", *listed([_parameter(x, notation) for x in equations.parameters]), "."))
-    residues = " Terms below 1e-13 of the largest, which rounding leaves, are not shown." * notation.decimal
-    items.append((f"SI units, radians. Numbers are shown with six digits; computations use all of them.{residues}",))
+    numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
+    if notation.decimal:
+        numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
+    items.append(numbers)
     items.append(
         ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
          " to components in inertial axes.")
