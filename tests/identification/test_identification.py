@@ -23,7 +23,7 @@ from dalembert.identification import (
 )
 from dalembert.identification.consistency import UNITS, most_plausible
 from dalembert.identification.pseudo_inertia import parameters_of
-from dalembert.model import Inertia, Limits
+from dalembert.model import Inertia, Limits, Mimic
 from dalembert.model.assembly import add_payload
 from dalembert.model.force import Force
 from dalembert.simulation import simulate
@@ -363,6 +363,17 @@ def test_exciting_motions_keep_to_limits_of_position_and_speed():
     assert np.abs(v).max() < 2.0 + 1e-12
     with pytest.raises(ArgumentError, match="trials"):
         exciting_motion(arm, np.linspace(0, 5, 300), 0.2, trials=0)
+
+
+def test_exciting_motions_keep_to_limits_of_joints_that_follow():
+    pair = random_mechanism(3, 2, kinds=("revolute",))
+    lead, follow = pair.joints
+    follow = follow.replace(mimic=Mimic(lead.name, -2.0, 0.1), limits=Limits(-0.3, 0.4, velocity=1.5))
+    pair = pair.replace(joints=(lead.replace(limits=Limits(-0.4, 0.4)), follow))
+    q, v, _ = exciting_motion(pair, np.linspace(0, 5, 301), 0.2, trials=3, amplitude=2.0, speed=10.0)
+    position, speed = -2 * q + 0.1, 2 * np.abs(v)
+    assert position.min() > -0.3 - 1e-12 and position.max() < 0.4 + 1e-12 and speed.max() < 1.5 + 1e-12
+    assert np.isclose(speed.max(), 1.5) or np.isclose(position.max(), 0.4) or np.isclose(position.min(), -0.3)
 
 
 def test_bad_records_are_refused_by_name():

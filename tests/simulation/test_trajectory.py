@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from motion_cases import double_pendulum, pendulum
 
+from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError
 from dalembert.formats import load
-from dalembert.simulation import load_trajectory, simulate
+from dalembert.model import Body, Inertia, Joint, Limits, Mechanism, Mimic
+from dalembert.simulation import joint_stop, load_trajectory, rollout, simulate
 from dalembert.simulation.names import position_names, velocity_names
 from random_mechanisms import random_mechanism
 
@@ -32,6 +34,37 @@ def test_parts_by_joint_name(motion):
         assert np.array_equal(np.atleast_2d(history.tau.T).T, motion.tau[:, m.v_slice(joint.name)])
     with pytest.raises(ArgumentError, match="no joint"):
         motion["shoulder"]
+
+
+def gears(**limits):
+    """A rod that drives another one by gears, twice as fast."""
+    rod = Inertia(1.0, [0.1, 0, -0.3], np.diag([0.02, 0.02, 0.02]))
+    place = Transform.from_translation(np.array([0, 0, -0.6]))
+    joints = (
+        Joint("lead", "continuous", "world", "a", axis=[0, 1, 0]),
+        Joint("follow", "revolute", "a", "b", place, [0, 1, 0], mimic=Mimic("lead", 2.0, 0.1), **limits),
+    )
+    return Mechanism("gears", (Body("a", rod), Body("b", rod)), joints)
+
+
+def test_a_joint_that_follows_has_its_own_motion_and_stops():
+    """Position 2 q + 0.1, as the angle between the bodies says; its stop at 0.3 stops the leader at 0.1."""
+    mechanism = gears(limits=Limits(-0.5, 0.3))
+    stops = joint_stop(mechanism, "follow", restitution=0.5)
+    motion = simulate(mechanism, {"lead": 0.0}, {"lead": 1.0}, 0.4, events=stops)
+    assert abs(motion.events[0].q[0] - 0.1) < 1e-12 and motion.q.max() < 0.1 + 1e-9
+    before, after = motion.v[np.flatnonzero(np.diff(motion.t) == 0)[0] + np.array([0, 1]), 0]
+    assert abs(after + before / 2) < 1e-9
+    R, S = (motion.quantity("pose", frame=name)[0] for name in "ab")
+    turned = np.swapaxes(R, 1, 2) @ S
+    assert np.abs(motion["follow"].q - np.arctan2(turned[:, 0, 2], turned[:, 0, 0])).max() < 1e-12
+    assert np.abs(motion["follow", 0.05].v - 2 * motion["lead", 0.05].v) < 1e-12
+    for wrong in (
+        lambda: simulate(mechanism, {"follow": 0.1}),
+        lambda: rollout(mechanism, None, None, 5, control=[1.0], actuators=["follow"]),
+    ):
+        with pytest.raises(ArgumentError, match="that joint follows 'lead'"):
+            wrong()
 
 
 def test_joints_at_times(motion):

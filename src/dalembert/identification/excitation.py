@@ -128,10 +128,12 @@ def exciting_motion(
     lower, fastest = np.full(mechanism.nq, -np.inf), np.full(mechanism.nq, float(speed))
     upper = -lower
     for joint in mechanism.joints:
-        if joint.nq == 1:
-            part = mechanism.q_slice(joint.name)
-            lower[part], upper[part] = joint.limits.lower, joint.limits.upper
-            fastest[part] = min(speed, joint.limits.velocity)
+        part, follows = mechanism.q_slice(joint.name), joint.mimic
+        gain, offset = (1.0, 0.0) if follows is None else (float(follows.multiplier), float(follows.offset))
+        if part.stop - part.start == 1 and gain:
+            ends = sorted([(joint.limits.lower - offset) / gain, (joint.limits.upper - offset) / gain])
+            lower[part], upper[part] = max(lower[part][0], ends[0]), min(upper[part][0], ends[1])
+            fastest[part] = min(fastest[part][0], joint.limits.velocity / abs(gain))
     away = np.maximum(np.minimum(mechanism.neutral, upper - amplitude), lower + amplitude)  # from a limit on one side
     bounded = np.isfinite(lower) & np.isfinite(upper)
     center = np.where(bounded, (np.where(bounded, lower, 0) + np.where(bounded, upper, 0)) / 2, away)

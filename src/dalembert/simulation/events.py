@@ -141,7 +141,8 @@ def joint_stop(
     restitution = expect_real(restitution, "joint_stop, restitution")
     if not 0 < restitution <= 1:
         raise ArgumentError(f"restitution = {restitution}; it must be above 0 and at most 1")
-    limits = model.joint(joint).limits
+    limits, follows = model.joint(joint).limits, model.joint(joint).mimic
+    gain, offset = (1.0, 0.0) if follows is None else (float(follows.multiplier), float(follows.offset))
     lower = float(limits.lower) if lower is None else expect_real(lower, "joint_stop, lower")
     upper = float(limits.upper) if upper is None else expect_real(upper, "joint_stop, upper")
     if not lower <= upper or (np.isinf(lower) and np.isinf(upper)):
@@ -156,7 +157,12 @@ def joint_stop(
         return q, v - (1 + restitution) * column * v[along.start] / column[along.start]
 
     return tuple(
-        Stop(lambda t, q, v, stop=stop: q[at.start] - stop, direction, reset=impact, name=f"{joint} {name} stop")
+        Stop(
+            lambda t, q, v, stop=stop: gain * q[at.start] + offset - stop,
+            direction,
+            reset=impact,
+            name=f"{joint} {name} stop",
+        )
         for name, stop, direction in (("lower", lower, -1), ("upper", upper, 1))
         if np.isfinite(stop)
     )

@@ -262,7 +262,9 @@ def _control(
     if actuators is not None:
         places = []
         for name in as_names("actuators", actuators):
-            part = model.v_slice(name)
+            part, follows = model.v_slice(name), model.joint(name).mimic
+            if follows is not None:
+                raise ArgumentError(f"actuator {name!r}: that joint follows {follows.joint!r}; name this one")
             if part.stop - part.start != 1:
                 raise ArgumentError(f"actuator {name!r}: the joint has {part.stop - part.start} degrees, not one")
             places.append(part.start)

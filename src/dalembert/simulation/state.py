@@ -83,6 +83,9 @@ def _by_joint(
     parts = []
     for joint, value in given.items():
         part = mechanism.q_slice(joint) if name == "q0" else mechanism.v_slice(joint)
+        follows = mechanism.joint(joint).mimic
+        if follows is not None:
+            raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")
         wanted = part.stop - part.start
         try:
             array = np.asarray(value, dtype=float)

@@ -15,7 +15,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, shown
-from dalembert.simulation.balance import dissipated, integral, reactions
+from dalembert.simulation.balance import dissipated, integral, numeric, reactions
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.kernel_equations import part_kernel
 from dalembert.simulation.manifold import normalise_in_place
@@ -118,6 +118,9 @@ class Trajectory:
     def _joint(self, name: str, t: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> JointHistory:
         m = self.mechanism
         columns = q[..., m.q_slice(name)], v[..., m.v_slice(name)], tau[..., m.v_slice(name)]
+        follows = numeric(self).joint(name).mimic if m.joint(name).mimic else None
+        if follows is not None:  # it has no drive of its own
+            columns = follows.multiplier * columns[0] + follows.offset, follows.multiplier * columns[1], 0 * columns[2]
         return JointHistory(t, *(c[..., 0] if c.shape[-1] == 1 else c for c in columns))
 
     def __call__(self, t: Any) -> State:
