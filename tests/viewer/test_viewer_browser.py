@@ -247,3 +247,9 @@ def test_equations_a_little_too_wide_are_made_to_fit(browser, folder):
         "[...document.querySelectorAll('#equations .scroll')].map((x) => [x.scrollWidth, x.clientWidth])"
     )
     assert sizes and all(wide <= room for wide, room in sizes)
+
+
+@pytest.mark.parametrize(("name", "units"), [("double_pendulum", "(N\u2009m)"), ("cart_pole", "(N\u2009m, N)")])
+def test_forces_have_the_units_of_their_joints(browser, folder, name, units):
+    browser.open(view(name, to=folder / f"units-{name}.html", equations=False), READY)
+    assert browser.run("document.querySelector('#plots h3').textContent").endswith(units)

@@ -43,13 +43,15 @@ async function start() {
 
   // ------------------------------------------------------------------------------------------------------ parts of it
   const plots = find("plots");
+  const slides = scene.coordinates.map((c) => c.unit === "m");
+  const unit = [slides.includes(false) && "N\u2009m", slides.includes(true) && "N"].filter(Boolean).join(", ");
   let [forces, energies, bars, lively] = [null, null, null, null];
   const seek = (t) => { pause(); at(t); };
   if (motion) {
     const n = scene.nv;
     const column = (values, k) => Array.from({ length: motion.count }, (_, i) => values[i * n + k]);
     if (motion.tau && motion.tau.some((x) => x !== 0)) {
-      forces = new Plot(plots, "Generalised forces of the drives", "N\u2009m, N", scene.velocities, seek);
+      forces = new Plot(plots, "Generalised forces of the drives", unit, scene.velocities, seek);
       forces.series.forEach((s, k) => { s.values = column(motion.tau, k); });
     } else {
       plots.append(element("p", { className: "note", textContent: motion.tau ? "No drive acts in this motion." : "The forces of this motion are not known." }));
@@ -65,7 +67,7 @@ async function start() {
     find("scrub").max = motion.duration || 1;
   } else if (scene.nv) {
     const weight = scene.constraints ? "Weight on the open tree" : scene.elements ? "Weight" : "Holding forces";
-    bars = new Bars(plots, `${weight} (N\u2009m, N)`, scene.velocities);
+    bars = new Bars(plots, `${weight} (${unit})`, scene.velocities);
     lively = programs.fall ? new Plot(plots, "Energy", "J", ["kinetic", "potential", "total"], null) : null;
     if (lively) lively.canvas.parentElement.hidden = true;
   } else {
