@@ -61,3 +61,26 @@ def test_motions_that_part_late_give_no_numbers_from_then_on(method):
     system = ConstrainedDynamics(beads(*rules), method=method)
     assert system.forward_dynamics([4.0, 0.0], [1.0, 0.0], FORCE, 4.0) == pytest.approx([0.0, 5.0])
     assert np.isnan(system.forward_dynamics([6.0, 0.0], [1.0, 0.0], FORCE, 6.0)).all()
+
+
+@METHODS
+def test_motions_told_in_two_ways_agree_in_single_precision_too(method):
+    """sin 3t and 3 sin t - 4 sin^3 t: their second derivatives pass through zero, where rounding is all there is."""
+    rules = (
+        Constraint("first", "motion", "ja", function=lambda t: scalar.sin(3 * t)),
+        Constraint("second", "motion", "ja", function=lambda t: 3 * scalar.sin(t) - 4 * scalar.sin(t) ** 3),
+    )
+    system = ConstrainedDynamics(beads(*rules), method=method)
+    t = np.linspace(0.1, 6.0, 200, dtype=np.float32)
+    q, v = np.stack([np.sin(3 * t), t], axis=-1), np.stack([3 * np.cos(3 * t), t], axis=-1)
+    a = system.forward_dynamics(q, v, np.ones_like(q), t)
+    assert a.dtype == np.float32
+    np.testing.assert_allclose(a, np.stack([-9 * np.sin(3 * t), np.ones_like(t)], axis=-1), atol=1e-4)
+
+
+def test_what_cannot_move_has_no_accelerations_but_a_weight():
+    lump = Mechanism("lump", (Body("a", Inertia.point(2.0)),), (Joint("weld", "fixed", WORLD, "a"),))
+    system, nothing = ConstrainedDynamics(lump), np.zeros(0)
+    assert system.forward_dynamics(nothing, nothing, nothing).shape == (0,)
+    assert system.analyse(nothing).degrees_of_freedom == 0
+    assert system.reactions(nothing, nothing, nothing)["weld"].force == pytest.approx([0, 0, 2 * 9.81], rel=1e-3)

@@ -71,7 +71,7 @@ def find_pivots(
     work, full = samples.astype(float).copy(), pattern.copy()
     count, m, n = work.shape
     rows, columns = set(range(m)), set(range(n)) - set(keep)
-    units = column_scale(work.reshape(-1, n))
+    units = column_scale(np.abs(work).max(axis=0, initial=0.0))
     zero = tolerance * np.abs(work * units).max(initial=0.0)
     order: list[tuple[int, int]] = []
     while rows and columns:

@@ -140,7 +140,7 @@ def dynamics(
     lost = pivots.varying and method == "projection"
     doubtful = [k for k in pivots.redundant if k not in pivots.empty and (lost or s.constraints.timed[k])]
     if doubtful:
-        doubt = satisfied(G[doubtful], a, gamma[doubtful])
+        doubt = satisfied(G[doubtful], a, gamma[doubtful], in_time=not lost)
         a, lam = (scalar.asarray([x + doubt for x in part]) for part in (a, lam))
     every: list[Any] = [0] * len(G)
     for row, x in zip(kept, lam):

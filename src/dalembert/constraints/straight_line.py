@@ -153,22 +153,28 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
 VIOLATED = 1e-6
 """A row that was left out is violated if it misses its right side by this fraction of the terms it consists of."""
 
+CONTRADICTED = 1e-3
+"""The same for a row that depends on time: of the terms and of 1, since its right side passes through zero, and there
+what single precision leaves of it is not small against it. Weaker contradictions must be there from the beginning."""
 
-def satisfied(G: Array, a: Array, gamma: Array) -> Scalar:
+
+def satisfied(G: Array, a: Array, gamma: Array, in_time: bool = False) -> Scalar:
     """0 if G a = gamma, NaN if not: added, it spoils what must not be believed, also where that is constant.
 
     Args:
         G: rows, m x nv.
         a: accelerations, nv.
         gamma: right sides, m.
+        in_time: whether to judge by :data:`CONTRADICTED` instead of :data:`VIOLATED`.
     """
+    share, least = (CONTRADICTED, 1) if in_time else (VIOLATED, 0)
     doubt: Scalar = 0
     for row, right in zip(G, gamma):
-        miss, size = -right, abs(right)
+        miss, size = -right, abs(right) + least
         for x, y in zip(row, a):
             if not (scalar.is_zero(x) or scalar.is_zero(y)):
                 miss, size = miss + x * y, size + abs(x * y)
-        doubt = scalar.select(abs(miss) <= VIOLATED * size, doubt, math.nan)
+        doubt = scalar.select(abs(miss) <= share * size, doubt, math.nan)
     return doubt
 
 
