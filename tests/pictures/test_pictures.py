@@ -238,3 +238,12 @@ def test_a_tree_in_which_nothing_moves_is_drawn_without_a_warning(pyplot_free):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert is_drawn(pictures.draw_tree(block)) and "nothing moves" in texts(pictures.draw_tree(block))
+
+
+def test_bars_of_counts_are_as_long_as_all_operations(pyplot_free):
+    dynamics = da.Dynamics(da.load("demo_arm"))
+    at = {"frame": "flange", "coordinates": "ZYX"}
+    counts = {name: dynamics.cost(name, **at) for name in ("frame_coordinates", "analytic_jacobian")}
+    assert all(cost.other_functions for cost in counts.values())  # inverse tangents of the angles
+    written = [text.get_text().strip() for text in pictures.draw_counts(counts).axes[0].texts]
+    assert sorted(written) == sorted(str(cost.operations) for cost in counts.values())

@@ -15,13 +15,13 @@ PARTS = {
     "multiplications": ("multiplications",),
     "additions": ("additions",),
     "divisions, roots": ("divisions", "square_roots"),
-    "sines, cosines": ("sines", "cosines"),
+    "sines, cosines, others": ("sines", "cosines", "other_functions", "comparisons"),
 }
 """What is told apart -> fields of a cost."""
 
 
 def draw_counts(counts: Mapping[str, Cost], title: str = "") -> Any:
-    """One bar per name, made of multiplications, additions, divisions and roots, sines and cosines.
+    """One bar per name, made of multiplications, additions, divisions and roots, sines, cosines and others.
 
     Args:
         counts: name of a quantity or algorithm -> its cost.
