@@ -166,3 +166,10 @@ def test_its_text_tells_how_it_was_made():
         "<Dynamics of 'demo_arm': nq=6, nv=6, parameters=['flange.mass'], wrenches=['flange'], "
         "include=['damping'], dtype=float32>"
     )
+
+
+def test_a_folder_to_export_to_is_made_if_a_slash_says_so(tmp_path):
+    bars = da.load("four_bar", parameters="default")
+    for k, system in enumerate((da.Dynamics(ARM), da.ConstrainedDynamics(bars, forces="all"))):
+        system.export("mass_matrix", "c", f"{tmp_path}/made{k}/")
+        assert {path.name for path in (tmp_path / f"made{k}").iterdir()} == {"mass_matrix.c", "mass_matrix.h"}

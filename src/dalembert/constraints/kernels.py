@@ -246,7 +246,8 @@ class ConstrainedKernels:
         """
         from dalembert.compiler.export import export
 
-        path = None if path is None else expect_path(path, "export, path")
+        if path is not None:
+            expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder
         return export(self.kernel(quantity), language, path, name)
 
     @cached_property

@@ -199,14 +199,16 @@ class Dynamics:
         Args:
             quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             language: ``"c"``, ``"c-simd"``, ``"cuda"``, ``"python"``, ``"javascript"``, ``"latex"`` or ``"llvm"``.
-            path: file to write; for C and CUDA a header of the same name is written beside it.
+            path: file to write, or a folder, which is made if its name ends in a slash; for C and CUDA a header of the
+                same name is written beside it.
             name: of the function; that of the quantity by default.
             options: as for :meth:`kernel`.
         """
         from dalembert.compiler.export import export
 
         expect(language, str, "export, language")
-        path = None if path is None else expect_path(path, "export, path")
+        if path is not None:
+            expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder
         kernel = self.kernel(quantity, **options)
         parts = self._parts(kernel.inputs, kernel.outputs) if language == "cuda" else None
         return export(kernel, language, path, name, parts)
