@@ -11,6 +11,7 @@ import pytest
 from algorithm_cases import MIXES, by_position, by_velocity, difference, drawn, position_rate, seeds
 from hypothesis import given
 
+from dalembert import algorithms
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
@@ -36,8 +37,11 @@ def test_derivatives_of_inverse_dynamics(mix, seed):
         "V": by_velocity(lambda v: tau(q, v, a), v),
         "P": by_position(mechanism, lambda q: tau(q, v, a), q),
     }
-    for tree in (mechanism.tree, economical(mechanism.tree)):
-        found = sensitivity(tree, q, v, a, loads_on_links(mechanism, wrenches, tree))
+    lean = economical(mechanism.tree)
+    for found in (
+        algorithms.sensitivities(mechanism, q, v, a, wrenches=wrenches),
+        sensitivity(lean, q, v, a, loads_on_links(mechanism, wrenches, lean)),
+    ):
         for name, value in expected.items():
             assert difference(getattr(found, name), value, 1.0) < 1e-10, name
 
@@ -53,7 +57,7 @@ def test_coriolis_matrix(mix, seed):
     step = 1e-30
     rate = np.imag(mass_matrix(mechanism, q + 1j * step * position_rate(mechanism, q, v))) / step
     for tree in (mechanism.tree, economical(mechanism.tree)):
-        C = coriolis_matrix(tree, q, v)
+        C = coriolis_matrix(tree, q, v) if tree is not mechanism.tree else algorithms.coriolis_matrix(mechanism, q, v)
         assert difference(C @ v, h, scale) < 1e-11
         skew = rate - 2 * C
         assert difference(skew, -skew.T, np.abs(rate).max(initial=1)) < 1e-11

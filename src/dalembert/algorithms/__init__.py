@@ -20,6 +20,7 @@ from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.kinematics import center_of_mass, jacobian, jacobian_rate, motion, pose, poses
 from dalembert.algorithms.mechanism_energy import kinetic_energy, potential_energy
+from dalembert.algorithms.mechanism_sensitivity import coriolis_matrix, sensitivities
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.regressor import (
     kinetic_energy_regressor,
@@ -33,9 +34,9 @@ from dalembert.algorithms.selection import select_algorithm
 __all__ = [
     "analytic_jacobian", "analytic_jacobian_rates", "base_parameters", "cartesian_dynamics",
     "cartesian_inverse_dynamics", "cartesian_linearization", "center_of_mass", "centroidal", "centroidal_matrix_rate",
-    "forward_dynamics", "frame_coordinates", "generalised_momentum", "grouping_rules", "hessian", "inverse_dynamics",
-    "jacobian", "jacobian_rate", "joint_forces", "kinetic_energy", "kinetic_energy_regressor", "mass_matrix",
-    "mass_matrix_inverse", "motion", "parameter_names", "parameter_vector", "parsa_coriolis", "pose", "poses",
-    "potential_energy", "potential_energy_regressor", "regressor", "relative_motion", "resolved_acceleration",
-    "select_algorithm",
+    "coriolis_matrix", "forward_dynamics", "frame_coordinates", "generalised_momentum", "grouping_rules", "hessian",
+    "inverse_dynamics", "jacobian", "jacobian_rate", "joint_forces", "kinetic_energy", "kinetic_energy_regressor",
+    "mass_matrix", "mass_matrix_inverse", "motion", "parameter_names", "parameter_vector", "parsa_coriolis", "pose",
+    "poses", "potential_energy", "potential_energy_regressor", "regressor", "relative_motion", "resolved_acceleration",
+    "select_algorithm", "sensitivities",
 ]  # fmt: skip
