@@ -15,7 +15,7 @@ QUANTITY = "forward_dynamics_derivatives"
 
 
 def cases():
-    arm = da.load("panda")
+    arm = da.load("demo_arm")
     first = arm.bodies[-1].name
     yield "walker", da.Dynamics(walker(), device="cuda", wrenches=("leg0_5", "base"))
     yield "arm", da.Dynamics(arm, device="cuda", wrenches=(first,), parameters=(f"{first}.mass",))
