@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from cli_helpers import process, run
+from cli_helpers import distant_wire, process, run
 
 import dalembert as da
 from dalembert.algorithms import inverse_dynamics
@@ -188,6 +188,19 @@ def test_verify_asks_pinocchio_if_it_is_there(capsys):
         assert sum(row["who"] == "Pinocchio" for row in data["comparisons"]) == 3
 
 
+def test_verify_compares_kernels_with_terms_of_the_joints(capsys, monkeypatch):
+    """demo_arm has damping and friction; cart_pole has none. Kernels that forget them are found."""
+    wanted = {(f"{name.replace('_', ' ')}, joint terms", agreement.KERNEL) for name in agreement.REFERENCES}
+    for robot, expected in (("demo_arm", wanted), ("cart_pole", set())):
+        data = run(capsys, "verify", robot, "--states", "2", "--quick", "--json").json
+        assert data["agrees"]
+        routes = {(row["quantity"], row["who"]) for row in data["comparisons"]}
+        assert {route for route in routes if "joint terms" in route[0]} == expected
+    full = da.Dynamics(da.load("demo_arm"), include=["armature", "damping", "friction"])
+    monkeypatch.setattr(full, "kernel", da.Dynamics(da.load("demo_arm")).kernel)
+    assert [found.worst < 1e-10 for found in compare(full, None)] == [False, True, False]  # it has no armature
+
+
 def test_verify_fails_when_an_algorithm_is_wrong(capsys, monkeypatch):
     from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 
@@ -286,6 +299,18 @@ def test_export_under_constraints_is_that_of_the_library(capsys):
     assert "float" in single.out and "double" not in single.out
 
 
+def test_export_under_constraints_that_do_not_close_from_neutral(capsys, tmp_path):
+    path = tmp_path / "bead.toml"
+    bead = distant_wire(path)
+    words = ["export", str(path), "forward_dynamics", "--constrained", "--language", "python"]
+    assert "--q" in run(capsys, *words).err
+    for elements, chosen in ((["--elements", "none"], ()), ([], "all")):
+        system = da.ConstrainedDynamics(bead, forces=chosen, reference=[8, 0])
+        assert _code(run(capsys, *words, "--q", "x=8", *elements).out) == _code(
+            system.export("forward_dynamics", "python")
+        )
+
+
 def _code(text: str) -> str:
     """Without the comment on the first lines, which tells of what the code is."""
     return text[text.index("import") :].rstrip()
@@ -296,6 +321,8 @@ def _code(text: str) -> str:
     [
         (["demo_arm", "bias", "--constrained"], "neither constraints nor force elements"),
         (["four_bar", "terms", "--constrained", "--wrench", "coupler"], "--wrench does not go with --constrained"),
+        (["four_bar", "bias", "--q", "drive=1"], "--q belongs to --constrained"),
+        (["four_bar", "bias", "--elements", "all"], "--elements belongs to --constrained"),
         (["demo_arm", "mass_matrix", "--wrench", "flange"], "--wrench does not matter for mass_matrix"),
         (["demo_arm", "bias", "--parameter", "flange.mas"], "did you mean 'flange.mass'"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import numpy as np
@@ -20,6 +21,8 @@ from dalembert.formulations.agreement import Agreement, Row
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.force import FORCE_KINDS
 from random_mechanisms import mechanisms, random_mechanism, random_transform
+
+verification = importlib.import_module("dalembert.formulations.verify")  # the package has a function of this name
 
 
 @settings(max_examples=8)
@@ -99,6 +102,57 @@ def test_forces_that_do_not_know_time_enter_too():
     spring = Force("coil", "joint-spring", "j1", stiffness=Symbol("k"))
     outcome = verify(mechanism.replace(forces=(spring,)), states=1)
     assert outcome.ok and any(row.quantity == "force coil" for row in outcome.rows), str(outcome)
+
+
+def with_joint_terms(mechanism: Mechanism) -> Mechanism:
+    """Every joint gets a rotor, damping and friction of its own."""
+    joints = [
+        joint.replace(armature=0.3 + k, damping=0.2 * k + 0.1, friction=0.05 * k)
+        for k, joint in enumerate(mechanism.joints)
+    ]
+    return mechanism.replace(joints=tuple(joints))
+
+
+@settings(max_examples=4)
+@given(mechanisms(2, 3, mimic=0.4))
+def test_joint_terms_enter_every_derivation(mechanism):
+    if mechanism.nv == 0:
+        return
+    outcome = verify(with_joint_terms(mechanism), states=2)
+    assert outcome.ok, str(outcome)
+    rows = {(row.quantity, row.who) for row in outcome.rows}
+    for quantity in ("mass matrix, joint terms", "inverse dynamics, joint terms"):
+        assert {(quantity, f"derived: {m}") for m in ("lagrange", "kane", "kronecker", "newton-euler")} <= rows
+
+
+def test_joint_terms_enter_constrained_motion_and_constraint_forces():
+    driven = Constraint("drive", "motion", "j1", function=lambda t: sin(2 * t))
+    tree = with_joint_terms(random_mechanism(1, 3, kinds=("revolute",), branching=0.0))
+    for mechanism in (with_joint_terms(closed_four_bar()), tree.replace(constraints=(driven,))):
+        outcome = verify(mechanism, states=2)
+        assert outcome.ok, str(outcome)
+        assert {"constrained motion, joint terms", "constraint forces, joint terms"} <= {
+            row.quantity for row in outcome.rows
+        }
+
+
+def test_without_joint_terms_there_are_no_rows_of_them():
+    bare = random_mechanism(1, 2, kinds=("revolute",))
+    assert not any("joint terms" in row.quantity for row in verify(bare, states=1).rows)
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_a_lost_rotor_is_found(monkeypatch, method):
+    """A derivation that forgets the rotors agrees in all that has no joint terms, and in nothing that has."""
+    honest = verification.derive
+
+    def forgetful(subject, name, include=()):
+        return honest(subject, name, include=[term for term in include if term != "armature" or name != method])
+
+    monkeypatch.setattr(verification, "derive", forgetful)
+    outcome = verify(with_joint_terms(random_mechanism(1, 3, kinds=("revolute",))), states=1)
+    wrong = {(row.quantity, row.who) for row in outcome.rows if not row.ok}
+    assert wrong == {(f"{what}, joint terms", f"derived: {method}") for what in ("mass matrix", "inverse dynamics")}
 
 
 def test_a_wrong_force_is_found(monkeypatch):

@@ -3,7 +3,7 @@
 Inverse dynamics and the inertia matrix are compared with a textbook algorithm run on plain numbers, relative to its
 largest entry. Forward dynamics is judged by the forces that its accelerations need, M a + bias, against the forces it
 was given, relative to the largest sum of terms |M| |a| + |bias|: that measures the code rather than how well M is
-conditioned.
+conditioned. Terms of the joints that the kernels include are added to what the algorithms give.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dalembert.errors import UnsupportedError
 if TYPE_CHECKING:
     import numpy as np
 
+    from dalembert.algorithms.joint_forces import JointForces
     from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
@@ -46,13 +47,16 @@ def compare(
 
     Args:
         dynamics: the kernels of a mechanism whose symbols have values.
-        peer: the same mechanism in Pinocchio.
+        peer: the same mechanism in Pinocchio; for kernels without terms of the joints.
         seed: of the random states.
         states: how many.
         quantities: which of :data:`REFERENCES`; all by default.
     """
     import numpy as np
 
+    from dalembert.algorithms.joint_forces import joint_forces
+
+    terms = joint_forces(dynamics.mechanism, dynamics.include)
     rng = np.random.default_rng(seed)
     chosen = [dynamics.mechanism.random_state(rng) for _ in range(states)]
     found = []
@@ -61,12 +65,13 @@ def compare(
         if peer is not None:
             routes[peer.name] = getattr(peer, quantity)
         for name, route in routes.items():
-            found.append(_compared(dynamics.mechanism, quantity, name, route, chosen))
+            found.append(_compared(dynamics.mechanism, terms, quantity, name, route, chosen))
     return found
 
 
 def _compared(
     mechanism: Mechanism,
+    terms: JointForces,
     quantity: str,
     name: str,
     route: Callable[..., Any],
@@ -85,16 +90,18 @@ def _compared(
         except UnsupportedError as error:
             return Comparison(quantity, name, None, str(error))
         M = walker_orin(tree, q)
+        if terms.armature is not None:
+            M = M + np.diag(terms.armature)
         if not np.isfinite(value).all() and _is_singular(M):
             return Comparison(quantity, name, None, "the inertia matrix is singular, so there is no answer")
         if quantity == "inverse_dynamics":
-            expected = newton_euler(tree, q, v, a)
+            expected = newton_euler(tree, q, v, a) + terms.of(v, a)
             difference = relative(value - expected, expected)
         elif quantity == "mass_matrix":
             difference = relative(value - M, M)
         else:
-            bias = newton_euler(tree, q, v, np.zeros_like(v))
-            needed = newton_euler(tree, q, v, value)
+            bias = newton_euler(tree, q, v, np.zeros_like(v)) + terms.resistance(v)
+            needed = newton_euler(tree, q, v, value) + terms.of(v, value)
             difference = relative(needed - a, np.abs(M) @ np.abs(value) + np.abs(bias))
         if difference != difference:
             return Comparison(quantity, name, difference)

@@ -2,7 +2,8 @@
 
 Equations derived by Newton-Euler, Lagrange, Kane and in Kronecker form; every algorithm of inverse dynamics, inertia
 matrix and forward dynamics; laws such as the balance of power; the compiled kernels; and Pinocchio where it is
-installed. The exit code is 1 if anything differs by more than the tolerance.
+installed. If joints have armature, damping or friction, derivations and kernels are compared with these terms too;
+algorithms and Pinocchio know nothing of them. The exit code is 1 if anything differs by more than the tolerance.
 
 examples:
   dalembert verify panda.urdf
@@ -112,18 +113,25 @@ def verified(
     import numpy as np
 
     from dalembert.cli.agreement import REFERENCES, compare
+    from dalembert.dynamics import Dynamics
     from dalembert.formulations.agreement import Row
-    from dalembert.formulations.verify import verify
+    from dalembert.formulations.joint_laws import terms_of
+    from dalembert.formulations.verify import JOINT_TERMS, verify
 
     rows: list[Row] = []
     left_out: list[str] = []
+    mechanism = dynamics.mechanism
     if derive:
         with np.errstate(all="ignore"):
-            agreement = verify(dynamics.mechanism, states, tolerance, seed=seed)
+            agreement = verify(mechanism, states, tolerance, seed=seed)
         rows += agreement.rows
         left_out += agreement.skipped
-    for found in compare(dynamics, peer, seed, states):
-        quantity = found.quantity.replace("_", " ")
+    comparisons = [("", found) for found in compare(dynamics, peer, seed, states)]
+    if terms := terms_of(mechanism):
+        full = Dynamics(mechanism, include=terms, open_loops=True)
+        comparisons += [(JOINT_TERMS, found) for found in compare(full, None, seed, states)]
+    for suffix, found in comparisons:
+        quantity = found.quantity.replace("_", " ") + suffix
         if found.worst is None:
             left_out.append(f"{quantity} by {found.route}: {found.reason}")
         else:

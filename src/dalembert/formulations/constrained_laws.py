@@ -60,8 +60,9 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
     for method in ("multipliers", "projection"):
         try:
             kernel = ConstrainedDynamics(
-                mechanism, forces=(), method=method, reference=first.q, parameters=system.parameters.tolist()
-            )
+                mechanism, forces=(), include=system.include, method=method, reference=first.q,
+                parameters=system.parameters.tolist(),
+            )  # fmt: skip
             found = kernel.forward_dynamics(first.q, first.v, rest, first.t)
         except (UnsupportedError, SingularityError) as error:
             skipped.append(f"constraints, compiled kernel of {method}: {error}")

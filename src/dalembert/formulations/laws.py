@@ -46,7 +46,27 @@ def velocity_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     return G
 
 
-def law_rows(
+def inertia_rows(mechanism: Mechanism, q: np.ndarray, tolerance: float, skipped: list[str]) -> list[Row]:
+    """Symmetry and definiteness of M.
+
+    Args:
+        mechanism: the mechanism with numbers for all symbols.
+        q: positions, over states.
+        tolerance: allowed relative error.
+        skipped: receives what is left out.
+    """
+    M = np.array([mass_matrix(mechanism, x) for x in q], dtype=float)
+    skew = np.abs(M - M.swapaxes(1, 2)).max() / _scale(np.abs(M).max())
+    rows = [Row("M symmetric", "generalized-links", "its transpose", float(skew), tolerance)]
+    lowest = min(float(np.linalg.eigvalsh(x).min() / _scale(np.abs(x).max())) for x in M)
+    if mechanism.problems():
+        skipped.append(f"M positive: no real mechanism has these masses ({mechanism.problems()[0]})")
+    else:
+        rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
+    return rows
+
+
+def motion_rows(
     mechanism: Mechanism,
     derived: Mapping[str, Equations],
     values: Mapping[str, float],
@@ -55,7 +75,7 @@ def law_rows(
     skipped: list[str],
     cubic: int,
 ) -> list[Row]:
-    """Symmetry and definiteness of M, power balance, skew symmetry of Mdot - 2C.
+    """Power balance, skew symmetry of Mdot - 2C. Rotors do not change Mdot.
 
     Args:
         mechanism: the mechanism with numbers for all symbols.
@@ -71,13 +91,6 @@ def law_rows(
     M = np.array([mass_matrix(mechanism, x) for x in q], dtype=float)
     Mdot = np.array([_mass_rate(mechanism, x, y) for x, y in zip(q, v)])
     size = np.abs(M).max()
-    skew = np.abs(M - M.swapaxes(1, 2)).max() / _scale(size)
-    rows.append(Row("M symmetric", "generalized-links", "its transpose", float(skew), tolerance))
-    lowest = min(float(np.linalg.eigvalsh(x).min() / _scale(np.abs(x).max())) for x in M)
-    if mechanism.problems():
-        skipped.append(f"M positive: no real mechanism has these masses ({mechanism.problems()[0]})")
-    else:
-        rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
     # Forces that cancel, or vanish altogether, are measured against what their ingredients could amount to.
     speed = float(np.abs(v).max())
     floor = 1e-3 * size * speed
@@ -162,6 +175,7 @@ def constraint_rows(
     states: int,
     tolerance: float,
     skipped: list[str],
+    include: tuple[str, ...] = (),
 ) -> list[Row]:
     """Accelerations under constraints: eliminated by Kane, enforced by multipliers in Lagrange and Newton-Euler.
 
@@ -174,18 +188,20 @@ def constraint_rows(
         states: number of states, at which all loops are closed.
         tolerance: allowed relative error.
         skipped: receives what is left out.
+        include: terms of the joints that enter; then nothing else is passive in the equations.
     """
     system = system_of(mechanism)
     rng = np.random.default_rng(2)
     known = named_inputs(system.scope, values)
     try:
-        kane = derive(mechanism, "kane")
+        kane = derive(mechanism, "kane", include=include)
     except (UnsupportedError, SingularityError) as error:
         skipped.append(f"constraints by Kane: {error}")
         return []
     numbers = {symbol.name: values[symbol.name] for symbol in mechanism.symbols}
-    closed = ConstrainedDynamics(mechanism, forces=(), parameters=numbers)
+    closed = ConstrainedDynamics(mechanism, forces=(), include=include, parameters=numbers)
     errors: dict[str, float] = {}
+    forces: dict[str, float] = {}
     motions: list[Motion] = []
     for _ in range(states):
         inputs = typical_inputs(system, rng, known)
@@ -198,24 +214,44 @@ def constraint_rows(
         u = rng.normal(size=len(kane.mass_matrix))
         named = {"q": inputs["q"], "u": u, **clock, **values}
         B, drift, v = (kane[name].evaluate(named) for name in ("speed_map", "acceleration_drift", "velocities"))
-        udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -kane.bias.evaluate(named))
+        udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named, include))
         mine = B @ udot + drift
+        pull = kane["constraint_matrix"].evaluate(named).T @ kane["multipliers"].evaluate(
+            named | {"udot": udot, "tau": np.zeros(kane.input_map.shape[1])}
+        )
         for name, equations in derived.items():
             A, gamma = equations.constraint_matrix, equations.constraint_bias
             if A is None or gamma is None:
                 continue
             named = {"q": inputs["q"], "v": v, **clock, **values}
-            M, h, A_, gamma_ = (x.evaluate(named) for x in (equations.mass_matrix, equations.bias, A, gamma))
+            M, A_, gamma_ = (x.evaluate(named) for x in (equations.mass_matrix, A, gamma))
+            h = _resisting(equations, named, include)
             saddle = np.block([[M, -A_.T], [A_, np.zeros((len(A_), len(A_)))]])
-            theirs = np.linalg.lstsq(saddle, -np.concatenate([h, gamma_]), rcond=1e-11)[0][: len(h)]
+            theirs, multipliers = np.split(
+                np.linalg.lstsq(saddle, -np.concatenate([h, gamma_]), rcond=1e-11)[0], [len(h)]
+            )
             # Where constraints leave no acceleration, rounding is measured against what there would be without them.
             free = np.linalg.lstsq(M, -h, rcond=1e-11)[0]
             size = max(np.abs(theirs).max(), 1e-3 * np.abs(free).max(), 1e-3 * np.abs(gamma_).max(initial=0.0))
             difference = float(np.abs(mine - theirs).max() / _scale(size))
             key = f"multipliers, {name}"
             errors[key] = max(errors.get(key, 0.0), difference)
+            # Of dependent rows many multipliers do; the force is one.
+            most = max(np.abs(pull).max(), np.abs(h).max(), np.abs(M @ theirs).max())
+            difference = float(np.abs(pull - A_.T @ multipliers).max() / _scale(most))
+            forces[key] = max(forces.get(key, 0.0), difference)
         if errors:
             motions.append(Motion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
     errors |= compiled_errors(closed, motions, skipped) if motions else {}
     # Closing a loop to 1e-13 and solving the saddle both cost some digits.
-    return [Row("constrained motion", "kane", name, error, 1e3 * tolerance) for name, error in errors.items()]
+    return [
+        Row(quantity, "kane", name, error, 1e3 * tolerance)
+        for quantity, found in (("constrained motion", errors), ("constraint forces", forces))
+        for name, error in found.items()
+    ]
+
+
+def _resisting(equations: Equations, named: Mapping[str, Any], include: tuple[str, ...]) -> np.ndarray:
+    """Coriolis forces and gravity, and what the joints take if it is included."""
+    bias = equations.bias.evaluate(named)
+    return bias - equations.passive.evaluate(named) if include and equations.passive is not None else bias

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.force_laws import force_rows
-from dalembert.formulations.laws import constraint_rows, law_rows, sensitivity_rows
+from dalembert.formulations.joint_laws import joint_rows, terms_of
+from dalembert.formulations.laws import constraint_rows, inertia_rows, motion_rows, sensitivity_rows
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names, expect_real, expect_whole
 from dalembert.model.parameters import substitute
@@ -24,6 +26,9 @@ from dalembert.model.parameters import substitute
 METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
 CUBIC, QUARTIC = 16, 10
 """Degrees of freedom beyond which routes that cost n^3 expressions, or n^4 operations, are left out."""
+
+JOINT_TERMS = ", joint terms"
+"""What the names of quantities end in where armature, damping and friction of the joints are included."""
 
 
 def verify(
@@ -38,9 +43,10 @@ def verify(
 
     Rows: mass matrix, Coriolis forces, gravity, inverse and forward dynamics by every route; symmetry and definiteness
     of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; if there are
-    force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; and, if
-    there are constraints, their elimination against multipliers, Udwadia and Kalaba's way and compiled kernels. Symbols
-    get random positive values.
+    force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; if there
+    are constraints, their elimination against multipliers, Udwadia and Kalaba's way and compiled kernels; and, if
+    joints have armature, damping or friction, all formulations once more with these included, and joint by joint
+    (algorithms of inverse dynamics and the inertia matrix know nothing of them). Symbols get random positive values.
 
     Args:
         mechanism: the mechanism.
@@ -62,22 +68,35 @@ def verify(
     numeric = substitute(mechanism.replace(strict=False), values) if values else mechanism
     q, v, a = numeric.random_state(rng, (states,))
     skipped: list[str] = []
-    derived = _derived(mechanism, methods, skipped)
+    derived = _derived(mechanism, methods, skipped, ("forces",))
     found = _Results(numeric, q, v, a, skipped)
     for name, equations in derived.items():
         found.add_equations(f"derived: {name}", equations, values)
     found.add_algorithms()
     rows = [*found.rows(tolerance)]
-    rows += law_rows(numeric, derived, values, (q, v, a), tolerance, skipped, CUBIC)
+    rows += inertia_rows(numeric, q, tolerance, skipped)
+    rows += motion_rows(numeric, derived, values, (q, v, a), tolerance, skipped, CUBIC)
     rows += sensitivity_rows(numeric, (q[0], v[0], a[0]), tolerance)
     if mechanism.forces:
         rows += force_rows(numeric, derived, values, (q, v), tolerance)
     if mechanism.constraints:
         rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped)
+    if terms := terms_of(mechanism):
+        told: list[str] = []
+        derived = _derived(mechanism, methods, told, terms)
+        more = joint_rows(numeric, derived, values, (q, v, a), tolerance)
+        if "armature" in terms:
+            more += motion_rows(numeric, derived, values, (q, v, a), tolerance, told, CUBIC)
+        if mechanism.constraints:
+            more += constraint_rows(mechanism, derived, values, states, tolerance, told, terms)
+        rows += [replace(row, quantity=row.quantity + JOINT_TERMS) for row in more]
+        skipped += [reason for reason in told if reason not in skipped]
     return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
 
 
-def _derived(mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[str]) -> dict[str, Equations]:
+def _derived(
+    mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[str], include: Sequence[str]
+) -> dict[str, Equations]:
     chosen = METHODS if methods is None else expect_names(methods, "verify, methods")
     free = mechanism.replace(constraints=()) if mechanism.constraints else mechanism
     derived = {}
@@ -87,7 +106,7 @@ def _derived(mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[
             continue
         try:
             subject = mechanism if method in ("lagrange", "newton-euler") else free
-            derived[method] = derive(subject, method, include=("forces",))
+            derived[method] = derive(subject, method, include=include)
         except UnsupportedError as error:
             skipped.append(f"{method}: {error}")
     return derived

@@ -12,7 +12,7 @@ from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.verify import verify
+from dalembert.formulations.verify import JOINT_TERMS, verify
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
 from dalembert.report.self_check import checked_by_laws, checked_by_routes
@@ -20,7 +20,7 @@ from dalembert.report.self_check import checked_by_laws, checked_by_routes
 LARGE = 10
 """Degrees of freedom beyond which only the cheaper routes are compared."""
 
-LAWS: dict[str, Inline | Line] = {
+LAWS: dict[str, Line] = {
     "M symmetric": (Math("M = M^T"),),
     "M positive": (Math("M"), " positive definite"),
     "Mdot - 2C skew": (Math(r"\dot{M} - 2C"), " skew"),
@@ -81,13 +81,18 @@ def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
         worst_row = max(members, key=lambda row: (row.error != row.error, row.error))
         held = "holds" if all(row.ok for row in members) else f"exceeds {worst_row.tolerance:.0e}"
         between = f"{worst_row.who} / {worst_row.against}"
-        rows.append([LAWS.get(quantity, quantity), str(len(members)), error_text(worst_row.error), held, between])
+        rows.append([_law(quantity), str(len(members)), error_text(worst_row.error), held, between])
     head = ("quantity or law", "routes", "worst relative error", "verdict", "between")
     if rows:
         yield table(head, rows, "Independent routes to the same numbers, compared at random states.", numbers=(1, 2))
     if agreement.skipped:
         yield Paragraph(("Left out:",), "note")
         yield Bullets(tuple((reason,) for reason in agreement.skipped))
+
+
+def _law(quantity: str) -> Inline | Line:
+    law = quantity.removesuffix(JOINT_TERMS)
+    return (*LAWS[law], quantity[len(law) :]) if law in LAWS else quantity
 
 
 def error_text(error: float) -> Math:
