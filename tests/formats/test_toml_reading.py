@@ -8,6 +8,7 @@ import sympy as sp
 
 from dalembert.errors import ArgumentError, FormatError, ModelWarning, ValidationError
 from dalembert.formats import default_parameters, read_toml
+from dalembert.model.parameters import substitute
 
 HEAD = 'name = "t"\n'
 BODY = '[[body]]\nname = "b"\nmass = 1\ninertia = [1, 1, 1]\n'
@@ -111,6 +112,36 @@ def test_symbols_make_the_whole_file_exact_and_numbers_make_it_floats():
     numeric = read_toml(toml(joint='rpy = ["pi/2", "pi/3", 0]\n'))
     assert numeric.joint("j").placement.rotation.dtype == float
     assert numeric.symbols == ()
+
+
+PARAMETER = "[parameters]\nx = 0.5\n"
+
+
+@pytest.mark.parametrize(
+    "direction",
+    ["axis = ['sin(x)', 0, 'cos(x)']", "axis = ['1/2', '-1/2', 0]", "axis = [3, 0, 4]",
+     "rotation = [['sin(x)', 'cos(x)', 0], ['-cos(x)', 'sin(x)', 0], [0, 0, 1]]"],
+)  # fmt: skip
+def test_directions_are_the_same_whether_symbols_get_their_values_early_or_late(direction):
+    text = toml(head=PARAMETER, body='center = [0, 0, "x"]\n', joint=f"{direction}\n")
+    early, late = (m.joint("j") for m in (read_toml(text, "default"), substitute(read_toml(text), {"x": 0.5})))
+    assert np.allclose(early.axis, late.axis, rtol=0, atol=1e-15)
+    assert np.allclose(early.placement.rotation, late.placement.rotation, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("direction", "message"),
+    [("axis = ['x', 0, 0]", "axis has length 0.5 at the default values"),
+     ("kind = 'universal'\naxis2 = [1, 'x', 0]", "axis2 has length 1.118034 at the default values"),
+     ("rotation = [['x', '-x', 0], ['x', 'x', 0], [0, 0, 1]]", "not a rotation matrix")],
+)  # fmt: skip
+def test_symbols_whose_default_values_make_no_direction_are_refused(direction, message):
+    text = toml(head=PARAMETER, joint=f"{direction}\n")
+    text = text.replace('kind = "revolute"\n', "") if "kind" in direction else text
+    with pytest.raises(FormatError, match=message) as caught:
+        read_toml(text)
+    assert caught.value.line == 8
+    assert read_toml(text.replace(PARAMETER, "")).symbols  # who gives no values is taken at his word
 
 
 def test_parameters_give_symbols_their_values():

@@ -13,6 +13,7 @@ from dalembert.formats.suggest import hint
 from dalembert.formats.toml_formulas import formulas
 from dalembert.formats.toml_tables import Table
 from dalembert.model.body import WORLD, Body, Frame, Shape
+from dalembert.model.constants import floats
 from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
@@ -72,12 +73,21 @@ def _axis(table: Table, key: str) -> Any:
             raise table.error(f"{key} is 'x', 'y', 'z', '-x', '-y', '-z' or three numbers, got {written!r}")
         return sign * np.eye(3)["xyz".index(letter)]
     axis = np.array(table.vector(key), dtype=object)
-    if all(isinstance(x, (int, float)) for x in axis):
-        largest = max(abs(x) for x in axis)
-        length = float(largest and largest * np.linalg.norm((axis / largest).astype(float)))
-        if length > 1e-9 and abs(length - 1) > 1e-12:
-            table.document.notes.append(f"{key} of joint {table.data.get('name')!r} divided by its length {length:.7g}")
-            return axis.astype(float) / length
+    numbers = floats(axis)
+    if numbers is None:
+        values = table.at_defaults(key)
+        length = 1.0 if values is None else float(np.linalg.norm(values))
+        if abs(length - 1) > 1e-9:
+            raise table.error(
+                f"{key} has length {length:.7g} at the default values of its symbols, and symbols are not divided by "
+                "it: write entries whose squares add up to one, whatever the values"
+            )
+        return axis
+    largest = np.abs(numbers).max()
+    length = float(largest and largest * np.linalg.norm(numbers / largest))
+    if length > 1e-9 and abs(length - 1) > 1e-12:
+        table.document.notes.append(f"{key} of joint {table.data.get('name')!r} divided by its length {length:.7g}")
+        return numbers / length
     return axis
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.rotations import is_rotation
+from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError
 from dalembert.formats.arithmetic import LARGEST
@@ -246,6 +247,13 @@ class Table:
         except FormatError as error:
             raise self.error(f"{key}: {error.message}") from None
 
+    def at_defaults(self, key: str) -> Array | None:
+        """The numbers of a vector or matrix with symbols at their default values; None if the file gives none."""
+        if self.document.declared is None:
+            return None
+        written = np.array(self.data[key], dtype=object)
+        return np.array(self._reals(key, list(written.flat))).reshape(written.shape)
+
     @kept((0, 0, 0))
     def vector(self, key: str, default: Any = (0, 0, 0)) -> list[Any]:
         """Three numbers or expressions."""
@@ -289,6 +297,7 @@ class Table:
         if "rpy" in self.data:
             raise self.error("'rpy' and 'rotation' say the same thing; keep one of them")
         pose = tidy(Transform(np.array(self._matrix("rotation", self.data["rotation"]), dtype=object), xyz))
-        if pose.rotation.dtype != object and not is_rotation(pose.rotation):
+        numbers = self.at_defaults("rotation") if pose.rotation.dtype == object else pose.rotation
+        if numbers is not None and not is_rotation(numbers):
             raise self.error("'rotation' is not a rotation matrix (orthogonal, determinant +1)")
         return pose
