@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
         options: the parsed arguments.
         numeric: give symbols the default values of the file; an error if one has none.
     """
-    from dalembert.formats import load
+    from dalembert.formats import default_parameters, load
     from dalembert.model.operations import with_base
     from dalembert.model.parameters import substitute
 
@@ -39,6 +40,8 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
     if suffix == ".urdf":
         mechanism = load(options.model, **({"base": options.base} if options.base else {}))
     elif suffix == ".toml" and numeric:
+        if not default_parameters(str(source)):
+            _expect_values(load(options.model), values)
         mechanism = load(options.model, parameters=values)
         values = {}
     else:
@@ -47,10 +50,15 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
         mechanism = with_base(mechanism, options.base)
     if values:
         mechanism = substitute(mechanism, values)
-    if numeric and mechanism.symbols:
-        names = [symbol.name for symbol in mechanism.symbols]
+    if numeric:
+        _expect_values(mechanism, {})
+    return mechanism
+
+
+def _expect_values(mechanism: Mechanism, values: Mapping[str, float]) -> None:
+    names = [symbol.name for symbol in mechanism.symbols if symbol.name not in values]
+    if names:
         raise ArgumentError(
             f"{mechanism.name!r} has symbols without a value: {', '.join(names)}; "
             f"give them one, for example --set {names[0]}=1"
         )
-    return mechanism
