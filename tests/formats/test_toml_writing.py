@@ -91,6 +91,18 @@ def test_expressions_that_cannot_be_read_back_are_refused(expression):
         write_toml(one(bodies=(Body("b", Inertia(expression)),)))
 
 
+@pytest.mark.parametrize("number", [1e61, 10**61, -1e300])
+def test_numbers_that_the_reader_refuses_are_not_written(number):
+    with pytest.raises(UnsupportedError, match=r"body 'b': .* go up to 1e\+60"):
+        write_toml(one(bodies=(Body("b", Inertia(1, (0, 0, number))),)))
+
+
+@pytest.mark.parametrize("title", ["", "a\nb\x00", '"'])
+def test_any_title_comes_back(title):
+    wrote = one().replace(name=title)
+    assert read_toml(write_toml(wrote)).name == title
+
+
 def test_the_file_is_plain_toml(tmp_path):
     path = tmp_path / "one.toml"
     text = write_toml(one(), path)

@@ -61,6 +61,20 @@ def test_infinite_limits_and_odd_names_survive():
     assert read_urdf(write_urdf(arm(joint))).joints == (joint,)
 
 
+def test_any_title_that_xml_can_hold_survives_and_others_are_refused():
+    title = 'a\tb\n"c" \r & <d> \u00e9 \U0001f9be'
+    assert read_urdf(write_urdf(arm().replace(name=title))).name == title
+    for character in "\x00\x1b\ud800\ufffe":
+        with pytest.raises(UnsupportedError, match="XML has no place"):
+            write_urdf(arm().replace(name=f"a{character}b"))
+
+
+def test_numbers_that_the_reader_refuses_are_not_written():
+    heavy = arm().replace(bodies=(Body("b", Inertia(1e61, (0, 0, 1), np.eye(3))),))
+    with pytest.raises(UnsupportedError, match="up to 1e\\+60"):
+        write_urdf(heavy)
+
+
 def test_shapes_survive():
     at = Transform.from_translation([1, 2, 3])
     shapes = (

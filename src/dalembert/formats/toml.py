@@ -168,7 +168,8 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         ("name", "gravity", "notes", "strict", "positive", "parameters", "body", "joint", "frame", "constraint")
         + ("force", "dh")
     )
-    name = top.text("name", "mechanism" if document.file == TEXT else Path(document.file).stem)
+    stem = "mechanism" if document.file == TEXT else Path(document.file).stem
+    name = "" if data.get("name") == "" else top.text("name", stem)  # no name is a title, too
     notes = top.data.get("notes", [])
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         document.problems.found.append(top.error("'notes' must be an array of texts"))

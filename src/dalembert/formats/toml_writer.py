@@ -15,6 +15,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
+from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.expression import evaluate_exact, names, written
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
@@ -36,7 +37,9 @@ def write_toml(
     """Write a mechanism as TOML and return the text.
 
     :func:`~dalembert.formats.read_toml` reads the same mechanism back, with the same digest. Positive symbols stay
-    positive; all others become real symbols, whatever else was assumed of them.
+    positive; all others become real symbols, whatever else was assumed of them. Two things come back with the same
+    value in another form, and so with another digest: the number in ``0.1*x`` is then the fraction 1/10, and where
+    there are no symbols, exact constants such as pi/3 are floats.
 
     Args:
         mechanism: any mechanism; its expressions may use what :mod:`dalembert.formats.expression` lists.
@@ -110,11 +113,11 @@ def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
 
 def _scalar(x: Any, where: str) -> str:
     if not scalar.is_sympy(x):
-        if isinstance(x, (int, np.integer)):
-            return str(int(x))
         if math.isinf(x):
             return "inf" if x > 0 else "-inf"
-        return repr(float(x))
+        if abs(x) > LARGEST:
+            raise UnsupportedError(f"{where}: {x:g} cannot be written: numbers in files go up to {LARGEST:g}")
+        return str(int(x)) if isinstance(x, (int, np.integer)) else repr(float(x))
     import sympy
 
     # Floats keep all their digits as fractions of powers of ten

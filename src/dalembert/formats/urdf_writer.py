@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelWarning, UnsupportedError
+from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.urdf import KINDS, ONE_DEGREE
 from dalembert.formats.urdf_elements import UNLIMITED, Findings, snap
 from dalembert.model.body import WORLD, Body, Shape
@@ -76,7 +78,10 @@ def _check(mechanism: Mechanism) -> None:
 
 def _quoted(text: str) -> str:
     """An attribute value; written here because the standard library's function brings a network library along."""
-    return '"' + text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") + '"'
+    if unknown := re.search("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text):
+        raise UnsupportedError(f"{text!r} cannot be written: XML has no place for the character {unknown[0]!r}")
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return '"' + re.sub("[\t\n\r]", lambda found: f"&#{ord(found[0])};", text) + '"'  # as they are they read as blanks
 
 
 def _free_name(wish: str, mechanism: Mechanism) -> str:
@@ -87,7 +92,10 @@ def _free_name(wish: str, mechanism: Mechanism) -> str:
 
 
 def _numbers(values: Iterable[Any]) -> str:
-    return '"' + " ".join(repr(float(x) + 0.0) for x in values) + '"'  # adding zero turns -0 into 0
+    numbers = [float(x) + 0.0 for x in values]  # adding zero turns -0 into 0
+    if (largest := max(map(abs, numbers))) > LARGEST:
+        raise UnsupportedError(f"{largest:g} cannot be written: numbers in files go up to {LARGEST:g}")
+    return '"' + " ".join(map(repr, numbers)) + '"'
 
 
 def _limit(value: float) -> float:
