@@ -164,3 +164,8 @@ def test_bodies_of_negative_length_are_refused(length):
         Inertia.sphere(1, length)
     with pytest.raises(ModelError, match=r"length: .* is negative"):
         Inertia.cylinder(1, 1, length)
+
+
+def test_the_short_form_shows_all_six_moments_by_name():
+    shown = repr(Inertia(2, (0, 0, 1), [[3, 0.1, 0.2], [0.1, 4, sympy.Symbol("p")], [0.2, sympy.Symbol("p"), 5]]))
+    assert all(entry in shown for entry in ("xx=3", "yy=4", "zz=5", "xy=0.1", "xz=0.2", "yz=p"))

@@ -198,6 +198,7 @@ class Inertia(Record):
         return Inertia(mass, first_moment / mass, self.tensor + other.tensor + apart)
 
     def __repr__(self) -> str:
-        i = self.tensor
-        moments = ", ".join(f"{x:.6g}" if scalar.is_number(x) else str(x) for x in (i[0, 0], i[1, 1], i[2, 2]))
-        return f"Inertia(mass={self.mass}, center={self.center.tolist()}, principal-axis entries=({moments}))"
+        places = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+        entries = {name: self.tensor[place] for name, place in places.items()}
+        tensor = ", ".join(f"{k}={x:.6g}" if scalar.is_number(x) else f"{k}={x}" for k, x in entries.items())
+        return f"Inertia(mass={self.mass}, center={self.center.tolist()}, {tensor})"
