@@ -19,7 +19,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ConstrainedDynamics, ForceSet, State, coordinate_symbols, generalised_forces
 from dalembert.constraints.quantities import QUANTITIES
-from dalembert.errors import ModelError, UnsupportedError
+from dalembert.errors import ModelError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism, Mimic
 from random_mechanisms import random_mechanism, random_transform
@@ -144,6 +144,26 @@ def test_stops_push_and_never_pull():
     assert push(one_sided, -1e6, 0.0) == 0.0
 
 
+@given(x=st.floats(-2, 3), speed=st.floats(-20, 20), damping=st.sampled_from([0.0, 10.0]))
+def test_smooth_stops_never_pull_either_and_become_sharp(x, speed, damping):
+    """The smooth penetration is s/2 too deep at most; its slope is 1/2 at a bound, so the bounds are left out."""
+    sharp = Force("f", "joint-stop", "j", "", stiffness=100.0, damping=damping, lower=-1.0, upper=2.0)
+    for bound, inwards in ((-1.0, 1), (2.0, -1)):
+        one = sharp.replace(**{"upper" if inwards > 0 else "lower": inwards * math.inf}, smoothing=0.1)
+        assert inwards * push(one, x, speed) >= 0
+        if abs(x - bound) < 1e-3:
+            return
+    assert push(sharp.replace(smoothing=1e-9), x, speed) == pytest.approx(push(sharp, x, speed), abs=1e-4)
+
+
+@pytest.mark.parametrize("smoothing", [0, 0.3])
+@given(x=st.floats(-2, 3))
+def test_stops_give_back_what_they_store(smoothing, x):
+    sprung = slide(Force("f", "joint-stop", "j", "", stiffness=100.0, lower=-1.0, upper=2.0, smoothing=smoothing))
+    energy = ForceSet(sprung, "all").energy(State(sprung, np.array([x + 1j * STEP])))
+    assert push(sprung.forces[0], x, 0.0) == pytest.approx(-np.imag(energy) / STEP, rel=1e-12, abs=1e-12)
+
+
 def test_drives_and_users_forces_of_time_and_state():
     assert push(Force("f", "joint-force", "j", "", value=3.0), 0, 0) == 3.0
     assert push(Force("f", "joint-force", "j", "", function=lambda t: scalar.sin(t) * 2), 0, 0, 0.3) == pytest.approx(
@@ -215,12 +235,18 @@ def test_forces_that_make_no_sense_are_refused(bad, words):
         bad()
 
 
-def test_wrong_numbers_of_components_and_missing_energies_are_named():
+def test_wrong_numbers_of_components_are_named():
     with pytest.raises(ModelError, match="must return 1 components, got 2"):
         push(Force("f", "user", function=lambda q, v, t: [1, 2]), 0, 0)
-    friction = slide(Force("f", "joint-friction", "j", "", value=1.0))
-    with pytest.raises(UnsupportedError, match="no energy is stored in a joint-friction"):
-        ForceSet(friction, "all").energy(State(friction, [0.0], [0.0]))
+
+
+def test_energy_is_that_of_the_elements_that_store_some():
+    """Friction and drives among them store none, and do not keep anybody from asking."""
+    spring = Force("spring", "joint-spring", "j", "", stiffness=8.0, rest=0.1)
+    friction = Force("friction", "joint-friction", "j", "", value=1.0, smoothing=0.1)
+    drive = Force("drive", "joint-force", "j", "", value=5.0)
+    for mechanism in (slide(spring), slide(spring, friction, drive)):
+        assert ForceSet(mechanism, "all").energy(State(mechanism, [0.5], [0.0])) == pytest.approx(8.0 * 0.4**2 / 2)
 
 
 @pytest.mark.parametrize("name", ["four_bar", "rrr", "free_body", "double_pendulum"])

@@ -20,13 +20,13 @@ from dalembert.constraints.joint_rows import function_of_time
 from dalembert.constraints.relative import Pair
 from dalembert.constraints.state import State
 from dalembert.constraints.user import time_program, vector_program
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names
 from dalembert.model.force import Force
 
-CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "attraction")
-"""Kinds whose stored energy can be asked for; damping does not count."""
+CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "joint-stop", "attraction")
+"""Kinds that store energy; their dampers take it, and all other kinds do work from outside."""
 
 
 class ForceSet:
@@ -68,14 +68,15 @@ class ForceSet:
         return total
 
     def energy(self, state: State) -> Scalar:
-        """Energy stored in springs and fields, J; an error if a chosen force has none.
+        """Energy stored in springs, stops and attractions, J; other kinds store none, see :data:`CONSERVATIVE`.
 
         Args:
             state: of this mechanism, or of one with the same layout and other numbers.
         """
         total: Scalar = 0
         for item in self._items(state.mechanism):
-            total = total + _energy(item, state)
+            if item.kind in CONSERVATIVE:
+                total = total + _energy(item, state)
         return total
 
     def _effect(self, item: Force, state: State) -> Effect:
@@ -194,12 +195,13 @@ def _joint_push(item: Force, state: State, x: Scalar, speed: Scalar, program: Pr
             return -item.value * _sign(speed, item.smoothing)
         case "joint-force":
             return item.value if program is None else function_of_time((), program, state)[0]
-    push = 0  # a stop
-    if not _is_infinite(item.lower):
-        push = push + _stop(item, item.lower - x, -speed)
-    if not _is_infinite(item.upper):
-        push = push - _stop(item, x - item.upper, speed)
-    return push
+    return sum(side * _stop(item, depth, side * -speed) for side, depth in _depths(item, x))
+
+
+def _depths(item: Force, x: Scalar) -> list[tuple[int, Scalar]]:
+    """How far a joint is beyond the bounds of a stop, each with the direction in which that one pushes."""
+    beyond = [(1, item.lower, item.lower - x), (-1, item.upper, x - item.upper)]
+    return [(side, depth) for side, bound, depth in beyond if not _is_infinite(bound)]
 
 
 def _is_infinite(x: Scalar) -> bool:
@@ -214,21 +216,29 @@ def _sign(x: Scalar, smoothing: Scalar) -> Scalar:
 
 
 def _stop(item: Force, depth: Scalar, closing: Scalar) -> Scalar:
-    """Push against a penetration that grows with ``closing``; a sharp stop never pulls."""
-    if scalar.is_zero(item.smoothing):
-        push = item.stiffness * depth + item.damping * closing
-        return scalar.select(depth > 0, scalar.select(push > 0, push, 0), 0)
-    root = scalar.sqrt(depth * depth + item.smoothing * item.smoothing)
-    return item.stiffness * (depth + root) / 2 + item.damping * closing * (1 + depth / root) / 2
+    """Push of a spring and damper on the penetration; it never pulls, however fast the joint leaves."""
+    inside, slope = _penetration(depth, item.smoothing)
+    push = item.stiffness * inside
+    if not scalar.is_zero(item.damping):
+        push = push + item.damping * slope * closing
+        push = scalar.select(push > 0, push, 0)
+    return slope * push
+
+
+def _penetration(depth: Scalar, smoothing: Scalar) -> tuple[Scalar, Scalar]:
+    """The positive part of a depth and its slope; with a smoothing s the smooth (d + sqrt(d^2 + s^2)) / 2."""
+    if scalar.is_zero(smoothing):
+        return scalar.select(depth > 0, depth, 0), scalar.select(depth > 0, 1, 0)
+    root = scalar.sqrt(depth * depth + smoothing * smoothing)
+    return (depth + root) / 2, (1 + depth / root) / 2
 
 
 def _energy(item: Force, state: State) -> Scalar:
-    if item.kind not in CONSERVATIVE:
-        raise UnsupportedError(
-            f"force {item.name!r}: no energy is stored in a {item.kind}; energies exist for {', '.join(CONSERVATIVE)}"
-        )
     if item.kind == "attraction":
         return attraction_energy(item, state)
+    if item.kind == "joint-stop":
+        depths = _depths(item, state.coordinate(item.a)[0])
+        return sum(item.stiffness * _penetration(depth, item.smoothing)[0] ** 2 / 2 for _, depth in depths)
     if item.kind == "joint-spring":
         stretch = state.coordinate(item.a)[0] - item.rest
     elif item.kind == "spring" and scalar.is_zero(item.rest):

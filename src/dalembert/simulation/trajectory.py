@@ -181,7 +181,10 @@ class Trajectory:
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """Of weight, and of springs and fields among the force elements that act, J."""
+        """Of weight, and of springs, stops and attractions among the force elements that act, J.
+
+        Other elements - friction, drives, wrenches, fields and forces of the user - do work from outside.
+        """
         constrained = self.system.constrained
         if constrained is None:
             return self.quantity("potential_energy")
