@@ -7,8 +7,12 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import sympy
+
+import dalembert as da
 from dalembert.cli import main
 
 
@@ -40,3 +44,20 @@ def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
         [sys.executable, "-m", "dalembert", *arguments],
         text=True, capture_output=True, timeout=60, env=environment, **options,
     )  # fmt: skip
+
+
+def distant_wire(path: Path) -> da.Mechanism:
+    """A bead on the wire z = log(x - 6), which no start near neutral positions finds; also written to a file."""
+    bead = da.Mechanism(
+        "bead",
+        [da.Body("cart", da.Inertia(0.0)), da.Body("bead", da.Inertia.point(0.1))],
+        [
+            da.Joint("x", "prismatic", "world", "cart", axis=[1, 0, 0]),
+            da.Joint("z", "prismatic", "cart", "bead", axis=[0, 0, 1]),
+        ],
+        forces=[da.Force("wind", "joint-force", "x", value=2)],
+    )
+    (x, z), _, _ = da.coordinate_symbols(bead)
+    wire = da.Constraint("wire", "position", function=sympy.log(x - 6) - z)
+    da.write_toml(bead.replace(constraints=[wire]), path)
+    return da.load(path)

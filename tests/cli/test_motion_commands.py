@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cli_helpers import run
+from cli_helpers import distant_wire, run
 
 import dalembert as da
 from dalembert.control import linearize
@@ -101,6 +101,14 @@ def test_loops_are_closed_from_neutral_positions_in_one_line(capsys, given):
     if given:
         assert start[0] == pytest.approx(-1.2, abs=1e-12)
     assert "moved to where the loops close" in outcome.json["remarks"][0]
+
+
+def test_a_start_that_closes_loops_is_enough(capsys, tmp_path):
+    """Whether neutral positions lead to an assembly as well does not matter."""
+    bead = distant_wire(tmp_path / "bead.toml")
+    words = ("simulate", str(tmp_path / "bead.toml"), "--q", "x=8", "--elements", "all", "--time", "0.3", "--json")
+    motion = da.simulate(da.ConstrainedDynamics(bead, forces="all", reference=[8, 0]), [8, np.log(2)], t=0.3)
+    np.testing.assert_allclose(run(capsys, *words).json["q"]["last"], motion.q[-1], atol=1e-8)
 
 
 def test_linearize_is_the_linear_model_of_the_library(capsys):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities
-from dalembert.cli.state import TERMS
+from dalembert.cli.state import add_state, dynamics_of, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError
 
@@ -67,20 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a body or frame on which an external wrench [force; moment] acts, an input; may be repeated",
     )
     parser.add_argument(
-        "--include",
-        choices=TERMS,
-        action="append",
-        default=[],
-        help="a term of the joints that enters; may be repeated",
-    )
-    parser.add_argument(
         "--constrained",
         action="store_true",
-        help="forward_dynamics, multipliers, ... under the constraints and force elements of the model; symbols have "
-        "their default values",
+        help="forward_dynamics, multipliers, ... under the constraints of the model and, unless --elements says which, "
+        "all its force elements; --q leads to where loops close; symbols have their default values",
     )
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")
     parser.add_argument("--numeric", action="store_true", help="fold in the default values of symbols")
+    add_state(parser, velocity=False)
     add_common(parser, json=False)
 
 
@@ -106,6 +100,9 @@ def _open(mechanism: Mechanism, options: argparse.Namespace, language: str) -> t
     from dalembert.dynamics import Dynamics
     from dalembert.quantities import ALL_QUANTITIES
 
+    for option in ("q", "elements"):
+        if getattr(options, option):
+            raise ArgumentError(f"--{option} belongs to --constrained; give that, too, or leave it out")
     dynamics = Dynamics(
         mechanism,
         parameters=options.parameters,
@@ -124,14 +121,13 @@ def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: st
     """Source of a quantity of a mechanism with constraints and force elements."""
     from dalembert.compiler.export import export
     from dalembert.compiler.kernel import Kernel
-    from dalembert.constraints import ConstrainedDynamics
 
     for option in ("parameter", "wrench", "frame", "coordinates"):
         if getattr(options, {"parameter": "parameters", "wrench": "wrenches"}.get(option, option)):
             raise ArgumentError(f"--{option} does not go with --constrained; leave one of them out")
     if not (mechanism.constraints or mechanism.forces):
         raise ArgumentError(f"{mechanism.name!r} has neither constraints nor force elements; leave out --constrained")
-    system = ConstrainedDynamics(mechanism, forces="all", include=options.include)
+    system = dynamics_of(mechanism, options.include, options.elements or ["all"], vector(options.q, "--q"))
     kernel = system.kernel(options.quantity)
     dtype, doc = "float32" if options.single else None, f"{kernel.doc} Of {mechanism.name!r}."
     made = Kernel(kernel.name, kernel.inputs, kernel.outputs, kernel.program, dtype=dtype, doc=doc)

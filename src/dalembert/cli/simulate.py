@@ -76,6 +76,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.progress(f"preparing {mechanism.name} ...")
     system = dynamics_of(mechanism, options.include, options.elements)
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
+    system = dynamics_of(mechanism, options.include, options.elements, q)  # neutral positions may not close loops
     times = np.linspace(0, options.time, options.samples) if options.samples else options.time
     control = _control(options, system, q)
     terminal.progress()

@@ -78,7 +78,7 @@ def vector(given: Given, what: str) -> Any:
 
 
 def dynamics_of(
-    mechanism: Mechanism, include: Sequence[str], elements: Sequence[str] | None
+    mechanism: Mechanism, include: Sequence[str], elements: Sequence[str] | None, near: Any = None
 ) -> Dynamics | ConstrainedDynamics:
     """The dynamics of a mechanism, with loops and force elements where it has them.
 
@@ -86,9 +86,11 @@ def dynamics_of(
         mechanism: the mechanism.
         include: terms of the joints that act.
         elements: force elements that act; must be said if there are any.
+        near: positions as :func:`vector` gives them, around which kernels with constraints choose their rows.
     """
     from dalembert.constraints import ConstrainedDynamics
     from dalembert.dynamics import Dynamics
+    from dalembert.simulation.state import as_position
 
     if not (mechanism.constraints or mechanism.forces):
         if elements and elements != ["none"] and elements != ["all"]:
@@ -98,7 +100,7 @@ def dynamics_of(
         names = ", ".join(force.name for force in mechanism.forces)
         raise ArgumentError(f"{mechanism.name!r} has force elements ({names}); say which act: --elements all, or none")
     chosen: Any = "all" if elements == ["all"] else [] if elements in (None, ["none"]) else elements
-    return ConstrainedDynamics(mechanism, forces=chosen, include=include)
+    return ConstrainedDynamics(mechanism, forces=chosen, include=include, reference=as_position(mechanism, near))
 
 
 def tidy(values: Sequence[float], digits: int = 5) -> list[str]:
