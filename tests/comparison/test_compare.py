@@ -14,7 +14,7 @@ import pytest
 import dalembert as da
 from dalembert.comparison.difference import TOPICS
 from dalembert.errors import ArgumentError, FormatError
-from dalembert.model import Body, Frame, Inertia, Joint, Mechanism
+from dalembert.model import Body, Frame, Inertia, Joint, Mechanism, Mimic
 from dalembert.model.joint import rotation_about
 from random_mechanisms import random_mechanism
 
@@ -508,3 +508,33 @@ def test_moved_tools_and_heavier_bases_are_told_though_no_force_depends_on_them(
     found = da.compare(here, there)
     assert found.agrees and [item.topic for item in found.differences] == ["mass", "frames"]
     assert "stands 0.05 m away" in found.differences[1].text and "99 kg" in found.differences[0].text
+
+
+@pytest.mark.parametrize("library", ["dalembert", "pinocchio"])
+@pytest.mark.parametrize("multiplier", [-1.0, 0.7])
+def test_another_coupling_of_a_joint_that_follows_is_told_in_its_numbers(library, multiplier, tmp_path):
+    """Also where the other library couples the joints itself; what hangs on the follower is compared as well."""
+    pytest.importorskip(library)
+    here = follower(multiplier, 0.1)
+
+    def compared(there: Mechanism) -> da.Comparison:
+        if library == "dalembert":
+            return da.compare(here, there)
+        import pinocchio
+
+        da.write_urdf(there, tmp_path / "there.urdf")
+        return da.compare(here, pinocchio.buildModelFromUrdf(str(tmp_path / "there.urdf"), mimic=True))
+
+    assert compared(here).agrees and not compared(here).differences
+    faster = compared(follower(-2.5, 0.1)).first
+    assert faster.topic == "mimic" and faster.where == "slide"
+    assert f"{multiplier:g} times" in faster.text and "-2.5 times" in faster.text
+    ahead = compared(follower(multiplier, 0.3)).first
+    assert ahead.topic == "mimic" and "0.1 m here and at 0.3 m" in ahead.text
+    heavier = with_body(here, "slider", lambda inertia: Inertia(1.5, inertia.center, inertia.tensor))
+    assert compared(heavier).first.topic == "mass" and compared(heavier).first.where == "slider"
+
+
+def follower(multiplier: float, offset: float) -> Mechanism:
+    """The arm whose slide is coupled to its elbow."""
+    return with_joint(arm(), "slide", mimic=Mimic("elbow", multiplier, offset))

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 TOPICS = (
-    "joints", "topology", "joint type", "joint axis", "placement", "zero position", "mass", "centre of mass",
+    "joints", "topology", "joint type", "mimic", "joint axis", "placement", "zero position", "mass", "centre of mass",
     "inertia tensor", "gravity", "armature", "damping", "friction", "constraints", "force elements", "limits", "frames",
     "other forces", "unexplained",
 )  # fmt: skip

@@ -21,12 +21,14 @@ class Column:
         axis: unit vector.
         point: of the line, nearest to the origin; the origin for a translation.
         pitch: advance per radian.
+        rate: motion per unit of the coordinate; one, but for a joint that follows another.
     """
 
     kind: str
     axis: Array
     point: Array
     pitch: float = 0
+    rate: float = 1
 
     @property
     def turns(self) -> bool:
@@ -46,11 +48,11 @@ def columns(jacobian: Array) -> list[Column]:
         size = float(np.linalg.norm(w))
         if size < 1e-9:
             length = float(np.linalg.norm(v))
-            found.append(Column("slides along", v / length if length else v, np.zeros(3)))
+            found.append(Column("slides along", v / length if length else v, np.zeros(3), rate=length))
             continue
         pitch = float(w @ v) / size**2
         kind = "screws along" if abs(pitch) > 1e-9 else "turns about"
-        found.append(Column(kind, w / size, np.cross(w, v) / size**2, pitch))
+        found.append(Column(kind, w / size, np.cross(w, v) / size**2, pitch, size))
     return found
 
 

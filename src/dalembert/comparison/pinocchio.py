@@ -31,6 +31,13 @@ class PinocchioPeer(Peer):
 
         super().__init__(mechanism, Pinocchio(mechanism, model, joints, check=False))
         self.library, self.model, self.data = pinocchio, model, model.createData()
+        starts = {int(i): k for k, i in enumerate(model.idx_vs) if model.nvs[k]}
+        self.numbers = {block.joint: starts[block.their_v.start] for block in self.convention.blocks}
+        theirs = {name: k for k, name in enumerate(model.names) if k and not model.nvs[k]}  # mimic joints there, too
+        for joint in mechanism.joints:
+            name = (joints or {}).get(joint.name, joint.name)
+            if joint.mimic is not None and name in theirs:
+                self.numbers[joint.name] = theirs[name]
 
     @property
     def gravity(self) -> Array:
@@ -47,17 +54,15 @@ class PinocchioPeer(Peer):
     def views(self, q: Array) -> Mapping[str, View]:
         pin, theirs = self.library, self.convention.q(q)
         pin.computeJointJacobians(self.model, self.data, theirs)
-        numbers = {int(i): k for k, i in enumerate(self.model.idx_vs) if self.model.nvs[k]}
         found = {}
-        for block in self.convention.blocks:
-            k = numbers[block.their_v.start]
+        for name, k in self.numbers.items():
             at, matter = self.data.oMi[k], self.model.inertias[k]
             J = pin.getJointJacobian(self.model, self.data, k, pin.ReferenceFrame.WORLD)  # [linear; angular]
             J = J.reshape(6, self.model.nv)  # one column arrives as a vector
             J = self.convention.from_jacobian(theirs, np.vstack([J[3:], J[:3]]))
             center = at.translation + at.rotation @ matter.lever if matter.mass else np.zeros(3)
             tensor = at.rotation @ matter.inertia @ at.rotation.T
-            found[block.joint] = View(float(matter.mass), center, tensor, J)
+            found[name] = View(float(matter.mass), center, tensor, J)
         return found
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:

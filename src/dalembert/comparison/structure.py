@@ -41,7 +41,7 @@ class Structure:
         self.joints = [joint for joint in mechanism.joints if joint.name in self.ours and joint.name in self.theirs]
         self.rotations = {name: np.asarray(at.rotation, dtype=float) for name, at in poses(mechanism, q).items()}
         points = [view.center for view in (*self.ours.values(), *self.theirs.values())]
-        points += [c.point for name in self.ours for c in self._columns(self.ours[name], mechanism.joint(name))]
+        points += [c.point for name in self.ours for c in self._columns(self.ours, mechanism.joint(name))]
         self.length = max([1e-3, *(float(np.linalg.norm(point)) for point in points)])
 
     def differences(self) -> list[Difference]:
@@ -76,8 +76,11 @@ class Structure:
             above = by_child.get(above.parent)
         return above.name if above else None
 
-    def _columns(self, view: View, joint: Joint) -> list[Column]:
-        return columns(view.jacobian[:, self.mechanism.v_slice(joint.name)])
+    def _columns(self, views: Mapping[str, View], joint: Joint) -> list[Column]:
+        """What a joint adds to the motion of what carries it, which moves too where one of both follows the other."""
+        own, carrier = self.mechanism.v_slice(joint.name), self._carrier(joint)
+        below = views[carrier].jacobian[:, own] if carrier is not None and carrier in views else 0
+        return columns(views[joint.name].jacobian[:, own] - below)
 
     def _geometry(self, joint: Joint) -> Iterator[Difference]:
         ours, theirs = self.ours[joint.name], self.theirs[joint.name]
@@ -87,7 +90,7 @@ class Structure:
             text = f"joint {joint.name!r} hangs on {here} here, on {there} in {self.there.name}"
             yield Difference("topology", joint.name, text)
             return
-        for a, b in zip(self._columns(ours, joint), self._columns(theirs, joint)):
+        for a, b in zip(self._columns(self.ours, joint), self._columns(self.theirs, joint)):
             item = self._one_column(joint, a, b)
             if item is not None:
                 yield item
@@ -95,6 +98,13 @@ class Structure:
 
     def _one_column(self, joint: Joint, a: Column, b: Column) -> Difference | None:
         name, other = joint.name, self.there.name
+        if joint.mimic is not None and (a.kind == b.kind or not b.rate):
+            along, across = float(a.axis @ b.axis), float(np.linalg.norm(np.cross(a.axis, b.axis)))
+            ours = float(joint.mimic.multiplier)
+            theirs = ours * along * b.rate / a.rate
+            if across <= math.sqrt(3) * self.tolerance and abs(ours - theirs) > self.tolerance * abs(ours):
+                text = f"joint {name!r} moves {ours:g} times as far as {joint.mimic.joint!r} here and {theirs:g} times"
+                return Difference("mimic", name, f"{text} in {other}, seen along the axis here")
         if a.kind != b.kind:
             text = f"joint {name!r} {a.kind} its axis here, but {b.kind} it in {other}"
             return Difference("joint type", name, text)
@@ -134,12 +144,12 @@ class Structure:
         if joint.mimic is None and self.mechanism.joint(joint.name).nv != 1:
             return
         children = [j for j in self.joints if self._carrier(j) == joint.name]
-        (axis,) = self._columns(self.ours[joint.name], joint)
+        (axis,) = self._columns(self.ours, joint)
         pairs = [(self.ours[joint.name].center, self.theirs[joint.name].center, True)]
         if not (self.ours[joint.name].mass and self.theirs[joint.name].mass):
             pairs = []
         for child in children:
-            both = zip(self._columns(self.ours[child.name], child), self._columns(self.theirs[child.name], child))
+            both = zip(self._columns(self.ours, child), self._columns(self.theirs, child))
             for a, b in both:
                 if a.kind != b.kind:
                     return
@@ -149,6 +159,14 @@ class Structure:
         back = zero_shift(axis, pairs, self.tolerance, self.length)
         if back:
             unit = "rad" if axis.turns else "m"
+            if joint.mimic is not None:
+                ours = float(joint.mimic.offset)
+                theirs = ours - math.copysign(back, back * float(joint.mimic.multiplier))  # the column has its sign
+                text = (
+                    f"where {joint.mimic.joint!r} is at zero, joint {joint.name!r} is at {ours:.6g} {unit} here and at "
+                )
+                yield Difference("mimic", joint.name, f"{text}{theirs:.6g} {unit} in {self.there.name}")
+                return
             text = (
                 f"joint {joint.name!r} has its zero elsewhere: position 0 in {self.there.name} is position {-back:.6g} "
                 f"{unit} here"
