@@ -192,3 +192,32 @@ def test_nothing_is_loaded_or_driven_twice():
     both = derive(alike, wrenches=["the tip", "the_tip"]).external.sympy()
     one = derive(alike, wrenches=["the tip"]).external.sympy()
     assert len(both.free_symbols) > len(one.free_symbols)
+
+
+@pytest.mark.parametrize("speeds", [(), ("xdot + thetadot", "thetadot*cos(theta)")])
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_steps_tell_of_rotors_dampers_and_wrenches(method, speeds):
+    """What they show of rotors is what the mass matrix gains by them, in any speeds; likewise the forces."""
+    if speeds and method != "kane":
+        return
+    J, b = sympy.symbols("J b")
+    plain = cart_pole()
+    mechanism = plain.replace(joints=(plain.joints[0].replace(damping=b), plain.joints[1].replace(armature=J)))
+    options = {"speeds": [sympy.sympify(speed) for speed in speeds]} if speeds else {}
+    loads = {"wrenches": [plain.bodies[1].name], **options}
+    bare, full = (derive(mechanism, method, include=x, **loads) for x in ((), ("armature", "damping")))
+    steps = {step.title: step for step in full.steps()}
+    (rotors,) = steps["Rotors"].quantities
+    gained = full.sympy("mass_matrix") - bare.sympy("mass_matrix")
+    assert J in gained.free_symbols and (rotors.sympy() - gained).applyfunc(sympy.simplify).is_zero_matrix
+    assert steps["Passive forces"].quantities[0].sympy() == full.sympy("passive")
+    assert steps["External wrenches"].quantities[0].sympy() == full.sympy("external")
+    assert not {"Rotors", "Passive forces"} & {step.title for step in bare.steps()}
+
+
+def test_reports_tell_of_joint_terms_and_prove_the_equations_they_show():
+    plain = cart_pole()
+    mechanism = plain.replace(joints=(plain.joints[0], plain.joints[1].replace(armature=sympy.Symbol("J"))))
+    text = to_markdown(document(derive(mechanism, include=["armature"]), mechanism=mechanism))
+    assert "| joint | armature |" in text and "Rotors" in text
+    assert "| mass matrix, joint terms |" in text and r"$\dot{M} - 2C$ skew, joint terms |" in text

@@ -13,7 +13,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.names import distinct, identifier
 from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.system import System
+from dalembert.formulations.system import System, rotor_matrix
 
 SHOWN = 6
 """Steps show single bodies and three-index tables for systems of up to this many degrees of freedom."""
@@ -176,20 +176,45 @@ def assembled(
     }
     return Equations(
         system.name, method, system.scope, **parts, extras=Lazy(extras or {}),
-        derivation=(*steps, *_closing_steps(parts)), sources=tuple(dict.fromkeys(sources)),
+        derivation=(*steps, *closing_steps(parts)), sources=tuple(dict.fromkeys(sources)),
     )  # fmt: skip
 
 
-def _closing_steps(parts: Mapping[str, Any]) -> Iterator[Step]:
-    if parts["passive"] is not None:
-        yield Step("Passive forces", "Springs and dampers as generalised forces.", (parts["passive"],))
-    if parts["external"] is not None:
+def rotor_steps(system: System) -> list[Step]:
+    """Where the rotors of the joints enter, if they are included.
+
+    Args:
+        system: the system.
+    """
+    if not system.rotors:
+        return []
+    text = (
+        "The rotor of a joint turns at the rate s of the joint per velocity; its inertia, reflected to the joint, is "
+        "added to that of the bodies."
+    )
+    shown = quantity(system, "rotor_matrix", "M_r", rotor_matrix(system))
+    return [Step("Rotors", text, (shown,), r"M_r = \sum_r J_r s_r^T s_r")]
+
+
+def closing_steps(parts: Mapping[str, Quantity | None], reduced: bool = False) -> Iterator[Step]:
+    """What acts besides inertia and gravity, and constraints that hold by multipliers.
+
+    Args:
+        parts: of the equations, by name.
+        reduced: whether forces are those of speeds u, which are others than the velocities v.
+    """
+    passive, external = parts.get("passive"), parts.get("external")
+    if passive is not None:
+        speeds = " Those of the speeds are B^T times those of the velocities." if reduced else ""
+        yield Step("Passive forces", f"Springs and dampers as generalised forces.{speeds}", (passive,))
+    if external is not None:
         text = "External wrenches, projected on the velocities by the Jacobians of their frames, PARSA (28)."
-        yield Step("External wrenches", text, (parts["external"],), r"e = \sum_i J_i^T w_i")
-    if parts["constraint_matrix"] is not None:
+        yield Step("External wrenches", text, (external,), rf"e = {'B^T ' * reduced}\sum_i J_i^T w_i")
+    A, gamma = parts.get("constraint_matrix"), parts.get("constraint_bias")
+    if A is not None and gamma is not None:
         yield Step(
             "Constraints",
             "Positions differentiated twice, velocities once; they hold by multipliers lambda.",
-            (parts["constraint_matrix"], parts["constraint_bias"]),
+            (A, gamma),
             r"A \dot{v} + \gamma = 0",
         )

@@ -18,7 +18,16 @@ import numpy as np
 from dalembert.algebra.scalar import product
 from dalembert.algebra.vectors import cross
 from dalembert.compiler.trace import label
-from dalembert.formulations.assembly import Lazy, assembled, external_forces, input_map, quantity, total_passive
+from dalembert.formulations.assembly import (
+    Lazy,
+    assembled,
+    closing_steps,
+    external_forces,
+    input_map,
+    quantity,
+    rotor_steps,
+    total_passive,
+)
 from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
@@ -66,7 +75,7 @@ def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[s
     M = label(mass_matrix(system), "M")
     c, g = inertia_forces(system), gravity_forces(system)
     steps = [*motion_steps(system), acceleration_step(system, body_velocities(system), False)]
-    steps.append(final_step(system, M, c, g, False))
+    steps += [*rotor_steps(system), final_step(system, M, c, g, False)]
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
     return assembled(
         system, "kane", M, c, g, steps, ["PARSA", "KANE"],
@@ -147,7 +156,12 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
 
     p, e = forces(passive), forces(external)
     steps = [*motion_steps(system), *chosen.steps(system), *_partial_steps(reduced)]
-    steps += [acceleration_step(reduced, velocities, True), final_step(reduced, M, c, g, True)]
+    steps += [acceleration_step(reduced, velocities, True), *rotor_steps(reduced)]
+    acting = {
+        "passive": None if p is None else make("passive", "p", p),
+        "external": None if e is None else make("external", "e", e),
+    }
+    steps += [final_step(reduced, M, c, g, True), *closing_steps(acting, True)]
     return Equations(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),
@@ -156,8 +170,8 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         bias=make("bias", "h", _bias(reduced, c, g, velocities)),
         kinematics=make("kinematics", r"\dot{q}", qdot),
         input_map=make("input_map", "D", product(B.T, inputs).reshape(len(chosen.u), inputs.shape[1])),
-        passive=None if p is None else make("passive", "p", p),
-        external=None if e is None else make("external", "e", e),
+        passive=acting["passive"],
+        external=acting["external"],
         extras=Lazy(
             {
                 "velocities": lambda: make("velocities", "v", v),

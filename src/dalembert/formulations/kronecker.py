@@ -29,7 +29,7 @@ from dalembert.algebra.vectors import dual
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.trace import label
 from dalembert.errors import ArgumentError
-from dalembert.formulations.assembly import SHOWN, assembled, quantity, velocity_map
+from dalembert.formulations.assembly import SHOWN, assembled, quantity, rotor_steps, velocity_map
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.lagrange import rate_inverse
@@ -228,6 +228,7 @@ def _motion_steps(system: System) -> list[Step]:
 
 def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[Step]:
     return [
+        *rotor_steps(system),
         Step(
             "Mass matrix",
             "NGUYEN (95).",

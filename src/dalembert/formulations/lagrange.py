@@ -19,7 +19,7 @@ from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.scalar import product
 from dalembert.compiler.derivatives import reverse
 from dalembert.compiler.trace import label
-from dalembert.formulations.assembly import SHOWN, assembled, quantity, velocity_map
+from dalembert.formulations.assembly import SHOWN, assembled, quantity, rotor_steps, velocity_map
 from dalembert.formulations.christoffel import coriolis_makers
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.projection import redundant_bias
@@ -113,6 +113,7 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
             tuple(jacobians),
             r"\dot{p}_{Ci} = J_{vi} v, \quad \omega_i = J_{\omega i} v",
         ),
+        *rotor_steps(system),
         Step(
             "Kinetic energy",
             "It is quadratic in the velocities; its matrix is the mass matrix (KHATIB; PARSA (35)).",

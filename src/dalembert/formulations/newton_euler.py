@@ -26,7 +26,7 @@ from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.compiler.trace import label
-from dalembert.formulations.assembly import assembled, quantity
+from dalembert.formulations.assembly import assembled, quantity, rotor_steps
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.mechanism_system import system_around
@@ -127,6 +127,7 @@ def newton_euler(
             ),
             r"\tau_i = \eta_i^T z_i \;\text{ or }\; f_i^T z_i" if algorithm in RECURSIVE else "",
         ),
+        *rotor_steps(system),
         Step("Mass matrix", f"{_by(inertia)}.", (quantity(system, "mass_matrix", "M", M),)),
     ]
     makers = {}

@@ -170,7 +170,16 @@ def with_rotors(system: System, M: np.ndarray) -> np.ndarray:
         system: the system.
         M: mass matrix of the bodies.
     """
-    return M + gram([(inertia, row[None]) for inertia, row in system.rotors], system.n) if system.rotors else M
+    return M + rotor_matrix(system) if system.rotors else M
+
+
+def rotor_matrix(system: System) -> np.ndarray:
+    """What the rotors add to the mass matrix.
+
+    Args:
+        system: the system.
+    """
+    return gram([(inertia, row[None]) for inertia, row in system.rotors], system.n)
 
 
 def gravity_forces(system: System) -> np.ndarray:

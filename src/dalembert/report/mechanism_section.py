@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dalembert.algebra import scalar
+from dalembert.algorithms.joint_forces import TERMS
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
 from dalembert.model import WORLD, Body, Joint, Mechanism
@@ -60,6 +61,7 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     if len(mechanism.joints) <= MOST_DRAWN:
         yield Figure(skeleton(mechanism, equations.coordinates), _caption(mechanism), tuple(tree_lines(mechanism)))
     yield _joints(mechanism, equations, notation)
+    yield from _drives(mechanism, notation)
     yield from _bodies(mechanism, notation)
     yield from _others(mechanism, notation)
 
@@ -93,6 +95,16 @@ def _joints(mechanism: Mechanism, equations: Equations, notation: Notation) -> B
         )
     head = ("joint", "kind", "between", "axis", "coordinate", "placed at (m)", "turned by", "range")
     return table(head, rows, "Joints; axis in the joint frame, placement in the frame of the parent.")
+
+
+def _drives(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
+    def cell(value: Any) -> Inline:
+        return "" if scalar.is_zero(value) else quantity(value, notation)
+
+    rows = [(joint.name, *(cell(getattr(joint, term)) for term in TERMS)) for joint in mechanism.joints]
+    if any(any(row[1:]) for row in rows):
+        caption = "Terms of the joints, in SI units; they enter the equations only if asked for by name."
+        yield table(("joint", *TERMS), [row for row in rows if any(row[1:])], caption)
 
 
 def _follows(joint: Joint, notation: Notation) -> Line:
