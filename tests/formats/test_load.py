@@ -104,6 +104,12 @@ def test_robots_of_example_robot_data_are_found_by_name():
         load("anymal")
 
 
+def test_who_lacks_the_package_of_robots_is_told_of_it(monkeypatch):
+    monkeypatch.setattr("dalembert.formats.catalogue.example_robot_data", dict)
+    with pytest.raises(ArgumentError, match=r"no robot 'panda'.* pip install 'dalembert\[peers\]'"):
+        load("panda")
+
+
 def test_robot_descriptions_are_found_by_name_when_installed(tmp_path, monkeypatch):
     """A stand-in for the package, which downloads on import."""
     package = tmp_path / "robot_descriptions"

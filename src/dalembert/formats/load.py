@@ -82,7 +82,10 @@ def _find(name: str) -> Path:
         return Path(name)  # a path, but not one that can be read; who reads it says so
     shown = name if len(name) <= 60 else name[:57] + "..."
     meant = near(name[:60], robots())
-    said = f"did you mean {' or '.join(map(repr, meant))}?" if meant else f"try {', '.join(catalogue.packaged())}."
+    more = "" if catalogue.example_robot_data() else ", or pip install 'dalembert[peers]' for seventy more"
+    said = (
+        f"did you mean {' or '.join(map(repr, meant))}?" if meant else f"try {', '.join(catalogue.packaged())}{more}."
+    )
     raise ArgumentError(
         f"there is no robot {shown!r} here, and the name of a file ends in {', '.join(SUFFIXES)}; {said} "
         "dalembert.robots() lists all names"
