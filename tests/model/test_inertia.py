@@ -169,3 +169,9 @@ def test_bodies_of_negative_length_are_refused(length):
 def test_the_short_form_shows_all_six_moments_by_name():
     shown = repr(Inertia(2, (0, 0, 1), [[3, 0.1, 0.2], [0.1, 4, sympy.Symbol("p")], [0.2, sympy.Symbol("p"), 5]]))
     assert all(entry in shown for entry in ("xx=3", "yy=4", "zz=5", "xy=0.1", "xz=0.2", "yz=p"))
+
+
+@pytest.mark.parametrize("other", [1, 0.5, None, (1, 2, 3)])
+def test_nothing_but_an_inertia_is_welded_to_one(other):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Inertia(2) + other

@@ -184,6 +184,8 @@ class Inertia(Record):
 
     def __add__(self, other: Inertia) -> Inertia:
         """Both bodies welded together; both must be expressed in the same frame."""
+        if not isinstance(other, Inertia):
+            return NotImplemented
         if self.is_zero:
             return other
         if other.is_zero:
