@@ -55,6 +55,22 @@ def test_events_between_legs_and_at_the_end_are_seen(method):
     assert names(simulate(pendulum(), [1.0], None, 0.5, events=at(0.5, direction=-1))) == []
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("beyond", [1, 2, 5, 100])
+def test_an_event_within_rounding_of_the_end_happens_once(method, beyond):
+    end = 0.5 + beyond * np.spacing(0.5)
+    motion = simulate(pendulum(), [1.0], None, end, events=at(0.5), **by(method, 1e-2))
+    assert (names(motion), motion.status, motion.t[-1]) == (["0.5 1.0"], "finished", end)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_step": 4e-3}, {"hold": 0.01}, {"method": "rk4", "step": 1e-2}])
+def test_events_do_not_accumulate_because_they_fall_on_ends_of_steps(options):
+    period = 0.05
+    ticks = Event(lambda t, q, v: np.sin(np.pi * t / period))
+    motion = simulate(pendulum(), [1.0], None, 10.5 * period, control=[0.0], events=ticks, **options)
+    assert [happened.t for happened in motion.events] == pytest.approx(period * np.arange(1, 11), abs=1e-12)
+
+
 def test_nearly_simultaneous_events_come_in_order():
     motion = simulate(pendulum(), [1.0], None, 0.5, events=[at(0.25 + 1e-7), at(0.25)])
     assert np.diff([happened.t for happened in motion.events]) == pytest.approx(1e-7, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -155,7 +156,7 @@ def _drive(
     """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
     t, end = float(times[0]), float(times[-1])
     inputs, system, fixed = recorder.inputs, recorder.system, isinstance(engine, Fixed)
-    periods, crowd = 0, 0
+    periods, crowd, latest = 0, 0, -math.inf
     fired: tuple[Event, ...] = ()
     ranks.start(t, x)
     while True:
@@ -180,8 +181,7 @@ def _drive(
                 engine.correct(x)
                 line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
                 continue
-            fired, before = happened[0], t
-            t = happened[1]
+            fired, t = happened
             x = system.projected(t, made.state(t))
             recorder.add(made, t, x)
             ranks.add(t, x)
@@ -193,15 +193,16 @@ def _drive(
                     x = _after(recorder, event, t, x)
                     recorder.jump(t, x)
                     ranks.start(t, x)
-            crowd = crowd + 1 if t - before < CROWD_TIME else 0
+            crowd, latest = crowd + 1 if t - latest < CROWD_TIME else 0, t
             if crowd > CROWD:
                 q, v = recorder.split(x)
                 message = f"event {fired[0].name!r} happens again and again: its times accumulate. Coming to rest at a "
                 message += "stop or in a contact is not modelled; let the event stop the motion instead"
                 raise Fault(message, t, q, v)
             break
-        if t >= end and not fired:
-            return _noted(recorder, watch.last(t, *recorder.split(x)), t, x) or "finished"
+        if t >= end:
+            late = [event for event in watch.last(t, *recorder.split(x)) if event not in fired]
+            return _noted(recorder, late, t, x) or "finished"
 
 
 def _after(recorder: Recorder, event: Event, t: float, x: np.ndarray) -> np.ndarray:
