@@ -348,6 +348,15 @@ def test_what_cannot_be_bound_is_refused():
             run.bind(*arguments)
     with pytest.raises(ArgumentError, match="overlap"):
         run.bind(q, v, t, out=(q[::-1], None))
+    room = np.zeros((4, 3))
+    for energy in (room[:, 0], room[:, 1], room.T[2]):
+        with pytest.raises(ArgumentError, match="share memory"):
+            run.bind(q, v, t, out=(room, energy))
+    with pytest.raises(ArgumentError, match=r"tuple of 2 arrays .*, got a list"):
+        run.bind(q, v, t, out=[room, None])
+    twins = make(random_program(0, shapes=((3,),), outs=((3,), (3,))))
+    with pytest.raises(ArgumentError, match="share memory"):
+        twins.bind(q, out=(room[:], room[:]))
     with pytest.raises(ArgumentError, match="no input speed"):
         run.bind(q, v, t, speed=1)
     with pytest.raises(ArgumentError, match="one stride"):

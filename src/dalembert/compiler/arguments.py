@@ -40,6 +40,16 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     """
     if (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides):
         return False
+    return share(a, b)
+
+
+def share(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays share memory, or may do so where it takes too long to find out.
+
+    Args:
+        a: an array.
+        b: an array.
+    """
     try:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -184,7 +194,7 @@ class Arguments:
         arrays = [(k, y) for k, y in enumerate(out) if isinstance(y, np.ndarray)]
         for n, (k, x) in enumerate(arrays):
             for j, y in arrays[n + 1 :]:
-                if np.may_share_memory(x, y) and np.shares_memory(x, y):
+                if share(x, y):
                     raise ArgumentError(
                         f"{self.name}: out[{k}] and out[{j}] share memory; give each result its own array"
                     )
@@ -199,7 +209,8 @@ class Arguments:
         given = out if isinstance(out, tuple) else (out,) if count == 1 else (None,) * count if out is None else (out,)
         if len(given) != count:
             names = ", ".join(port.name for port in self.outputs)
-            raise ArgumentError(f"{self._call}: out must be a tuple of {count} arrays ({names}), got {len(given)}")
+            got = len(out) if isinstance(out, tuple) else f"a {type(out).__name__}"
+            raise ArgumentError(f"{self._call}: out must be a tuple of {count} arrays ({names}), got {got}")
         return given
 
     @property

@@ -67,19 +67,19 @@ def check_bindable(call: str, port: Port, array: Any, dtype: np.dtype) -> None:
         )
 
 
-def check_overlap(call: str, ports: Sequence[Port], arrays: Sequence[np.ndarray], inputs: int) -> None:
+def check_overlap(kernel: Kernel, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
     """Raise if an output shares memory with another argument, unless it is the very same array as an input.
 
     Args:
-        call: name of the kernel, for the message.
-        ports: of all arguments.
-        arrays: all arguments.
-        inputs: how many of them are inputs.
+        kernel: what is to be bound.
+        inputs: the arrays to read.
+        outputs: the arrays to write.
     """
-    for j in range(inputs, len(arrays)):
-        for k in range(j):
-            if overlap(arrays[k], arrays[j]) or (k >= inputs and arrays[k] is arrays[j]):
-                raise ArgumentError(f"{call}.bind: {ports[k].name} and {ports[j].name} overlap in memory")
+    for port, y in zip(kernel.outputs, outputs):
+        for other, x in zip(kernel.inputs, inputs):
+            if overlap(x, y):
+                raise ArgumentError(f"{kernel.name}.bind: {other.name} and {port.name} overlap in memory")
+    kernel.arguments.refuse_shared_outputs(outputs)
 
 
 def flat_batch(array: np.ndarray, rank: int, batch: tuple[int, ...]) -> np.ndarray | None:
@@ -125,7 +125,7 @@ def bind(kernel: Kernel, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> Bound
         check_bindable(call, port, array, dtype)
         if not array.flags.writeable:
             raise ArgumentError(f"{call}.bind: out for {port.name} is read-only")
-    check_overlap(call, ports, (*inputs, *outputs), len(inputs))
+    check_overlap(kernel, inputs, outputs)
     flat = []
     for port, array in zip(ports, (*inputs, *outputs)):
         view = flat_batch(array, len(port.shape), batch)
