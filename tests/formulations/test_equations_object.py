@@ -80,6 +80,18 @@ def test_a_symbol_may_be_called_like_an_input(name):
     np.testing.assert_allclose(found[:2], found[2:], rtol=1e-13)
 
 
+@pytest.mark.parametrize("quarters", range(-3, 5))
+@pytest.mark.parametrize("pi", [sympy.pi, np.pi])
+def test_quarter_turns_are_exact_where_a_coordinate_stops(quarters, pi):
+    """Equations at an upright or level position have the zeros and fractions of the exact angle."""
+    theta = sympy.Symbol("theta")
+    equations = derive(cart_pole())
+    there = equations.substitute({"theta": quarters * pi / 2})
+    for name in ("mass_matrix", "coriolis", "gravity"):
+        exact = equations.sympy(name).subs(theta, quarters * sympy.pi / 2)
+        assert there.sympy(name).expand() == exact.expand()
+
+
 def test_a_coordinate_can_be_substituted_too():
     at_rest = derive(cart_pole()).substitute({"theta": 0, "thetadot": 0})
     mc, m, l = sympy.symbols("m_c m l")

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.evaluate import inline
+from dalembert.algebra.rotations import sine_cosine
+from dalembert.compiler.evaluate import interpret
+from dalembert.compiler.rules import RULES
+from dalembert.compiler.traced import Expr
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations
@@ -64,7 +67,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
                 arguments[port.name] = scope.once(port.name, old.names[port.name])
         needed = {port.name: arguments[port.name] for port in quantity.program.inputs}
         lifted = {name: _lifted(scope, value) for name, value in needed.items()}
-        result = inline(quantity.program, lifted)[quantity.name] if needed else quantity.values
+        result = _called(scope, quantity, lifted) if needed else quantity.values
         return Quantity(scope, quantity.name, quantity.symbol, _numbers(result))
 
     def later(name: str) -> Callable[[], Quantity]:
@@ -93,6 +96,19 @@ def _lifted(scope: Scope, value: Any) -> np.ndarray:
     for place, x in np.ndenumerate(array):
         result[place] = scope.graph.lift(x)
     return result
+
+
+def _called(scope: Scope, quantity: Quantity, arguments: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The program of a quantity on other scalars; sines and cosines are exact at quarter turns."""
+    program = quantity.program
+    elements = [list(arguments[port.name].flat) for port in program.inputs]
+    values = interpret(program, elements, RULES | {"sin": _turned(0), "cos": _turned(1)}, scope.graph.constant)
+    return np.array([values[k] for k in program.results[0]], dtype=object).reshape(quantity.shape)
+
+
+def _turned(which: int) -> Callable[[Expr], Expr]:
+    rule = RULES[("sin", "cos")[which]]
+    return lambda x: x.graph.constant(sine_cosine(x.value)[which]) if x.is_constant else rule(x)
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
