@@ -10,6 +10,7 @@ import viewer_cases as cases
 
 import dalembert as da
 from dalembert.algorithms.kinematics import link_poses
+from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Shape
 from dalembert.viewer import view
 
 browsers = cases.chromium()
@@ -253,3 +254,24 @@ def test_equations_a_little_too_wide_are_made_to_fit(browser, folder):
 def test_forces_have_the_units_of_their_joints(browser, folder, name, units):
     browser.open(view(name, to=folder / f"units-{name}.html", equations=False), READY)
     assert browser.run("document.querySelector('#plots h3').textContent").endswith(units)
+
+
+def test_a_mirrored_mesh_shows_its_outside(browser, folder):
+    """An octahedron is its own mirror image, so both pictures are the same; left legs often are right ones."""
+    corners = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    faces = [(x, 2 + y, 4 + z) if (x + y + z) % 2 == 0 else (2 + y, x, 4 + z) for x, y, z in np.ndindex(2, 2, 2)]
+    lines = [
+        *("v {} {} {}".format(*corner) for corner in corners),
+        *("f {} {} {}".format(*np.add(f, 1)) for f in faces),
+    ]
+    (folder / "octahedron.obj").write_text("\n".join(lines))
+    shown = []
+    for factors in ((1.0, 1.0, 1.0), (1.0, -1.0, 1.0)):
+        shape = Shape("mesh", factors, mesh="octahedron.obj", colour=(0.9, 0.1, 0.1, 1.0))
+        body = Body("leg", Inertia.sphere(1.0, 0.1), shapes=(shape,))
+        leg = Mechanism("leg", (body,), (Joint("hip", "revolute", WORLD, "leg", axis=[0, 1, 0]),))
+        browser.open(view(leg, to=folder / "mirrored.html", folder=folder, equations=False), READY)
+        shown.append(pixels(browser))
+    red = (shown[0][..., 0] > 2 * shown[0][..., 2]).mean()
+    assert red > 0.05
+    assert np.abs(shown[0] - shown[1]).mean() < 0.5  # of 255; seen from inside, half of it would be as dark as shadows

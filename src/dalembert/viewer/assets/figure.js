@@ -69,8 +69,7 @@ class Figure {
       if (!parts) { this.missing = true; return [placed(this.placeholder(), shape.at)]; }
       return parts.map((geometry, k) => {
         const colour = meshes[shape.mesh][k].colour || shape.colour;
-        const mirrored = s[0] * s[1] * s[2] < 0;
-        const mesh = new THREE.Mesh(geometry, this.material(colour, { side: mirrored ? THREE.BackSide : THREE.FrontSide }));
+        const mesh = new THREE.Mesh(geometry, this.material(colour));
         const holder = placed(new THREE.Group(), shape.at);
         mesh.scale.set(s[0] ?? 1, s[1] ?? 1, s[2] ?? 1);
         holder.add(mesh);
