@@ -235,3 +235,12 @@ def test_floats_keep_their_digits_where_they_have_no_common_factor():
     closed = [x for q in steps[0].quantities if q.is_simplified for x in q.sympy()]
     integers = {abs(int(n)) for x in closed for n in x.atoms(sympy.Integer)}
     assert len(closed) > 10 and max(integers) < 10**6
+
+
+@pytest.mark.parametrize("length", [0.3, 0.17, 0.002])
+def test_no_decimal_is_made_of_a_whole_number(length):
+    """Beside a decimal a symbol keeps its 1, and gets no factor of hundreds: a + 0.09 b."""
+    for symbol in ("l", "M", "I"):
+        M = derive(load("cart_pole")).substitute({symbol: length}).sympy("mass_matrix")
+        assert all(0 < abs(x) < 1 for x in M.atoms(sympy.Float))
+        assert all(abs(x) <= 2 for x in M.atoms(sympy.Integer))

@@ -137,6 +137,8 @@ class Writer:
         factor, mono = content(p)
         rest = divided(p, factor, mono)
         short = all(-MOST_DIGITS < c < MOST_DIGITS for c in rest.values())
+        if not _is_fraction(factor):  # 0.01 (100 a + 9 b) is a + 0.09 b
+            short = short and not any(map(_is_fraction, p.values()))
         if not short:  # the common factor of two floats is a power of two, and helps nobody
             factor = 1 if factor > 0 else -1
             rest = divided(p, factor, mono)
@@ -196,6 +198,9 @@ def _only(p: Polynomial) -> int:
 def _shown(c: Coefficient) -> sympy.Expr:
     """Small fractions as fractions, other numbers as decimals: 784/75, but 9.81."""
     c = Fraction(c)
-    if c.denominator <= 64 or (c.denominator <= 1000 and 10**4 % c.denominator):
-        return sympy.Rational(c.numerator, c.denominator)
-    return sympy.Float(float(c))
+    return sympy.Rational(c.numerator, c.denominator) if _is_fraction(c) else sympy.Float(float(c))
+
+
+def _is_fraction(c: Coefficient) -> bool:
+    below = Fraction(c).denominator
+    return below <= 64 or (below <= 1000 and 10**4 % below != 0)
