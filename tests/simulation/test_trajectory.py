@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from motion_cases import double_pendulum, pendulum
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load
 from dalembert.model import Body, Inertia, Joint, Limits, Mechanism, Mimic
 from dalembert.simulation import joint_stop, load_trajectory, rollout, simulate
@@ -161,6 +162,21 @@ def test_an_archive_keeps_the_values_of_parameters(tmp_path):
         load_trajectory(path, arm)
 
 
+def test_a_motion_of_another_mechanism_is_told(motion, tmp_path):
+    """Names agree; a single number that does not changes energies and forces."""
+    path, moved = tmp_path / "motion.npz", motion.mechanism
+    motion.to_npz(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_trajectory(path, pickle.loads(pickle.dumps(moved)))
+        load_trajectory(path, Dynamics(moved))
+    body = moved.bodies[-1]
+    heavier = body.replace(inertia=Inertia(body.inertia.mass * 2, body.inertia.center, body.inertia.tensor))
+    with pytest.warns(ModelWarning, match="is not .* as it is given"):
+        back = load_trajectory(path, moved.replace(bodies=(*moved.bodies[:-1], heavier)))
+    assert np.abs(back.energy - motion.energy).max() > 0
+
+
 def test_csv_keeps_every_digit(motion, tmp_path):
     path = tmp_path / "motion.csv"
     motion.to_csv(path)
@@ -189,6 +205,23 @@ def test_plot(motion, tmp_path):
     figure.savefig(tmp_path / "motion.png")
     one = simulate(double_pendulum(), [1, 1], None, 1.0).plot("first")
     assert [line.get_label() for line in one.axes[0].lines] == ["first"]
+
+
+def test_pictures_show_the_history_of_a_joint_whichever_it_is(motion):
+    """Of one degree, of several, and of one that follows another: the same numbers as by its name."""
+    pytest.importorskip("matplotlib")
+    bodies = [Body(name, Inertia.point(1.0, [0.1, 0.2, 0.3])) for name in ("first", "second")]
+    leader = Joint("leader", "revolute", "world", "first", axis=[1, 0, 0])
+    follower = Joint("follower", "prismatic", "first", "second", mimic=Mimic("leader", -2.0, 0.3))
+    geared = simulate(Mechanism("geared", bodies, [leader, follower]), [0.4], [1.0], 0.5, control=[0.1])
+    for moved in (geared, motion):
+        for joint in moved.mechanism.joints:
+            figure, history = moved.plot(joint.name, points=1), moved[joint.name]
+            for axis, values in zip(figure.axes, history[1:]):
+                drawn = np.array([line.get_ydata() for line in axis.lines]).T
+                assert np.array_equal(drawn, values.reshape(drawn.shape))
+                assert all(line.get_label().startswith(joint.name) for line in axis.lines)
+    assert [axis.get_ylabel() for axis in geared.plot("follower").axes[:3]] == ["q (m)", "v (m/s)", "tau (N)"]
 
 
 def test_pickle(motion):

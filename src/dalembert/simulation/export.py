@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
 from dalembert.simulation.names import position_names, velocity_names
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
 ARRAYS = ("t", "q", "v", "tau", "wrenches")
-TOLD = ("mechanism", "positions", "status", "include", "wrench_frames", "elements")
+TOLD = ("mechanism", "digest", "positions", "status", "include", "wrench_frames", "elements")
 """What an archive must hold, and must tell about it, to be read."""
 
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
@@ -101,7 +102,8 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
 
     Args:
         path: file to read.
-        mechanism: the mechanism that moved, or its dynamics; the names of its coordinates must be those of the file.
+        mechanism: the mechanism that moved, or its dynamics; the names of its coordinates must be those of the file. A
+            warning says if it is not the one that moved: quantities along the motion are those of the one given.
     """
     from dalembert.simulation.interpolation import Hermite
     from dalembert.simulation.trajectory import Trajectory
@@ -141,6 +143,10 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             f"{needed}; give Dynamics(mechanism, parameters=[...]) with the same addresses, or the same symbols",
             path,
         )
+    if told["digest"] != model.digest:
+        message = f"{path}: the mechanism {told['mechanism']!r} that moved is not {model.name!r} as it is given: names "
+        message += "of coordinates agree, other data do not. Energies, accelerations and forces are those of the latter"
+        warnings.warn(message, ModelWarning, stacklevel=2)
     made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, status=told["status"])
     made.interpolant = Hermite(made)
     return made

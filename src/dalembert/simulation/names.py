@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dalembert.errors import ArgumentError
-from dalembert.model import Mechanism
+from dalembert.model import Joint, Mechanism
 from dalembert.model.checks import shown
 
 
@@ -59,41 +59,35 @@ def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _names(mechanism: Mechanism, suffixes: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    names: list[str] = []
-    for joint in mechanism.joints:
-        if joint.nq:
-            own = suffixes.get(joint.kind)
-            names += [joint.name] if own is None else [f"{joint.name}.{suffix}" for suffix in own]
-    return tuple(names)
+    return tuple(name for joint in mechanism.joints if joint.nq for name, _ in _coordinates(joint, suffixes))
 
 
 _METRES = ("distance", "x", "y", "z", "vx", "vy", "vz")
 _QUATERNION = ("qx", "qy", "qz", "qw")
 
 
-def position_units(mechanism: Mechanism) -> tuple[str, ...]:
-    """``rad``, ``m`` or ``quaternion`` for every entry of q.
+def position_parts(joint: Joint) -> list[tuple[str, str]]:
+    """A name for every position of a joint, also of one that follows another, and ``rad``, ``m`` or ``quaternion``.
 
     Args:
-        mechanism: the mechanism.
+        joint: the joint.
     """
-    return _units(mechanism, _Q)
+    return _coordinates(joint, _Q)
 
 
-def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
-    """``rad`` or ``m`` for every entry of v: of what it is a rate.
+def velocity_parts(joint: Joint) -> list[tuple[str, str]]:
+    """A name for every velocity of a joint, also of one that follows another, and ``rad`` or ``m``, of which it is a
+    rate.
 
     Args:
-        mechanism: the mechanism.
+        joint: the joint.
     """
-    return _units(mechanism, _V)
+    return _coordinates(joint, _V)
 
 
-def _units(mechanism: Mechanism, suffixes: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    units: list[str] = []
-    for joint in mechanism.joints:
-        for part in (
-            suffixes.get(joint.kind, ("distance" if joint.kind == "prismatic" else "angle",)) if joint.nq else ()
-        ):
-            units.append("m" if part in _METRES else "quaternion" if part in _QUATERNION else "rad")
-    return tuple(units)
+def _coordinates(joint: Joint, suffixes: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
+    own = suffixes.get(joint.kind)
+    if own is None:
+        return [(joint.name, "m" if joint.kind == "prismatic" else "rad")]
+    units = ("m" if part in _METRES else "quaternion" if part in _QUATERNION else "rad" for part in own)
+    return [(f"{joint.name}.{part}", unit) for part, unit in zip(own, units)]

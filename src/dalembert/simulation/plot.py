@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.model.checks import expect_whole
-from dalembert.simulation.names import position_names, position_units, velocity_names, velocity_units
+from dalembert.simulation.names import position_parts, velocity_parts
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
@@ -38,24 +38,26 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     if not len(trajectory):
         raise ArgumentError("the trajectory is empty; there is nothing to draw")
     chosen = joints or [joint.name for joint in m.joints if joint.nq]
-    in_q = [k for name in chosen for k in range(m.nq)[m.q_slice(name)]]
-    in_v = [k for name in chosen for k in range(m.nv)[m.v_slice(name)]]
     fine = trajectory
     if trajectory.interpolant is not None and len(trajectory) < points:
         t = np.unique(np.concatenate([trajectory.t, np.linspace(trajectory.t[0], trajectory.t[-1], points)]))
         fine = replace(trajectory, **trajectory(t)._asdict())  # of which tau is not asked: it is known at samples only
     figure = Figure(figsize=(8, 9), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
-    for axis, symbol, names, units, chosen_columns, times, values in (
-        (axes[0], "q", position_names(m), position_units(m), in_q, fine.t, fine.q),
-        (axes[1], "v", velocity_names(m), velocity_units(m), in_v, fine.t, fine.v),
-        (axes[2], "tau", velocity_names(m), velocity_units(m), in_v, trajectory.t, trajectory.tau),
+    for axis, symbol, parts, motion in (
+        (axes[0], "q", position_parts, fine),
+        (axes[1], "v", velocity_parts, fine),
+        (axes[2], "tau", velocity_parts, trajectory),
     ):
-        shown = dict.fromkeys(UNITS[symbol].get(units[k], units[k]) for k in chosen_columns)
-        for k in chosen_columns:
-            axis.plot(times, values[:, k], label=names[k])
+        shown: dict[str, None] = {}
+        for name in chosen:
+            history = motion[name]
+            curves = getattr(history, symbol).reshape(len(history.t), -1).T
+            for (label, unit), curve in zip(parts(m.joint(name)), curves):
+                axis.plot(history.t, curve, label=label)
+                shown[UNITS[symbol].get(unit, unit)] = None
         axis.set_ylabel(f"{symbol} ({', '.join(shown)})" if shown else symbol)
-        if len(chosen_columns) <= 12:
+        if len(axis.lines) <= 12:
             axis.legend(**BESIDE)
     for name in ("kinetic_energy", "potential_energy", "energy"):
         axes[3].plot(fine.t, getattr(fine, name), label=name.replace("_", " "))
