@@ -82,6 +82,51 @@ def test_results_need_their_own_memory_and_threads_are_counted():
             dyn.inverse_dynamics(Z, V, V, threads=threads)
 
 
+def test_quantities_of_frames_are_bound_as_they_are_called():
+    dyn, q = da.Dynamics(ARM, parameters=["flange.com.x", "bend.placement.z"]), Z.copy()
+    numbers, J = dyn.parameter_values, np.zeros((6, 6))
+    options = {"frame": "flange", "point": [0.1, 0, 0], "axes": "body"}
+    bound = dyn.jacobian.bind(q, parameters=numbers, out=J, **options)
+    pose = dyn.pose.bind(q, numbers, frame="flange")
+    for angle in (0.3, -1.2):
+        q[:] = angle
+        bound()
+        pose()
+        np.testing.assert_array_equal(J, dyn.jacobian(q, numbers, **options))
+        for found, wanted in zip(pose.outputs, dyn.pose(q, numbers, frame="flange")):
+            np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ArgumentError, match="needs the option 'frame'"):
+        dyn.jacobian.bind(q, numbers)
+
+
+def test_what_kernels_are_made_from_is_fixed():
+    dyn = da.Dynamics(ARM)
+    for name, value in {
+        "mechanism": ARM,
+        "wrenches": ("flange",),
+        "parameters": ["flange.mass"],
+        "dtype": "f4",
+    }.items():
+        with pytest.raises(AttributeError, match=f"{name} of <Dynamics of 'demo_arm'.*make another"):
+            setattr(dyn, name, value)
+    assert dyn.inverse_dynamics(Z, V, V).dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "spherical", "free"])
+@pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix_inverse", "forward_dynamics_derivatives"])
+def test_a_joint_that_moves_nothing_has_accelerations_beyond_all_bounds_and_no_warnings(kind, quantity, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")  # a program found there would not be traced
+    bodies = [da.Body("a", da.Inertia.sphere(1.0, 0.1)), da.Body("nothing")]
+    joints = [da.Joint("i", "revolute", "world", "a"), da.Joint("j", kind, "a", "nothing")]
+    m = da.Mechanism("m", bodies, joints, strict=False)
+    state = m.random_state(np.random.default_rng(0))
+    kernel = da.Dynamics(m).kernel(quantity)
+    with np.errstate(all="raise"):
+        answers = kernel(*state[: len(kernel.inputs)])
+    for answer in answers if isinstance(answers, tuple) else (answers,):
+        assert not np.isfinite(answer).all()
+
+
 def test_random_states_respect_one_sided_limits():
     body = da.Body("b", da.Inertia.sphere(1.0, 0.1))
     for limits, inside in ((da.Limits(lower=0.5), lambda q: q >= 0.5), (da.Limits(upper=-1), lambda q: q <= -1)):

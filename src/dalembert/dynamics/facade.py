@@ -40,6 +40,10 @@ if TYPE_CHECKING:  # imported when a device is asked for
     from dalembert.compiler.cuda.stages import Stage
 
 
+SETTINGS = frozenset({"mechanism", "parameters", "wrenches", "include", "dtype", "device", "optimise"})
+"""What kernels are made from; fixed, so that those made early and late agree."""
+
+
 class Dynamics:
     """The dynamics of one mechanism as compiled kernels.
 
@@ -149,6 +153,13 @@ class Dynamics:
         found = self.kernel(name) if not spec.options else FrameQuantity(self, name)
         self.__dict__[name] = found  # so that the next look-up costs nothing
         return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in SETTINGS and "_kernels" in self.__dict__:
+            raise AttributeError(
+                f"{name} of {self!r} is fixed, because kernels are made from it; make another Dynamics"
+            )
+        super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *ALL_QUANTITIES})

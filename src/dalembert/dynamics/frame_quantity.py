@@ -32,10 +32,26 @@ class FrameQuantity:
             threads: how many threads to use at most; CPU only.
             options: of the quantity, such as ``frame``; inputs may be given by name too.
         """
-        inputs = ALL_QUANTITIES[self.name].inputs
-        named = {k: options.pop(k) for k in list(options) if k in (*inputs, "wrenches", "parameters")}
+        kernel, named = self._kernel(options)
         limits = {} if threads is None else {"threads": threads}
-        return self.dynamics.kernel(self.name, **options)(*state, out=out, **named, **limits)
+        return kernel(*state, out=out, **named, **limits)
+
+    def bind(self, *state: Any, out: Any = None, **options: Any) -> Any:
+        """A function without arguments that evaluates on these very arrays whenever it is called.
+
+        Args:
+            state: the inputs of the quantity, arrays of the kernel's precision.
+            out: the array to write, or a tuple of them; made if None.
+            options: of the quantity, such as ``frame``; inputs may be given by name too.
+        """
+        kernel, named = self._kernel(options)
+        return kernel.bind(*state, out=out, **named)
+
+    def _kernel(self, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The kernel that options ask for, and the inputs among them."""
+        inputs = (*ALL_QUANTITIES[self.name].inputs, "wrenches", "parameters")
+        named = {k: options.pop(k) for k in list(options) if k in inputs}
+        return self.dynamics.kernel(self.name, **options), named
 
     def __repr__(self) -> str:
         spec = ALL_QUANTITIES[self.name]
