@@ -399,6 +399,17 @@ def test_every_phrase_is_translated():
         assert in_options(text) != text
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [("simulate", "--q"), ("simulate", "--v"), ("simulate", "--force"), ("view", "--at")]
+)
+def test_a_joint_that_follows_is_refused_by_the_option_that_names_it(capsys, tmp_path, command, option):
+    arm = dalembert.load("rrr", parameters="default")
+    joints = [*arm.joints[:-1], arm.joints[-1].replace(mimic=dalembert.Mimic(arm.joints[0].name))]
+    dalembert.write_toml(arm.replace(joints=joints), tmp_path / "arm.toml")
+    outcome = run(capsys, command, str(tmp_path / "arm.toml"), option, f"{joints[-1].name}=0.1")
+    assert outcome.code == 2 and f"{option}[{joints[-1].name!r}]: that joint follows" in outcome.err
+
+
 def test_where_one_may_not_write_is_told_before_the_work(capsys, tmp_path, monkeypatch):
     locked = tmp_path / "locked"
     locked.mkdir()

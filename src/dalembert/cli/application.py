@@ -256,7 +256,8 @@ def _warnings_on(terminal: Terminal) -> Iterator[None]:
         warnings.showwarning = show  # restored by catch_warnings
         yield
     if len(seen) > MOST_WARNINGS:
-        terminal.warn(f"and {len(seen) - MOST_WARNINGS} more; `dalembert show` lists all that was assumed")
+        where = "`dalembert show` lists what was assumed, a page of `view` what is not drawn"
+        terminal.warn(f"and {len(seen) - MOST_WARNINGS} more; {where}")
 
 
 def _silence(terminal: Terminal) -> None:

@@ -109,7 +109,7 @@ def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
 
     model = system.mechanism
     if options.force:
-        return as_velocity(model, vector(options.force, "--force"))
+        return as_velocity(model, vector(options.force, "--force"), name="--force")
     if options.control == "zero":
         return None
     tree = system if isinstance(system, Dynamics) else Dynamics(model, open_loops=True)

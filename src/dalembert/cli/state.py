@@ -28,14 +28,24 @@ Given = list[tuple[str, tuple[float, ...]]]
 
 def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
     """--q, --v, --include and --elements."""
-    what = "JOINT=VALUE or all numbers with commas, in rad or m (90deg, pi/2 work too); may be repeated"
+    what = "JOINT=VALUE or all numbers with commas (90deg, pi/2 work too); may be repeated"
     group = parser.add_argument_group("the state")
     group.add_argument(
-        "--q", type=numbers, action="append", default=[], metavar="...", help=f"positions: {what} (default: neutral)"
+        "--q",
+        type=numbers,
+        action="append",
+        default=[],
+        metavar="...",
+        help=f"positions in rad or m: {what} (default: neutral)",
     )
     if velocity:
         group.add_argument(
-            "--v", type=numbers, action="append", default=[], metavar="...", help=f"velocities: {what} (default: zero)"
+            "--v",
+            type=numbers,
+            action="append",
+            default=[],
+            metavar="...",
+            help=f"velocities in rad/s or m/s: {what} (default: zero)",
         )
     group.add_argument(
         "--include", choices=TERMS, action="append", default=[], help="a term of the joints that acts; may be repeated"

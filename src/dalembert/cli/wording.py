@@ -15,11 +15,11 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"include = \[(.*?)\]:", r"--include \1:"),
     (r"Pass joints=\{name here: name there\}", "Give --joint HERE=THERE"),
     (r"^da\.with_gravity", "In Python, da.with_gravity"),
-    (r"^([qv])0 has shape", r"--\1 has shape"),
+    (r"^([qv])0(?= has shape|\[)", r"--\1"),
     (r"method='([\w-]+)'", r"--method \1"),
     (r"give reference=, positions", "give --q, positions"),
     (r"give to= \(or --to\)", "give --to"),
-    (r"^q is where a mechanism stands", "--at is where a mechanism stands"),
+    (r"^q(?= has shape|\[| is where a mechanism stands)", "--at"),
     (r"say where the model lies by folder=", "put the description into a file beside its meshes"),
     (r" \(strict=True refuses it\)", ""),
     (

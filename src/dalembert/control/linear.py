@@ -158,7 +158,7 @@ def linearize(
     elif as_names("include", include) not in ((), tuple(mechanism.include)):
         raise ArgumentError(f"include = {tuple(include)}, but the given dynamics was made with {mechanism.include}")
     model = mechanism.mechanism
-    position, velocity = as_position(model, q), as_velocity(model, v)
+    position, velocity = as_position(model, q, name="q"), as_velocity(model, v, name="v")
     if isinstance(mechanism, ConstrainedDynamics):
         if parameters is not None:
             raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")

@@ -126,7 +126,7 @@ def state_feedback(
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
     model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
     nv, names = model.nv, velocity_names(model)
-    home, speed = as_position(model, q), as_velocity(model, v)
+    home, speed = as_position(model, q, name="q"), as_velocity(model, v, name="v")
     base = np.zeros(nv) if tau is None else forces_of(tau, nv)
     places = indices_of(names, actuators, "actuator")
     own = mechanism.velocity_names() if isinstance(mechanism, ConstrainedDynamics) else names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,43 +21,52 @@ CHUNK = 4096
 """Sets of parameters whose mass matrices are examined at once."""
 
 
-def as_position(mechanism: Mechanism, given: Any, batch: bool = False) -> np.ndarray:
+def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str = "q0") -> np.ndarray:
     """Positions, quaternions of unit length; by default the neutral one.
 
     Args:
         mechanism: the mechanism.
         given: an array of nq numbers; or by joint name, others at their neutral value; or None.
         batch: allow leading dimensions.
+        name: of the argument, for errors.
     """
-    q = _vector(mechanism, given, "q0", mechanism.neutral, position_names(mechanism), batch)
+    q = _vector(mechanism, given, name, mechanism.neutral, position_names(mechanism), mechanism.q_slice, batch)
     for k in quaternion_places(mechanism.tree):
         length = np.linalg.norm(q[..., k : k + 4], axis=-1)
         worst = float(np.abs(length - 1).max(initial=0))
         if worst > UNIT:
             raise ArgumentError(
-                f"q0[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by {worst:.3g}"
+                f"{name}[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
+                f"{worst:.3g}"
             )
     return normalise_in_place(mechanism.tree, q)
 
 
-def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False) -> np.ndarray:
+def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str = "v0") -> np.ndarray:
     """Velocities; zero by default.
 
     Args:
         mechanism: the mechanism.
         given: an array of nv numbers; or by joint name, others zero; or None.
         batch: allow leading dimensions.
+        name: of the argument, for errors.
     """
-    return _vector(mechanism, given, "v0", np.zeros(mechanism.nv), velocity_names(mechanism), batch)
+    return _vector(mechanism, given, name, np.zeros(mechanism.nv), velocity_names(mechanism), mechanism.v_slice, batch)
 
 
 def _vector(
-    mechanism: Mechanism, given: Any, name: str, default: np.ndarray, entries: Sequence[str], batch: bool
+    mechanism: Mechanism,
+    given: Any,
+    name: str,
+    default: np.ndarray,
+    entries: Sequence[str],
+    place: Callable[[str], slice],
+    batch: bool,
 ) -> np.ndarray:
     if given is None:
         return default.copy()
     if isinstance(given, Mapping):
-        vector = _by_joint(mechanism, given, name, default, batch)
+        vector = _by_joint(mechanism, given, name, default, place, batch)
     else:
         try:
             vector = np.array(given, dtype=float)
@@ -77,12 +86,17 @@ def _vector(
 
 
 def _by_joint(
-    mechanism: Mechanism, given: Mapping[str, Any], name: str, default: np.ndarray, batch: bool
+    mechanism: Mechanism,
+    given: Mapping[str, Any],
+    name: str,
+    default: np.ndarray,
+    place: Callable[[str], slice],
+    batch: bool,
 ) -> np.ndarray:
     """A vector from values by joint name; in a batch each may have leading dimensions."""
     parts = []
     for joint, value in given.items():
-        part = mechanism.q_slice(joint) if name == "q0" else mechanism.v_slice(joint)
+        part = place(joint)
         follows = mechanism.joint(joint).mimic
         if follows is not None:
             raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")

@@ -92,7 +92,7 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
             raise ArgumentError("q is where a mechanism stands that does not move; leave it out with a trajectory")
         return np.array(trajectory.q[0], dtype=float), facing
     if q is not None:
-        wanted = as_position(mechanism, q)
+        wanted = as_position(mechanism, q, name="q")
         _tell_of_limits(mechanism, wanted)
         return _closed(mechanism, wanted, q), facing
     drawn = any(body.shapes for body in mechanism.bodies)
