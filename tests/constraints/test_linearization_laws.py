@@ -22,6 +22,8 @@ from dalembert.constraints.classical import (
     rolling_disc,
     whipple_bicycle,
 )
+from dalembert.errors import ArgumentError
+from dalembert.formats import load
 from dalembert.model import Constraint
 from random_mechanisms import random_mechanism
 
@@ -160,3 +162,18 @@ def test_a_batch_along_a_motion_is_the_states_one_by_one():
     for k, t in enumerate(times):
         one = system.linearize(states[k], speeds[k], np.zeros(3), t, positions=["crank"], speeds=["crank"])
         np.testing.assert_allclose(along.A[k], one.A, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("off", "words"), [((0.1, 0), "q violates .*assemble"), ((0, 1), "v violates .*project")])
+def test_states_off_the_constraints_have_no_linear_model(off, words):
+    system = ConstrainedDynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
+    q = system.assemble(keep=["drive"])
+    with pytest.raises(ArgumentError, match=f"linearize: {words}"):
+        system.linearize(q + [0, off[0], 0], [off[1], 0, 0], np.zeros(3))
+
+
+def test_times_of_given_motions_are_told_with_what_they_violate():
+    turning = Constraint("motor", "motion", "drive", coefficients=(1.0, 2.0))
+    system = ConstrainedDynamics(load("four_bar", parameters="default").replace(constraints=(turning,)))
+    with pytest.raises(ArgumentError, match="'motor' by 6 m or rad at t = 3 s"):
+        system.linearize([1.0, 0, 0], [2.0, 0, 0], np.zeros(3), 3.0)

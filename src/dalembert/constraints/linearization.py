@@ -26,6 +26,7 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
+from dalembert.constraints.consistency import violation
 from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
@@ -134,6 +135,9 @@ def _linearized(
             f"{mechanism.name!r} has no linearization at q = {q}: the position is singular, constraints lose rank and "
             "what they allow is not linear there; analyse(q) says more"
         )
+    wrong = violation(system, q, v, t, ("q", "v"))
+    if wrong:
+        raise ArgumentError(f"linearize: {wrong}")
     e_q, e_v, g_q, g_v, r_q, G, M = system.evaluate("linearization", q, v, here.a, here.multipliers, t)
     # M da - G^T dlam = dtau - e_q dq - e_v dv ,  G da = - g_q dq - g_v dv: one right side per column
     right = np.concatenate([-e_q, -e_v, np.eye(mechanism.nv)], axis=1).T

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.constraints.consistency import INCONSISTENT
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
@@ -16,7 +17,6 @@ from dalembert.model.checks import expect_real
 from dalembert.simulation import manifold
 from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
-from dalembert.simulation.system import INCONSISTENT
 
 
 @dataclass(frozen=True, eq=False)

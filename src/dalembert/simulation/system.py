@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dalembert.constraints.assembly import moved
+from dalembert.constraints.consistency import violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
@@ -24,9 +25,6 @@ Moving = Mechanism | Dynamics | ConstrainedDynamics
 
 ROUNDING, MOST = 1e-14, 6
 """Residual of a constraint, m or rad, that is as good as zero; steps of Newton's method to get there."""
-
-INCONSISTENT = 1e-6
-"""How far initial positions (m, rad) or velocities may be from satisfying the constraints."""
 
 
 class System:
@@ -173,25 +171,8 @@ class System:
         if not self.has_loops:
             return ""
         assert self.constrained is not None
-        last = () if parameters is None else (parameters,)
-        phi, G, rate, _ = self.constrained.kernel("constraints")(q, v, np.float64(t), *last)
-        rows = self.constrained.rows
-        phi = np.where(self.constrained.constraints.holonomic, phi, 0)
-        off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
-        if not off.max() <= INCONSISTENT:
-            name = rows[int(np.argmax(off))].constraint
-            return (
-                f"{names[0]} violates the constraint {name!r} by {off.max():.3g} m or rad; find a consistent position "
-                f"with ConstrainedDynamics(mechanism).assemble({names[0]})"
-            )
-        missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
-        if not missing.max() <= INCONSISTENT * max(1.0, float(np.abs(v).max(initial=0))):
-            row = rows[int(np.argmax(missing))]
-            return (
-                f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing.max():.3g}; find "
-                f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]})"
-            )
-        return ""
+        options = {} if parameters is None else {"parameters": parameters}
+        return violation(self.constrained, q, v, t, names, **options)
 
     def acceleration_anywhere(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Constrained accelerations also where the rows that kernels keep lose rank.
