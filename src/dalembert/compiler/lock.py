@@ -2,14 +2,10 @@
 
 LLVM is asked by one thread at a time. A fork waits for the lock: a child made in the middle of a compilation would
 inherit a lock that nobody releases, and a compiler in disorder.
-
-Python's search for cycles of garbage rests meanwhile: tracing makes hundreds of thousands of small objects, all of them
-in use, and looking through them again and again takes up to a third of the time.
 """
 
 from __future__ import annotations
 
-import gc
 import os
 import threading
 from collections.abc import Iterator
@@ -27,10 +23,4 @@ def compiling() -> Iterator[None]:
         if not _known_to_forks and hasattr(os, "register_at_fork"):
             _known_to_forks = True
             os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if collects:
-                gc.enable()
+        yield

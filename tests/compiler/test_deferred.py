@@ -1,10 +1,10 @@
-"""What holds while something is traced or compiled."""
+"""What holds while something is traced."""
 
 import gc
 
 import pytest
 
-from dalembert.compiler.lock import compiling
+from dalembert.compiler.deferred import uncollected
 
 
 @pytest.mark.parametrize("collects", [True, False])
@@ -12,8 +12,8 @@ def test_the_garbage_collector_rests_and_is_as_it_was_afterwards(collects):
     before = gc.isenabled()
     (gc.enable if collects else gc.disable)()
     try:
-        with pytest.raises(ZeroDivisionError), compiling():
-            with compiling():
+        with pytest.raises(ZeroDivisionError), uncollected():
+            with uncollected():
                 assert not gc.isenabled()
             assert not gc.isenabled()
             raise ZeroDivisionError
