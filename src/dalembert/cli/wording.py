@@ -15,7 +15,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"include = \[(.*?)\]:", r"--include \1:"),
     (r"Pass joints=\{name here: name there\}", "Give --joint HERE=THERE"),
     (r"^da\.with_gravity", "In Python, da.with_gravity"),
-    (r"^([qv])0(?= has shape|\[)", r"--\1"),
+    (r"^([qv])0\b", r"--\1"),
     (r"method='([\w-]+)'", r"--method \1"),
     (r"give reference=, positions", "give --q, positions"),
     (r"give to= \(or --to\)", "give --to"),
