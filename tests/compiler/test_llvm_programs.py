@@ -80,16 +80,16 @@ def test_processors_without_fused_multiply_add_are_served():
     assert_correct(program, inputs, outputs_of(kernel(program, target=plain)(*inputs)))
 
 
-def test_code_for_another_architecture_can_be_printed():
-    import llvmlite.binding as llvm
-
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    arm = Target("aarch64-unknown-linux-gnu", "neoverse-n1", "", 128)
+def test_code_for_another_architecture_can_be_printed_and_is_not_run():
+    arm = Target("aarch64-unknown-none", "neoverse-n1", "", 128)
     b = Builder()
     ((x, y, z),) = b.inputs((3,))
     program = b.program(((1,), [b("add", b("mul", x, y), b("sin", z))]))
     assert "fmla" in assembly(module_text(program, target=arm), arm)
+    with pytest.raises(CompilerError, match="not run"):
+        kernel(program, target=arm)(np.ones(3))
+    with pytest.raises(CompilerError, match="no code for 'abacus'"):
+        assembly(module_text(program), Target("abacus", "", "", 0))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 25, 33, 49, 1000])

@@ -34,9 +34,14 @@ def _binding() -> Any:
 
 def _machine(target: Target, optimization: int) -> Any:
     llvm = _binding()
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=optimization, jit=True
-    )
+    if target.triple != Target.host().triple:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    try:
+        architecture = llvm.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise CompilerError(f"LLVM generates no code for {target.triple!r}: {error}") from error
+    return architecture.create_target_machine(cpu=target.cpu, features=target.features, opt=optimization, jit=True)
 
 
 def _parse(text: str, machine: Any) -> Any:
@@ -92,6 +97,8 @@ class Loaded:
     """
 
     def __init__(self, code: bytes, target: Target):
+        if target.triple != (here := Target.host().triple):
+            raise CompilerError(f"code for {target.triple!r} can be looked at, but not run on {here!r}")
         llvm = _binding()
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(target, OPTIMIZATION))
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
