@@ -327,3 +327,12 @@ def test_where_nothing_can_be_compared_there_is_no_table_of_it():
     given = derive(cart, "kane", pfaffian=[free.symbol(name) for name in free.velocities])
     text = to_markdown(document(given))
     assert "There is nothing to compare." in text and "Independent routes" not in text
+
+
+@pytest.mark.parametrize(("angle", "told"), [(-sympy.pi / 6, r"-\tfrac{\pi}{6} \text{ about } z"), (-0.4, "-0.4")])
+def test_turns_without_symbols_are_told_in_numbers_however_exact(angle, told, tmp_path):
+    placement = da.Transform(da.algebra.rotations.rotation_z(angle), [0, 0, 0])
+    joint = Joint("slide", "prismatic", WORLD, "block", placement, axis=[1, 0, 0])
+    wedge = da.Mechanism("wedge", [Body("block", Inertia.point(1.0))], [joint])
+    text = report(wedge, tmp_path / "wedge.md", agreement=False).read_text(encoding="utf-8")
+    assert told in text and "symbolic rotation" not in text

@@ -139,7 +139,7 @@ def _is_identity(R: Any) -> bool:
 
 def _rotation(R: Any, notation: Notation) -> Inline:
     """Angle and axis of a constant turn about a coordinate axis; roll, pitch and yaw of any other."""
-    if R.dtype == object and not all(scalar.is_number(x) for x in R.flat):
+    if any(getattr(x, "free_symbols", ()) for x in R.flat):
         return "a symbolic rotation"
     from dalembert.algebra.rotations import rpy_from_rotation
 
