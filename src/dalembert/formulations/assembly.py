@@ -16,7 +16,7 @@ from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, rotor_matrix
 
 SHOWN = 6
-"""Steps show single bodies and three-index tables for systems of up to this many degrees of freedom."""
+"""Steps show single bodies, rotors and three-index tables for systems of up to this many degrees of freedom."""
 
 
 class Lazy(Mapping[str, Quantity]):
@@ -192,8 +192,8 @@ def rotor_steps(system: System) -> list[Step]:
         "The rotor of a joint turns at the rate s of the joint per velocity; its inertia, reflected to the joint, is "
         "added to that of the bodies."
     )
-    shown = quantity(system, "rotor_matrix", "M_r", rotor_matrix(system))
-    return [Step("Rotors", text, (shown,), r"M_r = \sum_r J_r s_r^T s_r")]
+    shown = (quantity(system, "rotor_matrix", "M_r", rotor_matrix(system)),) if system.n <= SHOWN else ()
+    return [Step("Rotors", text, shown, r"M_r = \sum_r J_r s_r^T s_r")]
 
 
 def closing_steps(parts: Mapping[str, Quantity | None], reduced: bool = False) -> Iterator[Step]:
