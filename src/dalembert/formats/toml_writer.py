@@ -115,7 +115,7 @@ def _scalar(x: Any, where: str) -> str:
     if not scalar.is_sympy(x):
         if math.isinf(x):
             return "inf" if x > 0 else "-inf"
-        if abs(x) > LARGEST:
+        if abs(float(x)) > LARGEST:
             raise UnsupportedError(f"{where}: {x:g} cannot be written: numbers in files go up to {LARGEST:g}")
         return str(int(x)) if isinstance(x, (int, np.integer)) else repr(float(x))
     import sympy
