@@ -130,11 +130,28 @@ def test_a_touch_may_stop_or_change_the_motion():
     assert kicked(kicked.events[0].t).v - kicked.events[0].v == pytest.approx(5.0, abs=1e-6)
 
 
-def test_passing_for_a_moment_is_two_crossings():
-    """So short that no point at which events are looked for lies between them."""
-    brief = touching(0.3, -1e-8, touch=1e-9)
-    motion = simulate(pendulum(), [1.0], None, 1.0, events=brief)
-    assert [happened.t for happened in motion.events] == pytest.approx([0.2999, 0.3001], abs=1e-9)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("touch", [0.0, 1e-9])
+def test_passing_for_a_moment_is_two_crossings(method, touch):
+    """So short that no point at which events are looked for lies between them; each has its own direction."""
+    there, back = 0.2999, 0.3001
+    for direction, times in ((0, [there, back]), (-1, [there]), (1, [back])):
+        brief = touching(0.3, -1e-8, touch=touch, direction=direction)
+        motion = simulate(pendulum(), [1.0], None, 1.0, events=brief, **by(method, 1e-2))
+        assert [happened.t for happened in motion.events] == pytest.approx(times, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "LSODA", "rk4"])
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_a_stop_holds_however_long_the_steps_are(method, gap):
+    """Thrown up against a ceiling just below where it would turn back: integrators make a single step of that."""
+    ball = Mechanism("ball", [Body("ball", Inertia.point(1.0))], [Joint("z", "prismatic", "world", "ball")])
+    ceiling = 5.0**2 / (2 * 9.81) - gap
+    stop = joint_stop(ball, "z", upper=ceiling, restitution=1.0)
+    motion = simulate(ball, [0.0], [5.0], 1.0, events=stop, method=method)
+    assert len(motion.events) == 1
+    assert motion.events[0].q == pytest.approx(ceiling, abs=1e-9)
+    assert motion.q.max() <= ceiling + 1e-9
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -28,7 +28,6 @@ class Event:
         name: by which it is reported; the function's own by default.
         touch: in the units of the function; the event happens also where the function turns round no farther than this
             from zero, and then not again before it has been farther away. By default only what passes zero is seen.
-            Looking for it costs about twice as many calls of the function.
     """
 
     function: Callable[..., Any]

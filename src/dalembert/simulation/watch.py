@@ -120,7 +120,7 @@ class Watch:
                 passes = side and self._side[k] and side != self._side[k] and event.direction in (0, side)
                 if passes and (root := self._heard(k, a, b, state)) is not None:
                     found.append(_Found(root, k, side, False))
-                elif event.touch and (turn := self._turn(k, a, b, value, state)) is not None:
+                elif (turn := self._turn(k, a, b, value, state)) is not None:
                     found.append(turn)
                 elif side:
                     self._side[k], self._known[k] = side, b
@@ -159,13 +159,10 @@ class Watch:
 
     def _root(self, k: int, b: float, state: State) -> float:
         """When an event passes zero, given that it is beyond at b."""
-        from scipy.optimize import brentq
-
         event, a = self.events[k], self._known[k]
         if np.sign(event.value(a, *state(a))) != self._side[k]:  # so little beyond that interpolation cannot tell
             return float(a)
-        tiny = 4 * np.finfo(float).eps * max(1.0, abs(b))
-        return float(brentq(lambda t: event.value(t, *state(t)), a, b, xtol=tiny, rtol=1e-14))
+        return _zero(event, a, b, state)
 
     def _heard(self, k: int, a: float, b: float, state: State) -> float | None:
         """When an event passes zero that is beyond at b; None if it happened before and was never far since."""
@@ -183,12 +180,14 @@ class Watch:
 
         came = distance(a + little) < distance(a) if self._nearing[k] is None else self._nearing[k]
         self._nearing[k] = goes = side * value < distance(b - little)
-        if side == 0 or side * value < 0 or not came or goes or event.direction not in (0, -side):
+        if side == 0 or side * value < 0 or not came or goes:
             return None
         when, least = self._extreme(k, a, b, 1, state)
-        if least < -event.touch:
-            return _Found(self._root(k, when, state), k, -side, False)
-        return _Found(when, k, side, True) if least <= event.touch and not self._quiet[k] else None
+        there = event.direction in (0, -side)
+        if least < -event.touch:  # where only the way back counts, that is told
+            found = self._root(k, when, state) if there else _zero(event, when, b, state)
+            return _Found(found, k, -side if there else side, False)
+        return _Found(when, k, side, True) if there and 0 < event.touch >= least and not self._quiet[k] else None
 
     def _extreme(self, k: int, a: float, b: float, sign: int, state: State) -> tuple[float, float]:
         """Where between a and b an event is nearest to zero (1) or farthest (-1), and sign times the distance there,
@@ -202,3 +201,11 @@ class Watch:
             options={"xatol": 1e-9 * (b - a)},
         )  # fmt: skip
         return float(found.x), float(found.fun)
+
+
+def _zero(event: Event, a: float, b: float, state: State) -> float:
+    """Where between a and b, on different sides of it, an event is zero."""
+    from scipy.optimize import brentq
+
+    tiny = 4 * np.finfo(float).eps * max(1.0, abs(b))
+    return float(brentq(lambda t: event.value(t, *state(t)), a, b, xtol=tiny, rtol=1e-14))
