@@ -233,7 +233,7 @@ def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[S
             "Mass matrix",
             "NGUYEN (95).",
             (quantity(system, "mass_matrix", "M", M),),
-            r"M = \sum_i m_i J_{TGi}^T J_{TGi} + J_{Ri}^T I_{Gi} J_{Ri}",
+            r"M = \sum_i m_i J_{TGi}^T J_{TGi} + J_{Ri}^T I_{Gi} J_{Ri}" + " + M_r" * bool(system.rotors),
         ),
         Step(
             "Velocity-free Coriolis matrix",

@@ -118,7 +118,8 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
             "Kinetic energy",
             "It is quadratic in the velocities; its matrix is the mass matrix (KHATIB; PARSA (35)).",
             (q("mass_matrix", "M", M), q("kinetic_energy", "K", np.array(T, dtype=object))),
-            r"K = \tfrac12 v^T M v, \quad M = \sum_i m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i J_{\omega i}",
+            r"K = \tfrac12 v^T M v, \quad M = \sum_i m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i J_{\omega i}"
+            + " + M_r" * bool(system.rotors),
         ),
         Step(
             "Potential energy and gravity",
