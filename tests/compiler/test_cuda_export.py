@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.compiler.cuda.columns import columns_to_cuda
+from dalembert.compiler.cuda.source import to_cuda
 from dalembert.compiler.export import export
+from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError
+from random_mechanisms import walker
 
 needs_nvcc = pytest.mark.skipif(
     shutil.which("nvcc") is None or shutil.which("gcc") is None, reason="needs nvcc and gcc"
@@ -111,6 +115,36 @@ def test_names_of_the_kernel_s_own_are_allowed(tmp_path, name):
     export(da.Dynamics(da.load("double_pendulum")).kernel("gravity"), "cuda", tmp_path / "named.cu", name=name)
     assert f"int {name}_launch(" in (tmp_path / "named.h").read_text()
     command = ["nvcc", "-Werror", "all-warnings", "-ptx", "named.cu", "-o", "named.ptx"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_blocks_take_no_more_shared_memory_than_the_card_has(real):
+    """Tiles, crews, and columns that share factors; on the large card, more than the small ones have is taken."""
+    many = trace(lambda q, v, a: [x * y + z for x, y, z in zip(q, v, a)], {"q": (31,), "v": (31,), "a": (31,)})
+    column = trace(lambda factors, x: [factors[k] * x[0] for k in range(2000)], {"factors": (2000,), "x": (1,)})
+    dynamics = da.Dynamics(walker(), device="cuda")
+    kernel = dynamics.kernel("forward_dynamics")
+    parts = dynamics._parts(kernel.inputs, kernel.outputs)
+
+    def taken(room):
+        crew = to_cuda(kernel.program, real, parts=parts, room=room)
+        return [x.shared for x in (to_cuda(many, real, room=room), crew, columns_to_cuda(column, 6, real, room))]
+
+    assert min(taken(227 * 1024)) > 48 * 1024
+    for room in (48 * 1024, 64 * 1024, 99 * 1024):
+        assert 0 < min(taken(room)) <= max(taken(room)) <= room
+
+
+@needs_nvcc
+def test_a_kernel_that_needs_a_large_card_has_one_for_small_cards_beside_it(tmp_path):
+    """Blocks have 64 KB of shared memory on every card; who has more gets the first of both kernels."""
+    text = da.Dynamics(walker()).export("forward_dynamics", "cuda", tmp_path / "both.cu")
+    large, small = (int(x) for x in re.findall(r"(\d+) bytes\s+of", text[: text.index("*/")].replace("\n * ", " ")))
+    assert small <= 64 * 1024 < large
+    assert f"room >= {large}" in text
+    command = ["nvcc", "-O0", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", "both.cu"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

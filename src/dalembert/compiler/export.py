@@ -120,15 +120,13 @@ def _print(
         source = made.source.replace(include, f'#include "{header.name}"', 1)
         return {main: _titled(kernel, source, _c_comment), header: _titled(kernel, made.header, _c_comment)}
     if language == "cuda":
-        from .cuda.library import cuda_library
-        from .cuda.source import to_cuda
+        from .cuda.library import cuda_library, kernels
 
-        cuda = to_cuda(program, real, parts=parts)
-        launch = f"Launch {cuda.kernel} with blocks of {cuda.threads} threads and {cuda.shared} bytes of shared memory."
-        file = target or Path(f"{cuda.function}.cu")
+        cuda = kernels(program, real, parts)
+        file = target or Path(f"{cuda[0].function}.cu")
         head = _header(file, ".cu")
         library = cuda_library(program, cuda, real, head.name, file.name)
-        text = library.before + cuda.source + library.after
+        text, launch = library.source, library.launch
         if target is None:
             declarations = library.header[library.header.index("#ifndef") :]
             return {

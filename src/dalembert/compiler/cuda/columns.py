@@ -7,6 +7,7 @@ before it writes it: results may take the place of what they are computed of.
 
 from __future__ import annotations
 
+from dalembert.compiler.cuda.crew_layout import SHARED
 from dalembert.compiler.cuda.dialect import called, device_flavour
 from dalembert.compiler.cuda.source import TAKEN, WIDTH, CudaSource
 from dalembert.compiler.printers.c_family import Real, comment, interface, statement_line
@@ -21,22 +22,23 @@ THREADS = 128
 """Threads of a block, roughly; columns of one state stay together."""
 
 
-def columns_to_cuda(program: Program, columns: int, real: Real) -> CudaSource:
+def columns_to_cuda(program: Program, columns: int, real: Real, room: int = SHARED) -> CudaSource:
     """A kernel that evaluates a program for every column.
 
     Args:
         program: its first input is common to all columns of a state; all others, and the outputs, are columns.
         columns: how many columns the matrices have.
         real: the type of all numbers.
+        room: bytes of shared memory that a block can have on the device.
     """
     names = Names(C_RESERVED | TAKEN | {"column", "common", "p"})
     face = interface(program, names)
     kernel = names.new(f"{face.function}_kernel")
     flavour, definitions = device_flavour(program, real, names, face.function)
     passed = [k for k, port in enumerate(program.inputs) if port.name != UNIT]
-    states = max(1, THREADS // columns)
-    threads = -(-states * columns // 32) * 32
     size = program.inputs[0].size
+    states = max(1, min(THREADS // columns, room // (size * WIDTH[real])))
+    threads = -(-states * columns // 32) * 32
     scope = names.scope()
     loaded: dict[tuple[int, int], str] = {}
     loads = []

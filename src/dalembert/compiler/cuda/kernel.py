@@ -86,9 +86,7 @@ class CudaKernel:
     def _compile(self, device: int, real: Real) -> Launch | StagedLaunch:
         if self.stages is not None and sum(port.size for port in self.outputs) > LIVE[real]:
             return StagedLaunch(self.name, self.inputs, self.outputs, self.stages(), real, device)
-        source = to_cuda(self.program, real, parts=self._parts)
-        if source.shared > shared_memory(device):  # a crew for a larger card
-            source = to_cuda(self.program, real)
+        source = to_cuda(self.program, real, parts=self._parts, room=shared_memory(device))
         return Launch(self.name, source, device)
 
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.compiler.cuda.arrays import cupy
 from dalembert.compiler.cuda.source import CudaSource
-from dalembert.errors import CompilerError
+from dalembert.errors import CompilerError, DeviceError
 
 RESERVED = 1024
 """Bytes of shared memory that the system takes for each block."""
@@ -43,6 +43,12 @@ class Launch:
     """
 
     def __init__(self, name: str, source: CudaSource, device: int):
+        room = shared_memory(device)
+        if source.shared > room:
+            raise DeviceError(
+                f"{name}: a block needs {source.shared} bytes of shared memory, CUDA device {device} has {room}; use "
+                "device='cpu'"
+            )
         self.source = source
         self.function = compiled(name, source.source, source.kernel)
         if source.shared > PLAIN:

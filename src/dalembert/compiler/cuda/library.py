@@ -3,23 +3,30 @@
     int name_launch(const double *q, const double *v, double *tau,
                     unsigned shared_inputs, long long n, struct CUstream_st *stream);
 
-The function launches the kernel on a stream and returns without waiting: 0, or the code of a CUDA error.
+The function launches the kernel on a stream and returns without waiting: 0, or the code of a CUDA error. A kernel for
+blocks with much shared memory has a second one beside it, for cards that have less.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.launch import PLAIN
-from dalembert.compiler.cuda.source import CudaSource
+from dalembert.compiler.cuda.source import CudaSource, to_cuda
+from dalembert.compiler.cuda.tiles import MACROS
 from dalembert.compiler.printers.c_family import Interface, Real, comment, interface
 from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.program import Program
 
 LOCALS = (
     "shared_inputs", "n", "stream", "resident", "device", "error", "each", "processors", "needed", "blocks",
-    "arguments",
+    "arguments", "room",
 )  # fmt: skip
+
+SMALL = 64 * 1024
+"""Bytes of shared memory that a block can have on every card that CUDA supports."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +36,36 @@ class CudaLibrary:
     Args:
         function: name of the function that launches.
         header: text of the header.
-        before: what comes before the kernel in the source.
-        after: what comes after it: the function that launches.
+        source: text of the source: kernels, and the function that launches the one that fits the card.
+        launch: in words, how they are launched.
     """
 
     function: str
     header: str
-    before: str
-    after: str
+    source: str
+    launch: str
 
 
-def cuda_library(program: Program, cuda: CudaSource, real: Real, header: str, source: str) -> CudaLibrary:
-    """The C interface of a kernel.
+def kernels(program: Program, real: Real, parts: Parts | None) -> list[CudaSource]:
+    """A kernel, and another one for cards with less shared memory if it needs much; they share a source.
 
     Args:
-        program: what it computes.
-        cuda: its source.
+        program: what to compute.
+        real: the type of all numbers.
+        parts: the parts of the system, if it has some.
+    """
+    found = [to_cuda(program, real, parts=parts)]
+    if found[0].shared > SMALL:
+        found.append(to_cuda(replace(program, name=f"{program.name}_small"), real, parts=parts, room=SMALL))
+    return found
+
+
+def cuda_library(program: Program, cuda: Sequence[CudaSource], real: Real, header: str, source: str) -> CudaLibrary:
+    """The C interface of kernels that compute the same.
+
+    Args:
+        program: what they compute.
+        cuda: their sources; the one that needs most shared memory first.
         real: the type of all numbers.
         header: name of the header's file.
         source: name of the source's file.
@@ -56,9 +77,19 @@ def cuda_library(program: Program, cuda: CudaSource, real: Real, header: str, so
     face = interface(program, names)
     stem = source.rpartition(".")[0] or source
     before = f"/* Makefile:  {stem}.o: {source} {header} ; nvcc -O3 -arch=native -c {source} -o {stem}.o */\n"
-    return CudaLibrary(
-        function, _header(program, face, real, function), before, _launch(face, cuda, real, function, header)
+    between = "\n" + "".join(f"#undef {macro}\n" for macro in MACROS)
+    bodies = between.join(one.source for one in cuda)
+    if len(cuda) == 1:
+        launch = _launch(face, cuda[0], real, function, 'extern "C"')
+    else:
+        inner = [names.new(f"{one.kernel}_launch") for one in cuda]
+        launch = "".join(_launch(face, one, real, name, "static") for one, name in zip(cuda, inner))
+        launch += _choice(face, cuda, real, function, inner)
+    text = f'{before}{bodies}\n#ifndef __CUDACC_RTC__\n#include "{header}"\n{launch}#endif\n'
+    told = " or, on cards with less, ".join(
+        f"{one.kernel} with blocks of {one.threads} threads and {one.shared} bytes of shared memory" for one in cuda
     )
+    return CudaLibrary(function, _header(program, face, real, function), text, f"Launch {told}.")
 
 
 def _declaration(face: Interface, real: str, function: str) -> str:
@@ -91,7 +122,27 @@ struct CUstream_st; /* a cudaStream_t points to one */
 """
 
 
-def _launch(face: Interface, cuda: CudaSource, real: str, function: str, header: str) -> str:
+def _choice(face: Interface, cuda: Sequence[CudaSource], real: str, function: str, launches: list[str]) -> str:
+    """The function that launches the first of several kernels for which the device has enough shared memory."""
+    arguments = ", ".join([*face.inputs, *face.outputs, "shared_inputs", "n", "stream"])
+    choices = "".join(
+        f"    if (room >= {one.shared}) return {launch}({arguments});\n" for one, launch in zip(cuda[:-1], launches)
+    )
+    return f"""
+extern "C" {_declaration(face, real, function)}
+{{
+    int device = 0, room = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error != cudaSuccess) return (int)error;
+    error = cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error != cudaSuccess) return (int)error;
+{choices}    return {launches[-1]}({arguments});
+}}
+"""
+
+
+def _launch(face: Interface, cuda: CudaSource, real: str, function: str, head: str) -> str:
+    """The function that launches one kernel."""
     arguments = ", ".join(f"(void *)&{x}" for x in (*face.inputs, *face.outputs, "shared_inputs", "n"))
     allow = (
         f"""        error = cudaFuncSetAttribute(
@@ -102,10 +153,7 @@ def _launch(face: Interface, cuda: CudaSource, real: str, function: str, header:
         else ""
     )
     return f"""
-#ifndef __CUDACC_RTC__
-#include "{header}"
-
-extern "C" {_declaration(face, real, function)}
+{head} {_declaration(face, real, function)}
 {{
     static int resident[64]; /* blocks at work at the same time, by device; found once, the same by whoever finds it */
     int device = 0;
@@ -128,5 +176,4 @@ extern "C" {_declaration(face, real, function)}
     return (int)cudaLaunchKernel(
         (const void *){cuda.kernel}, dim3(blocks), dim3({cuda.threads}), arguments, {cuda.shared}, stream);
 }}
-#endif
 """

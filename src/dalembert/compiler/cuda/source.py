@@ -92,6 +92,7 @@ def to_cuda(
     longest: int = 0,
     parts: Parts | None = None,
     shape: tuple[int, int, int] | None = None,
+    room: int = SHARED,
 ) -> CudaSource:
     """A program as CUDA source.
 
@@ -108,10 +109,11 @@ def to_cuda(
             is worth while.
         shape: warps of each worker of a crew, tiles of inputs it holds, blocks a multiprocessor must be able to hold;
             None for the first of ``SHAPES`` that fits.
+        room: bytes of shared memory that a block can have on the device.
     """
     check_real(real)
     vast = len(program.nodes) > VAST
-    width, team = WIDTH[real], None if vast else _team(program, real, parts, shape)
+    width, team = WIDTH[real], None if vast else _team(program, real, parts, shape, room)
     light = real == "float" and max_live(program.nodes) <= 100
     threads = threads or (256 if light else 128)
     blocks = blocks or (2 if light or vast else 1)
@@ -138,7 +140,7 @@ def to_cuda(
         stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
         text += [functions(go, face, names, flavour, stage, longest) for go, stage in zip(goes, stages[-1])]
     staged = "none" if vast and staged == "auto" else staged
-    rows, threads = rows_of(program, face, groups, width, threads, staged)
+    rows, threads = rows_of(program, face, groups, width, threads, staged, room)
     layout = Layout(rows, groups, len(program.inputs))
     text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
     shared = layout.words * (threads // TILE) * width
@@ -146,7 +148,7 @@ def to_cuda(
 
 
 def _team(
-    program: Program, real: Real, parts: Parts | None, shape: tuple[int, int, int] | None
+    program: Program, real: Real, parts: Parts | None, shape: tuple[int, int, int] | None, room: int
 ) -> tuple[CrewLayout, int] | None:
     """A crew for the program and its blocks per multiprocessor, if one thread per state is not enough and it fits."""
     if parts is None or max_live(program.nodes) < ALONE:
@@ -170,6 +172,6 @@ def _team(
             if crowded and ranks > 2 and not shape:
                 continue
             layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
-            if (layout.bytes + RESERVED) * blocks <= SHARED:
+            if layout.bytes <= room and (layout.bytes + RESERVED) * blocks <= SHARED:
                 return layout, blocks
     return None

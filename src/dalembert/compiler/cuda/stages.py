@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.compiler.cuda.arrays import cupy
 from dalembert.compiler.cuda.columns import UNIT, columns_to_cuda
 from dalembert.compiler.cuda.crew import Parts
+from dalembert.compiler.cuda.crew_layout import SHARED
 from dalembert.compiler.cuda.launch import Launch, shared_memory
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.printers.c_family import Real
@@ -42,15 +43,16 @@ class Stage:
         """Names of the arrays that are passed to it."""
         return tuple(port.name for port in self.program.inputs if not (self.columns and port.name == UNIT))
 
-    def source(self, real: Real) -> CudaSource:
+    def source(self, real: Real, room: int = SHARED) -> CudaSource:
         """As CUDA.
 
         Args:
             real: the type of all numbers.
+            room: bytes of shared memory that a block can have on the device.
         """
         if self.columns:
-            return columns_to_cuda(self.program, self.columns, real)
-        return to_cuda(self.program, real, parts=self.parts)
+            return columns_to_cuda(self.program, self.columns, real, room)
+        return to_cuda(self.program, real, parts=self.parts, room=room)
 
 
 class StagedLaunch:
@@ -75,12 +77,8 @@ class StagedLaunch:
         device: int,
     ):
         self._stages = tuple(stages)
-        self._launches = []
-        for stage in stages:
-            source = stage.source(real)
-            if source.shared > shared_memory(device):  # a crew for a larger card
-                source = to_cuda(stage.program, real)
-            self._launches.append(Launch(name, source, device))
+        room = shared_memory(device)
+        self._launches = [Launch(name, stage.source(real, room), device) for stage in stages]
         self._inputs = [port.name for port in inputs]
         self._names = [*self._inputs, *(port.name for port in outputs)]
         self._between = {

@@ -80,20 +80,20 @@ class Layout:
 
 
 def rows_of(
-    program: Program, face: Interface, groups: list[tuple[int, ...]], width: int, threads: int, staged: str
+    program: Program, face: Interface, groups: list[tuple[int, ...]], width: int, threads: int, staged: str, room: int
 ) -> tuple[list[Row], int]:
-    """Which arrays are staged, and how many threads then fit a block."""
-    inputs = len(program.inputs)
+    """Which arrays are staged, and how many threads then fit a block that may have so many bytes of shared memory."""
+    inputs, most = len(program.inputs), min(SHARED, room)
     rows = []
     for k, (name, port) in enumerate(zip((*face.inputs, *face.outputs), (*program.inputs, *program.outputs))):
         wanted = port.size > 1 and (staged in ("all", "auto") or (staged == "outputs" and k >= inputs))
         rows.append(Row(name, port.size, wanted, 2 if k < inputs else 1))
-    while Layout(rows, groups, inputs).words * width > SHARED // 2:
+    while Layout(rows, groups, inputs).words * width > most // 2:
         # Too wide even for two warps: the widest array goes straight to global memory.
         widest = max((row for row in rows if row.staged), key=lambda row: row.words)
         rows = [Row(r.name, r.size, r.staged and r is not widest, r.buffers) for r in rows]
     need = Layout(rows, groups, inputs).words * width
-    while threads > 2 * TILE and need * (threads // TILE) > SHARED // 2:
+    while threads > 2 * TILE and need * (threads // TILE) > most // 2:
         threads //= 2
     return rows, threads
 
@@ -229,6 +229,10 @@ def kernel_text(
             "",
         ]
     )
+
+
+MACROS = ("FETCH", "FETCH16", "COMMIT", "WAIT")
+"""What :func:`copy_macros` defines."""
 
 
 def copy_macros(width: int, waiting: int = 1) -> str:
