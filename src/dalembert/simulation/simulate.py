@@ -160,8 +160,10 @@ def _drive(
     fired: tuple[Event, ...] = ()
     ranks.start(t, x)
     while True:
-        if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
+        little = 1e-12 * max(1.0, abs(t))
+        if hold is not None and t >= times[0] + periods * hold - little:
             inputs.hold(t, *recorder.split(x))
+            recorder.renew(t, little)
             periods += 1
         if not recorder.count:
             recorder.start(t, x)
