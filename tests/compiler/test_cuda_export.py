@@ -119,6 +119,18 @@ def test_names_of_the_kernel_s_own_are_allowed(tmp_path, name):
     assert done.returncode == 0, done.stderr
 
 
+@needs_nvcc
+@pytest.mark.parametrize("kind", ["revolute", "fixed"])
+def test_nothing_is_left_unused_where_states_are_single_numbers_or_none(tmp_path, kind):
+    """Arrays of one number per state need no shared memory, nor what leads through it."""
+    joint = da.Joint("joint", kind, "world", "bob", axis=(1, 0, 0))
+    mechanism = da.Mechanism("one", (da.Body("bob", da.Inertia.point(1.0, (0, 0, -1))),), (joint,))
+    da.Dynamics(mechanism).export("potential_energy", "cuda", tmp_path / "one.cu")
+    command = ["nvcc", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", "one.cu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_blocks_take_no_more_shared_memory_than_the_card_has(real):
     """Tiles, crews, and columns that share factors; on the large card, more than the small ones have is taken."""

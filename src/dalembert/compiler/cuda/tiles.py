@@ -190,9 +190,9 @@ def kernel_text(
             *whole,
             f"    const long long step = (long long)gridDim.x * {threads // TILE};",
             f"    long long tile = (long long)blockIdx.x * {threads // TILE} + threadIdx.x / {TILE};",
-            "    int buffer = 0;",
             *(
                 [
+                    "    int buffer = 0;",
                     f"    if (tile * {TILE} < n) {{",
                     f"        const long long first = tile * {TILE};",
                     f"        const int rows = {count};",
