@@ -538,3 +538,13 @@ def test_another_coupling_of_a_joint_that_follows_is_told_in_its_numbers(library
 def follower(multiplier: float, offset: float) -> Mechanism:
     """The arm whose slide is coupled to its elbow."""
     return with_joint(arm(), "slide", mimic=Mimic("elbow", multiplier, offset))
+
+
+def test_exact_constants_are_numbers():
+    """Of SymPy, as pi/6 in a table of a book: the same mechanism in floats is no other, from either side."""
+    sympy = pytest.importorskip("sympy")
+    rows = [{"alpha": sympy.pi / 6, "d": sympy.Rational(1, 3), "mass": 2}, {"a": sympy.sqrt(2), "mass": 1}]
+    exact = da.from_dh(rows, "standard", strict=False)
+    floats = da.substitute(exact, {})
+    for pair in ((exact, floats), (floats, exact)):
+        assert da.compare(*pair).agrees and not da.compare(*pair).differences

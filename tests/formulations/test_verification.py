@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from classical_systems import closed_four_bar, rp_arm, stacker
 from hypothesis import given, settings
-from sympy import Symbol
+from sympy import Rational, Symbol, pi, sqrt
 
+from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.scalar import sin
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
@@ -248,3 +249,15 @@ def test_no_tolerance_is_a_tolerance():
     outcome = verify(stacker(), states=1, tolerance=0.0)
     assert not outcome.ok
     assert outcome.worst.error == max(row.error for row in outcome.rows)
+
+
+def test_algorithms_run_on_floats_where_constants_are_exact(monkeypatch):
+    """Angles of SymPy in a table of a book are numbers: as expressions they double at every joint, and never end."""
+    seen: list[Mechanism] = []
+    monkeypatch.setattr(verification, "sensitivity_rows", lambda mechanism, *_: seen.append(mechanism) or [])
+    placement = Transform(rotation_z(pi / 6), [0, 0, Rational(1, 3)])
+    joint = Joint("hinge", "revolute", WORLD, "bob", placement, axis=[1, 0, 0])
+    bob = Mechanism("bob", [Body("bob", Inertia.point(1.0, [0, 0, sqrt(2)]))], [joint], strict=False)
+    assert verify(bob, states=1).ok
+    places = [*seen[0].joints[0].placement.rotation.flat, *seen[0].bodies[0].inertia.center]
+    assert len(seen) == 1 and all(isinstance(x, float) for x in places)

@@ -13,6 +13,7 @@ from dalembert.comparison.readers import read
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, expect_whole
+from dalembert.model.parameters import substitute
 
 
 def compare(
@@ -64,6 +65,9 @@ def compare(
         if isinstance(one, Mechanism) and one.symbols:
             names = ", ".join(symbol.name for symbol in one.symbols)
             raise ArgumentError(f"{one.name!r} has symbols without a value: {names}; give them one by da.substitute")
+    mechanism = substitute(mechanism, {})  # exact constants become floats
+    if isinstance(other, Mechanism):
+        other = substitute(other, {})
     for name in joints or {}:
         mechanism.joint(name)  # raises for a name that is not there
     kind, build = _library(other)

@@ -65,7 +65,7 @@ def verify(
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom; there is nothing to compare")
     rng = np.random.default_rng(expect_whole(seed, "verify, seed", high=2**64))
     values = {str(symbol): float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
-    numeric = substitute(mechanism.replace(strict=False), values) if values else mechanism
+    numeric = substitute(mechanism.replace(strict=False) if values else mechanism, values)  # exact constants go, too
     q, v, a = numeric.random_state(rng, (states,))
     skipped: list[str] = []
     derived = _derived(mechanism, methods, skipped, ("forces",))

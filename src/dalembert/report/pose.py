@@ -74,9 +74,7 @@ def typical_posture(mechanism: Mechanism) -> Posture:
         mechanism: any; symbols get values of the order of one.
     """
     values = {str(symbol): LENGTHS[k % len(LENGTHS)] for k, symbol in enumerate(mechanism.symbols)}
-    numeric = mechanism.replace(strict=False)
-    if values:
-        numeric = substitute(numeric, values)
+    numeric = substitute(mechanism.replace(strict=False), values)  # exact constants become floats, too
     q = numeric.neutral
     size = _size(numeric)
     turned = 0
