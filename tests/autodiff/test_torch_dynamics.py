@@ -176,5 +176,10 @@ def test_what_is_no_fitting_tensor_is_refused():
 
 
 def test_parameters_as_inputs_are_refused():
-    with pytest.raises(ArgumentError, match="parameters"):
-        TorchDynamics(da.Dynamics(da.load("cart_pole")))
+    """The message names them and says what makes numbers of them; that then works."""
+    cart, arm = da.load("cart_pole"), da.load("demo_arm")
+    with pytest.raises(ArgumentError, match=r"parameter l.*substitute\(mechanism, values\)"):
+        TorchDynamics(da.Dynamics(cart))
+    with pytest.raises(ArgumentError, match="wrench on flange"):
+        TorchDynamics(da.Dynamics(arm, wrenches=("flange",)))
+    TorchDynamics(da.Dynamics(da.substitute(cart, dict.fromkeys(cart.symbols, 1.0))))

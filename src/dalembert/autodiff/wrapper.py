@@ -26,7 +26,12 @@ class DifferentiableDynamics(ABC):
                 "Dynamics(mechanism)"
             )
         if dynamics.parameter_names or dynamics.wrenches:
-            raise ArgumentError(f"{type(self).__name__} takes a Dynamics without parameters and wrenches as inputs")
+            found = [f"parameter {x}" for x in dynamics.parameter_names] + [f"wrench on {x}" for x in dynamics.wrenches]
+            raise ArgumentError(
+                f"{type(self).__name__} takes a Dynamics without parameters and wrenches as inputs; this one has "
+                f"{', '.join(found)}. Symbols get numbers by substitute(mechanism, values), or when a mechanism is "
+                "loaded, by parameters='default'"
+            )
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")
         self._forward = self._function("forward_dynamics")
