@@ -263,7 +263,7 @@ def test_other_bad_input(pendulum, swing, tmp_path):
         (lambda: view(pendulum, tmp_path / "m.npz", to=tmp_path / "x.html"), FormatError, "no trajectory"),
         (lambda: view(pendulum, tmp_path / "m.bag", to=tmp_path / "x.html"), FormatError, ".csv"),
         (lambda: view(pendulum, tmp_path / "none.csv", to=tmp_path / "x.html"), FormatError, "no such file"),
-        (lambda: view(pendulum, q=[1.0], to=tmp_path / "x.html"), ArgumentError, "q0 has shape"),
+        (lambda: view(pendulum, q=[1.0], to=tmp_path / "x.html"), ArgumentError, "q has shape"),
         (lambda: view(pendulum, swing, q=[1.0, 1.0], to=tmp_path / "x.html"), ArgumentError, "does not move"),
         (lambda: view(3.0), ArgumentError, "Mechanism"),
         (lambda: view("no_such_robot"), DalembertError, "no_such_robot"),
