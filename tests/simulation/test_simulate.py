@@ -107,32 +107,6 @@ def test_digital_controller_is_asked_once_per_period():
     assert np.abs(motion.q[-1] - fixed.q[-1]).max() < 1e-8
 
 
-@pytest.mark.parametrize("start", [0.0, 0.3])
-def test_what_a_digital_controller_did_can_be_replayed(start):
-    """A sample where the held force changes tells the new one, as records of a rollout do."""
-
-    def control(t, q, v):
-        return [np.sin(7 * t) - q[0]]
-
-    period = 0.1 / 7  # ends of periods and given times differ by rounding
-    motion = simulate(
-        pendulum(),
-        [0.5],
-        None,
-        np.linspace(start, start + 0.1, 8),
-        control=control,
-        hold=period,
-        rtol=1e-12,
-        atol=1e-12,
-    )
-    asked = [control(t, q, None) for t, q in zip(motion.t[:-1], motion.q)]
-    assert np.abs(motion.tau[:-1] - asked).max() < 1e-12
-    assert motion.tau[-1] == motion.tau[-2]
-    again = rollout(pendulum(), [0.5], None, 7 * 20, period / 20, control=motion.tau[:-1], hold=20, every=20)
-    assert np.abs(again.q - motion.q).max() < 1e-9
-    assert np.array_equal(again.trajectory().tau, motion.tau)
-
-
 # -------------------------------------------------------------------------------------------------------------- events
 
 

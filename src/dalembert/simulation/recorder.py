@@ -108,16 +108,6 @@ class Recorder:
         if event.stop and self.t[-1] != t:
             self._keep(t, x)
 
-    def renew(self, t: float, little: float) -> None:
-        """A control that is held has changed: a sample of this moment tells what acts from now on.
-
-        Args:
-            t: the moment.
-            little: how much earlier the sample may be, because of rounding.
-        """
-        if self.t and self.t[-1] >= t - little:
-            self._replace(self.t[-1], self.x[-1])
-
     def jump(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""
         if not self.chosen:

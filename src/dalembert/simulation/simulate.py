@@ -160,10 +160,8 @@ def _drive(
     fired: tuple[Event, ...] = ()
     ranks.start(t, x)
     while True:
-        little = 1e-12 * max(1.0, abs(t))
-        if hold is not None and t >= times[0] + periods * hold - little:
+        if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
             inputs.hold(t, *recorder.split(x))
-            recorder.renew(t, little)
             periods += 1
         if not recorder.count:
             recorder.start(t, x)

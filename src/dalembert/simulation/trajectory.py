@@ -52,7 +52,8 @@ class Trajectory:
         t: times, s, (T,).
         q: positions, (T, nq).
         v: velocities, (T, nv).
-        tau: generalised forces of the control, (T, nv); where a held one changes, what acts from then on.
+        tau: generalised forces of the control, (T, nv); where a held one changes, what acted until then (along a
+            motion of a rollout: what acts from then on).
         wrenches: external wrenches, (T, number of frames, 6).
         parameters: values of the mechanism's parameters, if it has any.
         events: what happened.
