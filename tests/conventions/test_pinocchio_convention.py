@@ -134,6 +134,21 @@ def test_mimic_joints_of_urdf_in_both_readings_of_pinocchio(coupled):
     check_laws(convention, np.random.default_rng(0), followers=not coupled)
 
 
+@pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
+@pytest.mark.parametrize(
+    "change",
+    [('axis xyz="0 1 0"', 'axis xyz="0 0 1"'), ('origin xyz="0.3 0 0"', 'origin xyz="0 0.3 0"'), ("r='2'", "r='3'")],
+)
+def test_another_axis_place_or_ratio_is_refused_where_pinocchio_couples_joints(change):
+    text = MIMIC_URDF.replace('multiplier="2"', "multiplier='2'")
+    mechanism = read_urdf(text)
+    conventions.Pinocchio(mechanism, pin.buildModelFromXML(text, mimic=True))
+    other = text.replace(*change)
+    assert other != text
+    with pytest.raises(ArgumentError, match="joint 'j1' moves another way"):
+        conventions.Pinocchio(mechanism, pin.buildModelFromXML(other, mimic=True))
+
+
 @pytest.mark.parametrize("base_there", ["same", "elsewhere"])
 def test_a_base_placed_differently_on_both_sides(base_there):
     mechanism = random_mechanism(4, 3, floating=True, kinds=["revolute"])

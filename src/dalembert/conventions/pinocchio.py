@@ -43,7 +43,7 @@ class Pinocchio(Convention):
         pairs = pair(mechanism, "Pinocchio", numbers, joints)
         blocks = [_block(mechanism, joint, model, k) for joint, k in pairs]
         super().__init__(mechanism, "Pinocchio", model.nq, model.nv, blocks)
-        if check and len(numbers) == model.njoints - 1:  # columns of a leader with mimic joints are not comparable
+        if check:
             require_same_motion(self, lambda q: _twists(model, q), _hint)
 
 
@@ -60,7 +60,15 @@ def _hint(joint: Joint) -> str:
 def _twists(model: Any, q: Array) -> Array:
     import pinocchio
 
-    return pinocchio.computeJointJacobians(model, model.createData(), q).reshape(6, model.nv)
+    own = pinocchio.computeJointJacobians(model, model.createData(), q).reshape(6, -1)
+    if own.shape[1] == model.nv:
+        return own
+    columns = np.zeros((6, model.nv))  # a mimic joint has columns of its own, its ratio in them: they are its leader's
+    for joint in list(model.joints)[1:]:
+        columns[:, joint.idx_v : joint.idx_v + joint.nvExtended] += own[
+            :, joint.idx_vExtended : joint.idx_vExtended + joint.nvExtended
+        ]
+    return columns
 
 
 def _block(mechanism: Mechanism, joint: Joint, model: Any, k: int) -> Block:
