@@ -81,6 +81,15 @@ def test_parameters_are_written_as_a_table():
         write_toml(one(), parameters={"m": 1, "mm": 1})
 
 
+@pytest.mark.parametrize("name", ["θ", "Ω_1", "länge", "m2"])
+def test_parameters_of_any_alphabet_come_back(name):
+    mechanism = one(bodies=(Body("b", Inertia(sp.Symbol(name, real=True))),))
+    text = write_toml(mechanism, parameters={name: 2.5})
+    assert read_toml(text).symbols == mechanism.symbols
+    assert default_parameters(text) == {name: 2.5}
+    assert write_toml(read_toml(text)) == text
+
+
 @pytest.mark.parametrize(
     "expression",
     [sp.gamma(x), sp.Symbol("a b"), sp.Symbol("sin"), x**y, (x + y) ** 99]

@@ -105,7 +105,8 @@ def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
         raise ArgumentError(f"the symbol {name!r} of {mechanism.name!r} has no value among the parameters")
     for name in sorted(set(parameters) - names):
         raise ArgumentError(f"{mechanism.name!r} has no symbol {name!r}{hint(name, names)}")
-    return [(name, _scalar(float(value), f"parameter {name}")) for name, value in parameters.items()]
+    keys = {name: name if name.isascii() else _text(name) for name in parameters}  # TOML quotes the Greek ones
+    return [(keys[name], _scalar(float(value), f"parameter {name}")) for name, value in parameters.items()]
 
 
 # --------------------------------------------------------------------------------------------------------- numbers
