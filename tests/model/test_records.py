@@ -192,3 +192,12 @@ def test_equal_mechanisms_have_equal_digests_whatever_the_type_of_their_numbers(
     plain, other = one(float), one(kind)
     assert plain == other and plain.digest == other.digest == read_toml(write_toml(other)).digest
     assert plain.digest != one(lambda x: float(x) + 1e-15).digest
+
+
+def test_equal_mechanisms_have_equal_digests_when_names_come_from_arrays():
+    def one(text):
+        joint = Joint(text("j"), text("revolute"), text(WORLD), text("b"))
+        return Mechanism(text("one"), (Body(text("b"), Inertia(1.0, [0, 0, 0], np.eye(3))),), (joint,))
+
+    plain, other = one(str), one(np.str_)
+    assert plain == other and plain.digest == other.digest == read_toml(write_toml(other)).digest

@@ -75,7 +75,7 @@ def content(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         entries = value.ravel()
         return ("array", value.shape, tuple(map(content, entries) if value.dtype == object else entries.tolist()))
-    if isinstance(value, np.number):
+    if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple):
         return tuple(content(x) for x in value)
