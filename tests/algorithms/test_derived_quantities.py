@@ -200,6 +200,22 @@ def test_every_algorithm_is_a_kernel_with_a_cost(arm):
         dynamics.kernel("gravity", algorithm="newton-euler")
 
 
+def test_frames_with_too_few_joints_are_refused_before_anything_is_compiled():
+    """Joints of another arm do not help, nor does one whose axis meets the frame; damping makes all of it exist."""
+    arm = da.load("puma560")
+    short = da.lock(arm, {joint.name: 0.0 for joint in [j for j in arm.joints if j.nv][:2]})
+    both = da.Dynamics(da.attach(arm, short, to="world", prefix="other_"))
+    hand = arm.bodies[-1].name
+    assert both.mechanism.nv == 10
+    assert np.isfinite(both.cartesian_dynamics(np.full(10, 0.3), np.ones(10), frame=hand)[0]).all()
+    with pytest.raises(SingularityError, match=r"at most 4 of its 6 coordinates .*'position'"):
+        both.kernel("cartesian_dynamics", frame=f"other_{hand}")(np.ones(10), np.ones(10))
+    assert both.kernel("cartesian_dynamics", frame=f"other_{hand}", damping=0.1).program
+    elbow = da.Dynamics(da.load("rrr"))
+    with pytest.raises(SingularityError, match=r"at most 2 of its 3 coordinates independently, at any position; pass"):
+        elbow.kernel("cartesian_dynamics", frame="link3", coordinates="position")(np.ones(3), np.ones(3))
+
+
 def test_names_options_and_limits():
     assert not set(QUANTITIES) & set(TASK_QUANTITIES) and {*QUANTITIES, *TASK_QUANTITIES} == set(ALL_QUANTITIES)
     dynamics = da.Dynamics(random_mechanism(0, 3, kinds=["revolute"], branching=0))

@@ -137,7 +137,7 @@ def test_cost_knows_every_quantity(capsys):
     assert {*data["compiled"], *data["not_counted"]} == set(ALL_QUANTITIES)
     assert set(data["not_counted"]) == {name for name in TASK_QUANTITIES if name.startswith("cartesian")}
     assert all("too few for 6 independent coordinates" in reason for reason in data["not_counted"].values())
-    moved = run(capsys, "cost", "rrr", "--quantity", "all", "--coordinates", "position", "--json").json
+    moved = run(capsys, "cost", "demo_arm", "--quantity", "all", "--coordinates", "position", "--json").json
     assert set(moved["compiled"]) == set(ALL_QUANTITIES)
     assert "cartesian_linearization: 'cart_pole' has 2" in run(capsys, "cost", "cart_pole", "--quantity", "all").out
     assert run(capsys, "cost", "cart_pole", "--quantity", "cartesian_dynamics").code != 0

@@ -7,7 +7,8 @@ force on the frame produces. For a square Jacobian J# is J^-1 and Lambda = J^-T 
 
 *Singular arms.* Where the rows of J depend on each other no inverse exists; numbers raise ``SingularityError``. An
 optional ``damping`` mu replaces Lambda by (J D^-1 J^T + mu^2 1)^-1, which exists always: forces stay below 1/mu^2 times
-the acceleration asked for, and what is asked for is missed by mu^2 f. Traced and symbolic arms are not checked.
+the acceleration asked for, and what is asked for is missed by mu^2 f. Of traced and symbolic arms only the zeros of J
+are checked: they tell of frames that have too few joints to move them, at any position.
 
 J D^-1 J^T is never formed: with D = L^T Delta L the rows of J L^-1 are made orthogonal (Gram-Schmidt, without square
 roots), so that the condition number of J enters once, not squared.
@@ -117,7 +118,13 @@ def _check_rank(mechanism: Mechanism, J: Array) -> None:
             f"coordinates of a frame; {mend}"
         )
     if J.dtype == object:
-        return
+        rank = _structural_rank(J)
+        if rank == m:
+            return
+        raise SingularityError(
+            f"the joints of {mechanism.name!r} that move this frame change at most {rank} of its {m} coordinates "
+            f"independently, at any position; {mend}"
+        )
     if not np.isfinite(J).all():
         return  # NaN in gives NaN out
     condition = float(np.linalg.cond(J.real))
@@ -125,3 +132,19 @@ def _check_rank(mechanism: Mechanism, J: Array) -> None:
         raise SingularityError(
             f"the Jacobian of {mechanism.name!r} is singular here: its condition number is {condition:.3g}; {mend}"
         )
+
+
+def _structural_rank(J: Array) -> int:
+    """The largest rank that a matrix with the zeros of J can have: as many rows as find a column of their own."""
+    owner: dict[int, int] = {}
+
+    def place(row: int, tried: set[int]) -> bool:
+        for column in range(J.shape[1]):
+            if column not in tried and not scalar.is_zero(J[row, column]):
+                tried.add(column)
+                if column not in owner or place(owner[column], tried):
+                    owner[column] = row
+                    return True
+        return False
+
+    return sum(place(row, set()) for row in range(len(J)))
