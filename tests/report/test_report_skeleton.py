@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import dalembert as da
 from dalembert.formulations.names import coordinate_names
-from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, to_picture, to_svg
+from dalembert.report.drawing import STYLES, Circle, Drawing, Label, Note, Path, to_picture, to_svg
 from dalembert.report.pose import typical_posture
 from dalembert.report.skeleton import skeleton, view_of
 from random_mechanisms import mechanisms
@@ -83,3 +83,16 @@ def test_both_drawings_hold_the_same_labels():
         assert word in svg and word in picture
     assert picture.count(r"\put") >= len([s for s in drawing.shapes if isinstance(s, Note)])
     assert svg.count("<circle") == len([s for s in drawing.shapes if isinstance(s, Circle)])
+
+
+@pytest.mark.skipif(cases.PDFLATEX is None, reason="needs pdflatex")
+def test_latex_draws_lines_of_any_length(tmp_path):
+    shapes: list[Path | Circle | Note] = []
+    for style, length in itertools.product(STYLES, (0, 1e-3, 0.04, 0.1, 0.2, 0.5, 1, 2, 5, 100)):
+        shapes.append(Path(((10, 10), (10 + length, 10 - length / 2)), style))
+        shapes.append(Circle((50, 50), length, style))
+    source = tmp_path / "lines.tex"
+    picture = to_picture(Drawing(200, 200, tuple(shapes)))
+    body = rf"\setlength{{\unitlength}}{{0.62pt}}{picture}"
+    source.write_text(rf"\documentclass{{article}}\begin{{document}}{body}\end{{document}}")
+    assert "Output written" in cases.compiled(source)

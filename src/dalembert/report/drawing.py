@@ -174,7 +174,8 @@ def _picture(shape: Path | Circle | Note, height: float) -> Iterable[str]:
         x, y = shape.center
         yield rf"\put({x:.1f},{height - y:.1f}){{\makebox(0,0){{\small {shape.label.latex or shape.label.text}}}}}"
         return
-    yield rf"\linethickness{{{0.45 * STYLES[shape.style]:.2f}pt}}"
+    pen = 0.45 * STYLES[shape.style]
+    yield rf"\linethickness{{{pen:.2f}pt}}"
     if isinstance(shape, Circle):
         (x, y), r = shape.center, shape.radius
         corners = [(x + r * math.cos(a), y + r * math.sin(a)) for a in (math.tau * k / 24 for k in range(25))]
@@ -191,9 +192,10 @@ def _picture(shape: Path | Circle | Note, height: float) -> Iterable[str]:
     for piece in pieces:
         for (x0, y0), (x1, y1) in pairwise(piece):
             middle = (x0 + x1) / 2, height - (y0 + y1) / 2
-            yield (
-                rf"\qbezier({x0:.1f},{height - y0:.1f})({middle[0]:.1f},{middle[1]:.1f})({x1:.1f},{height - y1:.1f})"
-            )
+            # Left alone, \qbezier divides by its number of dots, which is zero for lines hardly longer than wide.
+            dots = "[2]" if max(abs(x1 - x0), abs(y1 - y0)) < 2 * pen else ""
+            ends = f"({x0:.1f},{height - y0:.1f})({middle[0]:.1f},{middle[1]:.1f})({x1:.1f},{height - y1:.1f})"
+            yield rf"\qbezier{dots}{ends}"
 
 
 def dashes(points: Sequence[Point]) -> Iterable[list[Point]]:
