@@ -92,7 +92,7 @@ def main() -> None:
     card = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     bandwidth = copy_bandwidth()
     print(f"{card}: copy {bandwidth / 1e12:.2f} TB/s; dalembert {da.__version__}, CuPy {cp.__version__}")
-    print(f"{'robot':8}{'quantity':30}{'type':8}{'batch':>9}{'us':>10}{'G/s':>8}{'of copy':>9}{'host us':>10}"
+    print(f"{'robot':12}{'quantity':30}{'type':8}{'batch':>9}{'us':>10}{'G/s':>8}{'of copy':>9}{'host us':>10}"
           f"{'XLA':>7}{'frax':>7}   regs local; checked to")  # fmt: skip
     rows = []
     for name in options.robots:
@@ -106,7 +106,7 @@ def main() -> None:
                 width = np.dtype(dtype).itemsize
                 for batch in options.batch:
                     if numbers * width * batch > 40e9:
-                        print(f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}  left out: over 40 GB of arrays")
+                        print(f"{name:12}{quantity:30}{dtype.__name__:8}{batch:9}  left out: over 40 GB of arrays")
                         continue
                     q, v, a = (cp.asarray(x, dtype=dtype) for x in state(m, batch))
                     given = {"q": q, "v": v, "a": a, "tau": a}
@@ -136,7 +136,7 @@ def main() -> None:
                     used, how = occupancy(kernel, dtype)
                     fraction = numbers * width * batch / t / bandwidth
                     print(
-                        f"{name:8}{quantity:30}{dtype.__name__:8}{batch:9}{t * 1e6:10.1f}{batch / t / 1e9:8.3f}"
+                        f"{name:12}{quantity:30}{dtype.__name__:8}{batch:9}{t * 1e6:10.1f}{batch / t / 1e9:8.3f}"
                         f"{fraction:9.1%}{f'{host * 1e6:.0f}' if host else '':>10}"
                         f"{f'{peer / t:.1f}x' if peer else '':>7}{f'{other / t:.0f}x' if other else '':>7}"
                         f"   {used} {after:.0e}  {how}",
