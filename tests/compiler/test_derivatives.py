@@ -186,6 +186,26 @@ def test_a_branch_not_taken_spoils_no_derivative(name, mode):
     assert np.isfinite(result["second"]).all()  # whose own branches not taken have worse singularities
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("exponent", [1 / 3, 0.5, 1.2, 4 / 3, 1.5, 1.7, 2.5, 2.7, 3.5, 7.5, 8.25])
+def test_powers_have_the_slope_of_a_power_also_where_the_base_is_zero(exponent, mode):
+    """p x^(p - 1) for tiny bases too, where x^p is below the smallest number; and what holds parts of it fixed.
+
+    Tolerance: the argument p log x of the exponential, up to 6000, is rounded once.
+    """
+    graph = Graph()
+    x = graph.input("x")
+    slope = program_of(graph, {"slope": jacobian(x**exponent, x, mode), "touch": jacobian(x.maximum(0) ** exponent, x)})
+    points = np.array([0, 1e-300, 1e-9, 0.3, 1, 40])
+    with np.errstate(divide="ignore"):
+        found, expected = evaluate(slope, [points]), exponent * points ** (exponent - 1)
+    np.testing.assert_allclose(found["slope"], expected, rtol=1e-12)
+    np.testing.assert_allclose(found["touch"], expected, rtol=1e-12)
+    root = x.sqrt()
+    both = program_of(graph, {"parts": jacobian(x * root, [x, root], mode)})
+    np.testing.assert_allclose(evaluate(both, [9.0])["parts"], [3, 9])
+
+
 def test_derivatives_of_nothing_and_by_nothing_are_empty():
     x = Graph().input("x", (3,))
     for mode in ("auto", "forward", "reverse"):

@@ -44,9 +44,10 @@ def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
     known: dict[Any, dict[int, Expr]] = {}
     for x, row in zip(variables, columns):
         known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
+    independent = set(variables)
     for x in ancestors(results, variables):
         if x not in known:
-            known[x] = _tangent(x, known)
+            known[x] = _tangent(x, known, independent)
     table = np.empty((len(results), columns.shape[1]), dtype=object)
     for place, x in enumerate(results):
         entries = known.get(x, {})
@@ -163,7 +164,7 @@ def differentiate(program: Program, output: str, input: str, mode: Mode = "auto"
     return program_of(graph, {name: jacobian(results, variables, mode)}, name)
 
 
-def _tangent(x: Expr, known: dict[Any, dict[int, Expr]]) -> dict[int, Expr]:
+def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) -> dict[int, Expr]:
     """Derivatives of one node along every direction that reaches it."""
     nothing: dict[int, Expr] = {}
     if x.op == "select":
@@ -180,7 +181,7 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]]) -> dict[int, Expr]:
         a, b = known.get(x.args[0], nothing), known[x.args[1]]
         return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
     result: dict[int, Expr] = {}
-    for operand, slope in slopes_of(x, known):
+    for operand, slope in slopes_of(x, known, independent):
         for k, direction in known[operand].items():
             term = slope * direction
             result[k] = result[k] + term if k in result else term
@@ -210,7 +211,7 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
                 if operand in active:
                     accumulate(operand, amount, chosen if where is None else where & chosen)
         else:
-            for operand, slope in slopes_of(x, active):
+            for operand, slope in slopes_of(x, active, independent):
                 accumulate(operand, amount * slope, where)
     return [adjoint[x].value if x in adjoint else graph.constant(0) for x in variables]
 

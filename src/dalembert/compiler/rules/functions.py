@@ -31,15 +31,16 @@ def power(a: Expr, b: Expr) -> Expr:
     if not finite(exponent) or 2 * exponent % 1:
         return exp(mul(b, log(a)))
     whole = int(exponent)
-    result = graph.constant(1) if whole == exponent else sqrt(a)
+    result = graph.constant(1)
     square = a
+    half = whole != exponent
     while whole:
         if whole & 1:
             result = mul(result, square)
         whole >>= 1
         if whole:
             square = mul(square, square)
-    return result
+    return mul(result, sqrt(a)) if half else result
 
 
 def sqrt(a: Expr) -> Expr:
