@@ -203,6 +203,47 @@ def test_placement_of_a_planar_loop_in_space_changes_nothing():
     assert relative(two.forward_dynamics(q, v, [1.0, 0, 0]), one.forward_dynamics(q, v, [1.0, 0, 0])) < 1e-11
 
 
+@pytest.mark.parametrize("kind", ["revolute", "cylindrical", "spherical", "point-on-line", "point-on-plane"])
+@pytest.mark.parametrize("length", [1e-5, 1.0, 30.0])
+def test_a_second_hinge_on_the_axis_of_the_first_changes_nothing_wherever_the_door_stands(kind, length):
+    place = Transform.from_rpy_xyz([0.3, 0.5, 0.7], [length, -length, 2 * length])
+    high = at([0, 0, 2 * length])
+    leaf = Inertia(20.0, [0.4 * length, 0, length], 20 * length**2 * np.diag([0.1, 0.11, 0.05]))
+    door = Mechanism("door", (Body("leaf", leaf),), (Joint("low", "revolute", WORLD, "leaf", place),))
+    held = door.replace(constraints=(Constraint("high", kind, WORLD, "leaf", place @ high, high),))
+    open_one, system = ConstrainedDynamics(door), ConstrainedDynamics(held)
+    q, v, tau = [0.4], [0.2], [length]
+    a = open_one.forward_dynamics(q, v, tau)
+    assert system.analyse(q).degrees_of_freedom == 1
+    for found in (system.forward_dynamics(q, v, tau), system.solve(q, v, tau).a):
+        assert relative(found, a) < 1e-12
+    assert relative(system.project_velocity(q, v), v) < 1e-12
+    assert relative(system.inverse_dynamics(q, v, a, actuated=["low"]).tau, tau) < 1e-9
+    assert relative(system.linearize(q, v, tau).A, open_one.linearize(q, v, tau).A) < 1e-12
+    assert np.abs(system.reactions(q, v, tau)["high"].force).max() == 0  # not unique, the least are given
+
+
+def test_heights_that_no_joint_can_change_leave_all_positions_free():
+    upright = Transform.from_rpy_xyz([-np.pi / 2, 0, 0], [0, 0, 0])
+    place = Transform.from_rpy_xyz([0.3, 0.5, 0.7], [1, 2, 3])
+    wheel = Inertia(0.6, tensor=np.diag([0.004, 0.007, 0.004]))
+    cart = Mechanism(
+        "cart",
+        (Body("axle", Inertia(5.0, tensor=np.eye(3))), Body("left", wheel), Body("right", wheel)),
+        (
+            Joint("base", "planar", WORLD, "axle", place @ at([0, 0, 0.15])),
+            Joint("l", "revolute", "axle", "left", at([0, 0.2, 0]), axis=[0, 1, 0]),
+            Joint("r", "revolute", "axle", "right", at([0, -0.2, 0]), axis=[0, 1, 0]),
+        ),
+        constraints=tuple(
+            Constraint(f"roll {side}", "rolling-disc", side, WORLD, upright, place, value=0.15)
+            for side in ("left", "right")
+        ),
+    )
+    found = ConstrainedDynamics(cart).analyse([0.3, 0.2, 0.7, 0.1, 0.2])
+    assert (found.degrees_of_freedom, found.position_freedoms) == (2, 5)
+
+
 def test_contradicting_motions_name_the_joint():
     pendulum = random_mechanism(0, 2, kinds=["revolute"])
     motions = [Constraint(f"m{k}", "motion", "j1", coefficients=(0, k)) for k in (1, 2)]

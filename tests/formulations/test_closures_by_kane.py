@@ -53,3 +53,23 @@ def test_kernels_take_part_in_the_verification(held):
     assert result.ok, str(result)
     routes = {row.against for row in result.rows if row.quantity == "constrained motion"}
     assert {"compiled terms, udwadia-kalaba", "compiled kernel, multipliers", "compiled kernel, projection"} <= routes
+
+
+def test_rows_out_of_the_plane_of_a_loop_are_left_out_also_where_the_plane_is_tilted():
+    def at(x):
+        return Transform.from_translation([x, 0, 0])
+
+    pin = Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0.5, 0, 0])
+    linkage = Mechanism(
+        "tilted",
+        tuple(Body(name, MATTER) for name in ("crank", "coupler", "rocker")),
+        (
+            Joint("a", "revolute", WORLD, "crank", TURNED, axis=[0, 1, 0]),
+            Joint("b", "revolute", "crank", "coupler", at(0.2), axis=[0, 1, 0]),
+            Joint("d", "revolute", WORLD, "rocker", TURNED @ at(0.45), axis=[0, 1, 0]),
+        ),
+        constraints=(Constraint("c", "revolute", "coupler", "rocker", pin, pin),),
+    )
+    assert derive(linkage, "kane")["mass_matrix"].shape == (1, 1)
+    result = verify(linkage, states=2)
+    assert result.ok, str(result)

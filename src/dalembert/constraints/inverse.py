@@ -116,8 +116,8 @@ def _refuse_impossible(
     system: ConstrainedDynamics, G: np.ndarray, a: np.ndarray, gamma: np.ndarray, tolerance: float
 ) -> None:
     miss = np.abs(G @ a - gamma)
-    scale = np.abs(G).max(initial=0.0) * np.abs(a).max(initial=0.0) + np.abs(gamma).max(initial=0.0) + 1e-300
-    if miss.max(initial=0.0) > tolerance * scale:
+    scale = np.abs(G).max(initial=0.0) * np.abs(a).max(initial=0.0) + np.abs(gamma).max(initial=0.0)
+    if miss.max(initial=0.0) > tolerance * scale + 1e-12:  # that much of a length is rounding, whatever the rows
         k = int(miss.argmax())
         raise ArgumentError(
             f"the accelerations violate the constraints of {system.mechanism.name!r}, most of all {system.rows[k]} by "

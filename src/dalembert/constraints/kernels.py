@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols
@@ -19,7 +20,7 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
-from dalembert.constraints.reactions import places, reactions
+from dalembert.constraints.reactions import between_frames, places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
@@ -175,7 +176,6 @@ class ConstrainedKernels:
                 raise ArgumentError(
                     f"{mechanism.name!r} needs {len(mechanism.symbols)} parameters, got {shown(parameters)}"
                 )
-            from dalembert.algebra.scalar import is_sympy
             from dalembert.compiler.printers.sympy import from_sympy
 
             table = dict(zip(mechanism.symbols, parameters))
@@ -213,7 +213,7 @@ class ConstrainedKernels:
         precision = np.float32 if single(state) else None
         state = tuple(np.array(x, precision) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
         if not count:
-            return self.kernel(quantity)(*state, **options)
+            return self._without_rounding(quantity, self.kernel(quantity)(*state, **options))
         parameters = options.pop("parameters", self.parameters if len(self.parameters) else None)
         if parameters is None:
             names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
@@ -223,7 +223,25 @@ class ConstrainedKernels:
             )
         if precision is not None and isinstance(parameters, (np.ndarray, Sequence)):
             parameters = real_array(parameters, f"{quantity}, parameters").astype(precision)
-        return self.kernel(quantity)(*state, parameters, **options)
+        return self._without_rounding(quantity, self.kernel(quantity)(*state, parameters, **options))
+
+    def _without_rounding(self, quantity: str, found: Any) -> Any:
+        """Rows that hold whatever moves are exactly zero: where all rows are such, nothing tells that they are."""
+        names = [port.name for port in self.kernel(quantity).outputs]
+        if "G" in names and self.constraints.count:
+            G = found[names.index("G")]
+            G[np.abs(G).max(axis=-1, initial=0.0) <= self._rounding] = 0.0
+        return found
+
+    @cached_property
+    def _rounding(self) -> np.ndarray:
+        """What rounding can leave of a row between frames, given the lengths of the mechanism; 0 for other rows."""
+        m = self.numbers
+        ends = [x for item in m.constraints if between_frames(item) for x in (item.placement_a, item.placement_b)]
+        lengths = [x for at in (*(joint.placement for joint in m.joints), *ends) for x in at.translation]
+        reach = 1 + sum(abs(float(x)) for x in lengths if not is_sympy(x))
+        between = [between_frames(item) for item in m.constraints for _ in self.constraints.info[item.name]]
+        return np.where(between, 16 * np.finfo(float).eps * reach, 0.0)
 
     def cost(self, quantity: str) -> Cost:
         """Exact operation counts of a kernel.

@@ -19,6 +19,9 @@ SMALL = 1e-9
 ROUNDING = 1e-12
 """Smallest singular value, of rows and columns of length one, that tells a matrix from a singular one."""
 
+LEAST_ROW = 1e-13
+"""Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
+
 COFACTORS = 3
 """Largest block that is inverted by cofactors."""
 
@@ -161,7 +164,9 @@ def independent_rows(samples: np.ndarray) -> list[int]:
         samples: numbers at some states, (states, rows, columns).
     """
     kept: list[int] = []
-    for row in range(samples.shape[1]):
+    lengths = np.linalg.norm(samples, axis=2)
+    least = LEAST_ROW * np.maximum(1, lengths.max(axis=1, initial=0.0))
+    for row in np.flatnonzero(~(np.median(lengths - least[:, None], axis=0) <= 0)).tolist():
         trial = samples[:, [*kept, row]]
         ranks = [np.linalg.matrix_rank(_normalised(x), tol=1e-7) for x in trial]
         if np.median(ranks) > len(kept):
