@@ -261,3 +261,50 @@ def test_algorithms_run_on_floats_where_constants_are_exact(monkeypatch):
     assert verify(bob, states=1).ok
     places = [*seen[0].joints[0].placement.rotation.flat, *seen[0].bodies[0].inertia.center]
     assert len(seen) == 1 and all(isinstance(x, float) for x in places)
+
+
+def scaled(mechanism: Mechanism, ratio: float) -> Mechanism:
+    """The same shape and material in another size: lengths grow as the ratio, masses as its cube."""
+
+    def moved(placement: Transform) -> Transform:
+        return Transform(placement.rotation, ratio * placement.translation)
+
+    return mechanism.replace(
+        bodies=tuple(
+            body.replace(
+                inertia=Inertia(
+                    ratio**3 * body.inertia.mass, ratio * body.inertia.center, ratio**5 * body.inertia.tensor
+                )
+            )
+            for body in mechanism.bodies
+        ),
+        joints=tuple(joint.replace(placement=moved(joint.placement)) for joint in mechanism.joints),
+        constraints=tuple(
+            item.replace(placement_a=moved(item.placement_a), placement_b=moved(item.placement_b))
+            for item in mechanism.constraints
+        ),
+    )
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 1e-3, 1e3])
+def test_size_is_no_disagreement(ratio):
+    """Small mechanisms fall fast and have tiny inertias beside arms of the constraints, large ones the reverse."""
+    tree = random_mechanism(3, 4, kinds=("revolute", "prismatic"), massless=0.0)
+    for mechanism in (closed_four_bar(), tree):
+        outcome = verify(scaled(mechanism, ratio), states=2)
+        assert outcome.ok, str(outcome)
+        assert {row.quantity for row in outcome.rows} == {row.quantity for row in verify(mechanism, states=2).rows}
+
+
+def test_constraints_may_have_symbols_of_their_own():
+    """A crank, a piston and between them a rod whose length occurs nowhere in the tree."""
+    r, l, m = Symbol("r"), Symbol("l"), Symbol("m")
+    bodies = (Body("crank", Inertia.point(m, [r, 0, 0])), Body("piston", Inertia.point(2 * m)))
+    joints = (
+        Joint("drive", "revolute", WORLD, "crank", axis=[0, 1, 0], damping=Symbol("d")),
+        Joint("slide", "prismatic", WORLD, "piston", axis=[1, 0, 0]),
+    )
+    rod = Constraint("rod", "distance", "crank", "piston", Transform.from_translation([r, 0, 0]), value=2 + l)
+    spring = Force("spring", "joint-spring", "slide", stiffness=Symbol("k"))
+    outcome = verify(Mechanism("press", bodies, joints, constraints=(rod,), forces=(spring,)), states=2)
+    assert outcome.ok and any(row.quantity == "constrained motion" for row in outcome.rows), str(outcome)

@@ -226,12 +226,9 @@ def constraint_rows(
             named = {"q": inputs["q"], "v": v, **clock, **values}
             M, A_, gamma_ = (x.evaluate(named) for x in (equations.mass_matrix, A, gamma))
             h = _resisting(equations, named, include)
-            saddle = np.block([[M, -A_.T], [A_, np.zeros((len(A_), len(A_)))]])
-            theirs, multipliers = np.split(
-                np.linalg.lstsq(saddle, -np.concatenate([h, gamma_]), rcond=1e-11)[0], [len(h)]
-            )
+            theirs, multipliers = _saddle_point(M, A_, h, gamma_)
             # Where constraints leave no acceleration, rounding is measured against what there would be without them.
-            free = np.linalg.lstsq(M, -h, rcond=1e-11)[0]
+            free, _ = _saddle_point(M, A_[:0], h, gamma_[:0])
             size = max(np.abs(theirs).max(), 1e-3 * np.abs(free).max(), 1e-3 * np.abs(gamma_).max(initial=0.0))
             difference = float(np.abs(mine - theirs).max() / _scale(size))
             key = f"multipliers, {name}"
@@ -249,6 +246,23 @@ def constraint_rows(
         for quantity, found in (("constrained motion", errors), ("constraint forces", forces))
         for name, error in found.items()
     ]
+
+
+def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations and multipliers of M a + h = A^T lambda, A a + gamma = 0, also where rows depend on each other.
+
+    Velocities are told in units of their own energy, rows in units of their own length, so that what counts as zero is
+    the same for mechanisms of any size.
+    """
+    weight = np.diag(M)
+    own = np.where(weight > 0, 1 / np.sqrt(np.where(weight > 0, weight, 1.0)), 0.0)
+    unit = np.where(own > 0, own, own.max() or 1.0)
+    length = np.linalg.norm(A * unit, axis=1)
+    row = 1 / np.where(length > 0, length, 1.0)
+    G = row[:, None] * A * unit
+    saddle = np.block([[unit[:, None] * M * unit, -G.T], [G, np.zeros((len(G), len(G)))]])
+    found = np.linalg.lstsq(saddle, -np.concatenate([unit * h, row * gamma]), rcond=1e-11)[0]
+    return unit * found[: len(h)], row * found[len(h) :]
 
 
 def _resisting(equations: Equations, named: Mapping[str, Any], include: tuple[str, ...]) -> np.ndarray:

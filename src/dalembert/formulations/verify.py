@@ -66,27 +66,29 @@ def verify(
     rng = np.random.default_rng(expect_whole(seed, "verify, seed", high=2**64))
     values = {str(symbol): float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
     numeric = substitute(mechanism.replace(strict=False) if values else mechanism, values)  # exact constants go, too
+    free = mechanism.replace(constraints=())
+    in_tree = {symbol.name: values[symbol.name] for symbol in free.symbols}  # constraints may have symbols of their own
     q, v, a = numeric.random_state(rng, (states,))
     skipped: list[str] = []
-    derived = _derived(mechanism, methods, skipped, ("forces",))
+    derived = _derived(mechanism, free, methods, skipped, ("forces",))
     found = _Results(numeric, q, v, a, skipped)
     for name, equations in derived.items():
-        found.add_equations(f"derived: {name}", equations, values)
+        found.add_equations(f"derived: {name}", equations, in_tree)
     found.add_algorithms()
     rows = [*found.rows(tolerance)]
     rows += inertia_rows(numeric, q, tolerance, skipped)
-    rows += motion_rows(numeric, derived, values, (q, v, a), tolerance, skipped, CUBIC)
+    rows += motion_rows(numeric, derived, in_tree, (q, v, a), tolerance, skipped, CUBIC)
     rows += sensitivity_rows(numeric, (q[0], v[0], a[0]), tolerance)
     if mechanism.forces:
-        rows += force_rows(numeric, derived, values, (q, v), tolerance)
+        rows += force_rows(numeric, derived, in_tree, (q, v), tolerance)
     if mechanism.constraints:
         rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped)
     if terms := terms_of(mechanism):
         told: list[str] = []
-        derived = _derived(mechanism, methods, told, terms)
-        more = joint_rows(numeric, derived, values, (q, v, a), tolerance)
+        derived = _derived(mechanism, free, methods, told, terms)
+        more = joint_rows(numeric, derived, in_tree, (q, v, a), tolerance)
         if "armature" in terms:
-            more += motion_rows(numeric, derived, values, (q, v, a), tolerance, told, CUBIC)
+            more += motion_rows(numeric, derived, in_tree, (q, v, a), tolerance, told, CUBIC)
         if mechanism.constraints:
             more += constraint_rows(mechanism, derived, values, states, tolerance, told, terms)
         rows += [replace(row, quantity=row.quantity + JOINT_TERMS) for row in more]
@@ -95,10 +97,9 @@ def verify(
 
 
 def _derived(
-    mechanism: Mechanism, methods: Sequence[str] | None, skipped: list[str], include: Sequence[str]
+    mechanism: Mechanism, free: Mechanism, methods: Sequence[str] | None, skipped: list[str], include: Sequence[str]
 ) -> dict[str, Equations]:
     chosen = METHODS if methods is None else expect_names(methods, "verify, methods")
-    free = mechanism.replace(constraints=()) if mechanism.constraints else mechanism
     derived = {}
     for method in chosen:
         if methods is None and method == "kronecker" and mechanism.nv > CUBIC:
@@ -174,17 +175,23 @@ class _Results:
             self.add("forward dynamics", name, a)
 
     def _is_singular(self) -> bool:
-        M = [np.asarray(mass_matrix(self.mechanism, q), dtype=float) for q in self.q]
-        return any(np.abs(np.linalg.eigvalsh(x)).min() <= 1e-13 * np.abs(x).max() for x in M)
+        M = np.array([mass_matrix(self.mechanism, q) for q in self.q], dtype=float)
+        own = np.sqrt(np.abs(np.einsum("sii->si", M)))  # metres and radians differ in size, and mean nothing by it
+        if not own.all():
+            return True
+        return bool(np.abs(np.linalg.eigvalsh(M / (own[:, :, None] * own[:, None, :]))).min() <= 1e-13)
 
     def rows(self, tolerance: float) -> list[Row]:
         rows = []
         total = max(float(np.abs(x).max(initial=0)) for x in self.table["inverse dynamics"].values())
+        floors = {"Coriolis forces": 1e-3 * total, "gravity forces": 1e-3 * total}
+        if "forward dynamics" in self.table:
+            floors["forward dynamics"] = 1e-3 * self._free_acceleration()
         for quantity, results in self.table.items():
             allowed = tolerance * self._conditioning() if quantity == "forward dynamics" else tolerance
             for who, mine in results.items():
                 errors = {
-                    other: relative_error(mine, theirs, 1e-3 * total if "forces" in quantity else 0)
+                    other: relative_error(mine, theirs, floors.get(quantity, 0))
                     for other, theirs in results.items()
                     if other != who
                 }
@@ -195,8 +202,15 @@ class _Results:
 
     def _conditioning(self) -> float:
         """Solving with M loses as many digits as its condition number has."""
-        M = self.table["mass matrix"].get("generalized-links", next(iter(self.table["mass matrix"].values())))
-        return max(1.0, max(float(np.linalg.cond(x)) for x in M) * 1e-4)
+        return max(1.0, max(float(np.linalg.cond(x)) for x in self._mass_matrices()) * 1e-4)
+
+    def _free_acceleration(self) -> float:
+        """The largest without drives. Small mechanisms fall fast; what torques leave of that is known less exactly."""
+        torques = self.table["inverse dynamics"]["augmented-links"]
+        return float(np.abs(self.a - np.linalg.solve(self._mass_matrices(), torques[..., None])[..., 0]).max())
+
+    def _mass_matrices(self) -> np.ndarray:
+        return self.table["mass matrix"].get("generalized-links", next(iter(self.table["mass matrix"].values())))
 
 
 def relative_error(x: np.ndarray, y: np.ndarray, floor: float = 0.0) -> float:
