@@ -20,6 +20,7 @@ from dalembert.constraints.quantities import Setting, terms
 from dalembert.constraints.reactions import reactions
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint
+from dalembert.simulation import simulate
 from random_mechanisms import random_mechanism, random_transform
 
 seeds = st.integers(0, 10_000)
@@ -198,6 +199,22 @@ def test_components_that_redundancy_leaves_open_are_named():
     assert doubtful.unique.tolist() == [True, True, False, False, False, True]
     assert "not unique" in str(doubtful) and "fz, mx, my" in str(doubtful)
     assert relative(doubtful.force[:2], sure.force[:2]) < 1e-9
+
+
+def test_a_joint_and_a_constraint_of_one_name_both_have_reactions():
+    linkage = four_bar()
+    (pin,), joints = linkage.constraints, linkage.joints
+    twin = linkage.replace(constraints=(pin.replace(name=joints[1].name),))
+    one, two = (ConstrainedDynamics(m, reference=[1.0, -0.5, 1.7]) for m in (linkage, twin))
+    q = one.assemble()
+    v, tau = one.project_velocity(q, [2.0, 0, 0]), np.zeros(3)
+    names = {pin.name: f"constraint:{joints[1].name}", joints[1].name: f"joint:{joints[1].name}"}
+    told, again = one.reactions(q, v, tau), two.reactions(q, v, tau)
+    assert list(again) == [names.get(name, name) for name in told]
+    for name, reaction in told.items():
+        assert relative(again[names.get(name, name)].force, reaction.force) < 1e-12
+    along = [simulate(system, q, v, t=[0.0, 0.1]).reactions() for system in (one, two)]
+    assert list(along[1]) == [names.get(name, name) for name in along[0]]
 
 
 def test_frames_and_points_of_reactions():

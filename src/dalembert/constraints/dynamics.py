@@ -118,6 +118,8 @@ class ConstrainedDynamics(ConstrainedKernels):
     ) -> dict[str, Reaction]:
         """Force and moment of every joint and every constraint between frames, by name; any batch shape.
 
+        A joint and a constraint of the same name are told apart: ``joint:pin``, ``constraint:pin``.
+
         Args:
             q: positions that satisfy the constraints.
             v: velocities that satisfy the constraints.

@@ -23,7 +23,7 @@ from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import ArgumentError
-from dalembert.model import WORLD, Mechanism
+from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint
 
@@ -150,6 +150,17 @@ def between_frames(item: Constraint) -> bool:
     return item.has_ends and not item.on_joints
 
 
+def reaction_name(mechanism: Mechanism, item: Joint | Constraint) -> str:
+    """By what name a reaction goes: ``joint:pin`` or ``constraint:pin`` where two share theirs, as for parameters.
+
+    Args:
+        mechanism: the mechanism.
+        item: one of its joints, or of its constraints between frames.
+    """
+    shared = {x.name for x in mechanism.joints} & {x.name for x in mechanism.constraints if between_frames(x)}
+    return f"{type(item).__name__.lower()}:{item.name}" if item.name in shared else item.name
+
+
 # ------------------------------------------------------------------------------------------------------------- numbers
 
 
@@ -228,15 +239,15 @@ def find_reactions(
     view = None if axes is None else _view(mechanism, q, axes, point)
     found: dict[str, Reaction] = {}
     for k, joint in enumerate(mechanism.joints):
-        words = (joint.name, joint.child, joint.parent, joint.child)
+        words = (reaction_name(mechanism, joint), joint.child, joint.parent, joint.child)
         place = child_axes[..., k, :, :], child_points[..., k, :]
-        found[joint.name] = _shown(words, *place, joints[..., k, :], joint_changes[..., k, :], view)
+        found[words[0]] = _shown(words, *place, joints[..., k, :], joint_changes[..., k, :], view)
     for k, item in enumerate(mechanism.constraints):
         if between_frames(item):
             on, by = acted_and_acting(item)
-            words = (item.name, on[0], by[0], f"{item.name}'s frame on {by[0]}")
+            words = (reaction_name(mechanism, item), on[0], by[0], f"{item.name}'s frame on {by[0]}")
             place = loop_axes[..., k, :, :], loop_points[..., k, :]
-            found[item.name] = _shown(words, *place, loops[..., k, :], loop_changes[..., k, :], view)
+            found[words[0]] = _shown(words, *place, loops[..., k, :], loop_changes[..., k, :], view)
     return found
 
 

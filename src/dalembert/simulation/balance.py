@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.reactions import between_frames
+from dalembert.constraints.reactions import between_frames, reaction_name
 from dalembert.errors import UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
@@ -59,8 +59,9 @@ def reactions(motion: Trajectory) -> dict[str, np.ndarray]:
         system = ConstrainedDynamics(numeric(motion), forces=(), include=motion.dynamics.include)
     a, multipliers = system.evaluate("multipliers", motion.q, motion.v, motion.tau, motion.t)
     joints, loops = system.evaluate("reactions", motion.q, motion.v, a, multipliers, motion.t)
-    found = {joint.name: joints[:, k] for k, joint in enumerate(model.joints)}
-    return found | {item.name: loops[:, k] for k, item in enumerate(model.constraints) if between_frames(item)}
+    found = {reaction_name(model, joint): joints[:, k] for k, joint in enumerate(model.joints)}
+    closed = {reaction_name(model, x): loops[:, k] for k, x in enumerate(model.constraints) if between_frames(x)}
+    return found | closed
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
