@@ -36,6 +36,18 @@ def test_assembled_positions_and_velocities_satisfy_everything_and_held_joints_s
     assert relative(again, v) < 1e-9  # a projection
 
 
+def test_starts_may_be_given_by_joint_name_the_others_as_in_the_reference():
+    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    first, second = (joint.name for joint in system.mechanism.joints[:2])
+    q = system.assemble({second: -0.4, first: 1.1}, keep=[first])
+    assert np.array_equal(q, system.assemble([1.1, -0.4, 1.7], keep=[first]))
+    assert len(system.assembly_modes({first: 1.1}, keep=[first])) == 2
+    v = system.project_velocity(q, {first: 2.0}, keep=[first])
+    assert np.array_equal(v, system.project_velocity(q, [2.0, 0, 0], keep=[first]))
+    with pytest.raises(ArgumentError, match="did you mean"):
+        system.assemble({first[:-1]: 1.1})
+
+
 def test_projection_changes_velocities_by_the_least_kinetic_energy():
     q = FOUR_BAR.assemble()
     wanted = np.array([1.0, 2.0, -3.0])

@@ -6,7 +6,7 @@ tried, random but always the same, farther and farther around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
+from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def assemble(
         seed: of the other starts.
     """
     mechanism = system.mechanism
-    start, t = _start(mechanism, q), expect_real(t, "t")
+    start, t = _start(system, q), expect_real(t, "t")
     tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
     free = _free(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
@@ -74,7 +75,10 @@ def assemble(
     raise SingularityError(_cannot(system, best, expect_names(keep, "keep"), t, restarts))
 
 
-def _start(mechanism: Mechanism, q: Any) -> np.ndarray:
+def _start(system: ConstrainedKernels, q: Any) -> np.ndarray:
+    mechanism = system.mechanism
+    if isinstance(q, Mapping):
+        q = by_joint(mechanism, q, "q", np.asarray(system.reference, dtype=float), mechanism.q_slice)
     start = np.array(real_array(q, "q"))
     if start.shape != (mechanism.nq,):
         raise ArgumentError(f"q has shape {start.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
@@ -191,7 +195,7 @@ def assembly_modes(
     mechanism = system.mechanism
     rng = np.random.default_rng(expect_whole(seed, "seed", high=2**64))
     starts, spread = expect_whole(starts, "starts", 1), expect_real(spread, "spread", 0)
-    base = _start(mechanism, system.reference if q is None else q)
+    base = _start(system, system.reference if q is None else q)
     free = _free(mechanism, keep)
     modes: list[np.ndarray] = []
     marks: list[np.ndarray] = []
@@ -255,7 +259,9 @@ def project_velocity(
         tolerance: largest violation, relative to the size of the velocities.
     """
     mechanism = system.mechanism
-    q, v, t, keep = _start(mechanism, q), np.array(real_array(v, "v")), expect_real(t, "t"), expect_names(keep, "keep")
+    if isinstance(v, Mapping):
+        v = by_joint(mechanism, v, "v", np.zeros(mechanism.nv), mechanism.v_slice)
+    q, v, t, keep = _start(system, q), np.array(real_array(v, "v")), expect_real(t, "t"), expect_names(keep, "keep")
     if v.shape != (mechanism.nv,):
         raise ArgumentError(f"v has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)")
     _, G, rate, _ = system.evaluate("constraints", q, v, t)

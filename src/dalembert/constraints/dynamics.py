@@ -179,7 +179,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         """Positions that satisfy the constraints, downhill from the given ones, or else from others around them.
 
         Args:
-            q: where to start; the reference by default. Which of several assemblies is found depends on it.
+            q: where to start; the reference by default, also for joints that are left out where it is given by joint
+                name. Which of several assemblies is found depends on it.
             t: time, s.
             keep: joints whose positions must not change.
             options: of :func:`dalembert.constraints.assembly.assemble`: ``tolerance``, ``iterations``, ``restarts``
@@ -205,7 +206,7 @@ class ConstrainedDynamics(ConstrainedKernels):
 
         Args:
             q: positions that satisfy the constraints.
-            v: velocities to start from.
+            v: velocities to start from, or by joint name, others zero.
             t: time, s.
             keep: joints whose velocities must not change.
         """

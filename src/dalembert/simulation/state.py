@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import real_array, shown
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 from dalembert.simulation.names import position_names, velocity_names
@@ -66,7 +67,7 @@ def _vector(
     if given is None:
         return default.copy()
     if isinstance(given, Mapping):
-        vector = _by_joint(mechanism, given, name, default, place, batch)
+        vector = by_joint(mechanism, given, name, default, place, batch)
     else:
         try:
             vector = np.array(given, dtype=float)
@@ -82,42 +83,6 @@ def _vector(
     if len(bad):
         k = tuple(int(i) for i in bad[0])
         raise ArgumentError(f"{name}{list(k)} ({entries[k[-1]]}) is {vector[k]}; all numbers must be finite")
-    return vector
-
-
-def _by_joint(
-    mechanism: Mechanism,
-    given: Mapping[str, Any],
-    name: str,
-    default: np.ndarray,
-    place: Callable[[str], slice],
-    batch: bool,
-) -> np.ndarray:
-    """A vector from values by joint name; in a batch each may have leading dimensions."""
-    parts = []
-    for joint, value in given.items():
-        part = place(joint)
-        follows = mechanism.joint(joint).mimic
-        if follows is not None:
-            raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")
-        wanted = part.stop - part.start
-        try:
-            array = np.asarray(value, dtype=float)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
-        if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
-            array = array[..., None]
-        if array.shape[-1:] != (wanted,) or (array.ndim != 1 and not batch):
-            raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries")
-        parts.append((part, array))
-    try:
-        shape = np.broadcast_shapes(*(array.shape[:-1] for _, array in parts))
-    except ValueError as error:
-        told = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
-        raise ArgumentError(f"{name}: the batch dimensions do not fit together: {told}") from error
-    vector = np.broadcast_to(default, (*shape, len(default))).copy()
-    for part, array in parts:
-        vector[..., part] = array
     return vector
 
 
