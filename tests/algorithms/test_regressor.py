@@ -5,6 +5,8 @@ Tolerance: the same sums in another order, 1e-11 of the largest entry.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from algorithm_cases import MIXES, difference, drawn, seeds
@@ -67,6 +69,21 @@ def test_base_parameters_carry_all_of_the_effect(mix, seed):
     states = [mechanism.random_state(np.random.default_rng(k)) for k in range(3 + 2 * base.count // mechanism.nv)]
     W = np.concatenate([regressor(mechanism, *state)[:, base.kept] for state in states])
     assert np.linalg.matrix_rank(W / np.linalg.norm(W, axis=0), tol=1e-9) == base.count
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-2, 1e-5])
+def test_base_parameters_of_small_mechanisms_carry_all_of_the_effect(size):
+    """Coefficients are lengths and squares of lengths: those of a mechanism of micrometres are tiny, not negligible."""
+    arm = random_mechanism(3, 3, kinds=("revolute",), gravity=(0, 0, 0))
+    placed = [
+        replace(j, placement=replace(j.placement, translation=size * j.placement.translation)) for j in arm.joints
+    ]
+    arm = arm.replace(joints=placed)
+    units = np.tile([1 / size**2, *[1 / size] * 3, *[1] * 6], len(arm.bodies))  # so that all moments matter alike
+    pi = units * np.random.default_rng(0).normal(size=len(units))
+    base = base_parameters(arm)
+    Y = regressor(arm, *arm.random_state(np.random.default_rng(1)))
+    assert difference(Y[:, base.kept] @ base.values(pi), Y @ pi, np.abs(Y @ pi).max()) < 1e-10
 
 
 def test_counts_that_are_known():

@@ -107,7 +107,9 @@ def base_parameters(mechanism: Mechanism, *, seed: int = 0, tolerance: float = 1
             kept.append(k)
             basis = np.hstack([basis, left[:, None] / length])
     G = np.linalg.lstsq(W[:, kept], W, rcond=None)[0] if kept else np.zeros((0, len(names)))
-    G[np.abs(G) < 1e-9] = 0
+    # Coefficients have units of lengths, so what is negligible is told by their effects.
+    negligible = np.abs(G) * lengths[kept, None] < 1e-9 * lengths
+    G[negligible | (lengths <= 1e-12 * largest)] = 0
     G[:, kept] = np.eye(len(kept))
     return BaseParameters(names, tuple(kept), G)
 
@@ -240,8 +242,9 @@ def _independent(
         if np.linalg.norm(W[:, k] - W[:, kept] @ c) > 1e-8 * lengths[k]:
             kept.append(k)
             continue
-        factors: list[Any] | None = np.where(np.abs(c) < 1e-9, 0.0, c).tolist()
-        if bool(np.all(np.abs(c - np.round(c)) < 1e-7)):
+        effects = lengths[kept] / lengths[k]  # of a coefficient of one, beside what it is part of
+        factors: list[Any] | None = np.where(np.abs(c) * effects < 1e-9, 0.0, c).tolist()
+        if bool(np.all(np.abs(c - np.round(c)) * effects < 1e-7)):
             factors = np.round(c).astype(int).tolist()
         elif numbers:
             factors = _factors(tree, [places[j] for j in kept], places[k], c, numbers)
