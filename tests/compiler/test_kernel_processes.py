@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
 import sys
 import threading
 import time
@@ -77,6 +78,37 @@ def test_a_fork_waits_for_a_compilation_in_another_thread():
     process.join()
     thread.join()
     assert found == [y.tobytes() for y in run(*inputs)]
+
+
+LAST_CALLS = """
+import atexit, sys, threading, time
+import numpy as np
+from dalembert.compiler import trace
+from dalembert.compiler.kernel import Kernel
+
+program = trace(lambda x: x * x, {"x": (3,)}, "square", outputs="y")
+square, states = Kernel("square", program.inputs, program.outputs, program), np.full((500_000, 3), 2.0)
+if "used" in sys.argv:
+    square(states, threads=2)
+
+def call():
+    print((square(states, threads=2) == 4).all())
+
+def call_late():
+    threading.main_thread().join()
+    time.sleep(0.1)
+    call()
+
+atexit.register(call)
+threading.Thread(target=call_late).start()
+"""
+
+
+@pytest.mark.parametrize("used", ["used", "unused"])
+def test_large_batches_in_threads_that_outlive_the_script_and_at_exit(used):
+    """Python starts no more threads then; the calling one does the work."""
+    ended = subprocess.run([sys.executable, "-c", LAST_CALLS, used], capture_output=True, text=True, timeout=60)
+    assert (ended.stdout.split(), ended.stderr) == (["True", "True"], "")
 
 
 @pytest.fixture(scope="module")

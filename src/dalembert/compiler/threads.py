@@ -7,6 +7,7 @@ is the number of cores this process may use.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import threading
@@ -95,26 +96,45 @@ def run_all(jobs: list[Callable[[], object]], threads: int) -> None:
         jobs: what to run, in any order.
         threads: number of threads to use.
     """
-    from concurrent.futures import wait
-
     queue: Iterator[Callable[[], object]] = iter(jobs)
-    guard = threading.Lock()
+    changed = threading.Condition()
+    helping, over = 0, False
+    failures: list[BaseException] = []
 
     def work() -> None:
         while True:
-            with guard:
+            with changed:
                 job = next(queue, None)
             if job is None:
                 return
             job()
 
-    helpers = [_get_pool().submit(work) for _ in range(min(threads, len(jobs)) - 1)]
+    def assist() -> None:
+        nonlocal helping
+        with changed:
+            if over:
+                return
+            helping += 1
+        try:
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            with changed:
+                helping -= 1
+                changed.notify_all()
+
+    # While a script ends, its own threads may still call, but no new ones start: this one then does it all.
+    with contextlib.suppress(RuntimeError):
+        for _ in range(min(threads, len(jobs)) - 1):
+            _get_pool().submit(assist)
     try:
         work()
     finally:
-        with guard:
+        with changed:
+            over = True
             for _ in queue:  # after an error or an interrupt, start nothing more
                 pass
-        wait(helpers)
-    for helper in helpers:
-        helper.result()
+            changed.wait_for(lambda: not helping)
+    if failures:
+        raise failures[0]
