@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import DalembertError
-from dalembert.formulations.names import GREEK, expression_latex, symbol_latex
+from dalembert.formulations.names import GREEK, SPELLINGS, expression_latex, rate_name, symbol_latex
 from dalembert.report import document, report
 from dalembert.report.escape import html_text, latex_text, markdown_text, printable
 from dalembert.report.html import to_html
@@ -128,3 +128,17 @@ def test_formulas_tell_a_word_from_a_product():
 def test_greek_letters_stay_greek(letter):
     for name in (letter, f"{letter}1", f"{letter}_2", letter.capitalize()):
         assert symbol_latex(sympy.Symbol(name)) == sympy.latex(sympy.Symbol(name))
+
+
+@pytest.mark.parametrize(("letter", "word"), SPELLINGS.items())
+def test_letters_typed_as_such_are_written_as_their_names(letter, word):
+    stem, name = ("q", f"q{word}") if word.isdigit() else ("", word)
+    typed, spelt = sympy.Symbol(f"{stem}{letter}"), sympy.Symbol(name)
+    assert symbol_latex(typed) == symbol_latex(spelt) == Notation().latex(typed)
+    rates = [sympy.Symbol(rate_name(x.name)) for x in (typed, spelt)]
+    assert symbol_latex(rates[0]) == symbol_latex(rates[1]) == Notation().latex(rates[0])
+    both = Notation()
+    assert both.latex(spelt) != both.latex(typed)
+    t = sympy.Symbol("t")
+    motion, same = (sympy.Function(x.name)(t).diff(t) for x in (typed, spelt))
+    assert Notation().latex(motion) == Notation().latex(same)

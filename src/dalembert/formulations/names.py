@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,18 @@ GREEK = (
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
     "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
 )  # fmt: skip
+
+SPELLINGS = (
+    {"\N{SCRIPT SMALL L}": "ell", "\N{MICRO SIGN}": "mu"}
+    | {unicodedata.lookup(f"GREEK {name} SYMBOL"): f"var{name.lower()}" for name in ("THETA", "PHI")}
+    | {chr(ord("\N{SUBSCRIPT ZERO}") + digit): str(digit) for digit in range(10)}
+    | {
+        unicodedata.lookup(f"GREEK {case} LETTER {word.replace('lambda', 'lamda')}"): spelling
+        for word in GREEK
+        for case, spelling in (("SMALL", word), ("CAPITAL", word.capitalize()))
+    }
+)
+"""Letters that are typed as such, and the words that TeX has for them."""
 
 READABLE = re.compile(rf"(?:[A-Za-z]|{'|'.join(GREEK)})(?:_?[0-9a-z]{{1,2}})?")
 """A letter, Latin or Greek, with at most two characters of index: ``q1``, ``theta_12``, ``x``, ``d2``."""
@@ -39,7 +52,7 @@ def rate_name(name: str, rates: int = 1) -> str:
         name: name of the coordinate.
         rates: how often it is differentiated.
     """
-    parts = re.fullmatch(r"([A-Za-z]+?)((?:_?\d+|_\w+)?)", name)
+    parts = re.fullmatch(r"([^\W\d_]+?)((?:_?\d+|[\u2080-\u2089]+|_\w+)?)", name)
     stem, index = parts.groups() if parts else (name, "")
     return f"{stem}{'d' * (rates - 1)}dot{index}"
 
@@ -104,6 +117,16 @@ def identifier(name: str) -> str:
     return f"p_{plain}" if plain[0].isdigit() else plain
 
 
+def spelled(name: str) -> str:
+    """The name with Greek letters and low digits, where they are typed as such, in words that TeX has: ``theta1``.
+
+    Args:
+        name: of any spelling.
+    """
+    words = "".join(SPELLINGS.get(x, x) for x in name)
+    return words if words.isascii() else name
+
+
 def symbol_latex(symbol: Any) -> str:
     """LaTeX of a symbol: ``mr`` and ``I1x`` get an index, ``mass`` stands upright; letters side by side are a product.
 
@@ -112,10 +135,10 @@ def symbol_latex(symbol: Any) -> str:
     """
     import sympy
 
-    name = symbol.name
+    name = spelled(symbol.name)
     if parts := _RUN_TOGETHER.fullmatch(name):
         return f"{parts[1]}_{{{parts[2]}}}"
-    text = sympy.latex(symbol)
+    text = sympy.latex(sympy.Symbol(name))
     if "\\" in name or "{" in name:
         return text
     stem = re.split("[_^]", text, maxsplit=1)[0]

@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dalembert.formulations.names import GREEK, expression_latex, identifier, rate_name
+from dalembert.formulations.names import GREEK, expression_latex, identifier, rate_name, spelled
 
 DIGITS = 6
 """Significant digits of numbers."""
@@ -40,6 +40,7 @@ class Notation:
         self.decimal = decimal
         self._shown: dict[Any, Any] = {}
         self._substitutes: set[str] = set()
+        self._readers: dict[str, str] = {}  # who is written as that: theta, or a Greek letter typed as such, not both
 
     def latex(self, value: Any) -> str:
         """LaTeX of a number, expression or matrix.
@@ -111,9 +112,12 @@ class Notation:
         import sympy
 
         name = atom.name if atom.is_Symbol else atom.func.__name__
-        if _SAFE.fullmatch(name):
-            return atom
-        words = re.findall(r"[A-Za-z0-9]+", identifier(name)) or ["symbol"]
+        plain_name = spelled(name)
+        if _SAFE.fullmatch(plain_name) and self._readers.setdefault(plain_name, name) == name:
+            if plain_name == name:
+                return atom
+            return sympy.Symbol(plain_name) if atom.is_Symbol else sympy.Function(plain_name)(*atom.args)
+        words = re.findall(r"[A-Za-z0-9]+", identifier(plain_name)) or ["symbol"]
         plain, number = r"\_".join(words)[:24].rstrip("\\_"), 1
         fresh = plain
         while fresh in self._substitutes:
