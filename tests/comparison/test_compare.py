@@ -548,3 +548,66 @@ def test_exact_constants_are_numbers():
     floats = da.substitute(exact, {})
     for pair in ((exact, floats), (floats, exact)):
         assert da.compare(*pair).agrees and not da.compare(*pair).differences
+
+
+# -------------------------------------------------------------------------------------------------------------- frames
+
+
+AHEAD = da.Transform.from_translation([0.1, 0, 0])
+
+
+def probed(body: str = "lower", at: da.Transform = AHEAD) -> Mechanism:
+    return arm().replace(frames=(Frame("probe", body, at),))
+
+
+@pytest.mark.parametrize(
+    ("body", "at", "words"),
+    [
+        ("lower", AHEAD, None),
+        ("lower", da.Transform.from_translation([0.1, 0.03, 0.04]), "stands 0.05 m away in"),
+        ("lower", AHEAD @ turned(0.5), "is turned by 28.6 degrees in"),
+        ("upper", da.Transform.from_translation([0.2, 0.2, 0.3]), "moves with another body"),
+    ],
+)
+def test_frames_that_both_name_are_compared(build, body, at, words):
+    found = da.compare(probed(), build(probed(body, at)), states=2)
+    assert found.agrees
+    assert [(item.topic, item.where) for item in found.differences] == ([("frames", "probe")] if words else [])
+    if words:
+        assert words in found.first.text and "joint 'elbow'" in found.first.text
+
+
+def test_another_frame_of_a_body_changes_no_force(build):
+    """The same matter and the same axes, written in a frame of the body that is turned and moved."""
+    shift = da.Transform.from_translation([0.1, -0.2, 0.05]) @ turned(0.4)
+    back, R = shift.inverse(), np.asarray(shift.rotation)
+    moved = with_body(
+        arm(), "slider", lambda i: Inertia(i.mass, R.T @ (i.center - shift.translation), R.T @ i.tensor @ R)
+    )
+    slide = arm().joint("slide")
+    moved = with_joint(moved, "slide", placement=slide.placement @ shift, axis=R.T @ slide.axis)
+    moved = with_joint(moved, "flange", placement=back @ arm().joint("flange").placement)
+    found = da.compare(arm(), build(moved))
+    assert found.agrees and [item.where for item in found.differences] == ["slider"]
+    assert "the frame of body 'slider'" in found.first.text
+
+
+def test_frames_behind_a_displaced_joint_are_compared_in_the_body_that_carries_them(build):
+    """The cause is told once; what stands as before on its body is no difference."""
+    place = da.Transform(np.eye(3), np.array([0.1, 0.2, 0.31]))
+    there = with_joint(arm(), "elbow", placement=place)
+    assert [item.topic for item in da.compare(arm(), build(there)).differences] == ["placement"]
+    flange = arm().joint("flange")
+    there = with_joint(there, "flange", placement=flange.placement @ turned(0.2))
+    topics = [(item.topic, item.where) for item in da.compare(arm(), build(there)).differences]
+    assert ("placement", "elbow") in topics and ("frames", "tool") in topics and ("frames", "lower") not in topics
+
+
+def test_a_moved_frame_explains_no_force(monkeypatch):
+    pytest.importorskip("pinocchio")
+    from dalembert.comparison.pinocchio import PinocchioPeer
+
+    plain = PinocchioPeer.inverse_dynamics
+    monkeypatch.setattr(PinocchioPeer, "inverse_dynamics", lambda self, q, v, a: plain(self, q, v, a) + 1e-3)
+    found = da.compare(probed(), to_pinocchio(probed(at=turned(0.5))))
+    assert [item.topic for item in found.differences] == ["frames", "unexplained"]

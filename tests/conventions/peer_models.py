@@ -74,7 +74,7 @@ def to_pinocchio(mechanism: Mechanism, names: dict[str, str] | None = None) -> A
 
 
 def to_mujoco(mechanism: Mechanism, named: bool = True) -> Any:
-    """A `mujoco.MjModel`; joints of several degrees become several joints of one body."""
+    """A `mujoco.MjModel`; joints of several degrees become several joints of one body, frames become sites."""
     import mujoco
 
     def place(x: Transform) -> str:
@@ -107,6 +107,9 @@ def to_mujoco(mechanism: Mechanism, named: bool = True) -> Any:
             f'<inertial mass="{float(inertia.mass)!r}" pos="{_words(inertia.center)}" fullinertia="{_words(entries)}"/>'
         )
         inner = "".join(body(child) for child in mechanism.joints if child.parent == joint.child)
+        for frame in mechanism.frames:
+            if frame.body == joint.child:
+                inner += f"<site name={quoteattr(frame.name)} {place(frame.placement)}/>"
         return f"<body name={quoteattr(joint.child)} {place(joint.placement)}>{joints(joint)}{matter}{inner}</body>"
 
     roots = "".join(body(joint) for joint in mechanism.joints if joint.parent == WORLD)
@@ -141,6 +144,8 @@ def to_drake(mechanism: Mechanism, explicit_base: bool = True) -> Any:
         base = tree.FixedOffsetFrame(f"{joint.name}_frame", bodies[joint.parent].body_frame(), pose(joint.placement))
         base = plant.AddFrame(base)
         plant.AddJoint(_drake_joint(joint, joint.name, base, bodies[joint.child].body_frame()))
+    for frame in mechanism.frames:
+        plant.AddFrame(tree.FixedOffsetFrame(frame.name, bodies[frame.body].body_frame(), pose(frame.placement)))
     plant.Finalize()
     return plant
 

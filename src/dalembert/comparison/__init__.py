@@ -3,7 +3,8 @@
 compare         the question
 difference      what it finds: differences, errors at random states, remarks
 peer            what is asked of a library; one file per library answers: mechanism, pinocchio, mujoco, drake
-structure       joints, axes, placements, masses, gravity, drives: what explains a difference
+structure       joints, axes, placements, masses, gravity: what explains a difference; with drives and frames
+descriptions    what two mechanisms of ours say beyond that
 states          poses and forces at random states: whether there is one
 """
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dalembert.comparison.difference import TOPICS, Comparison, Difference
+from dalembert.comparison.difference import HARMLESS, TOPICS, Comparison, Difference
 from dalembert.comparison.peer import Peer
 from dalembert.comparison.readers import read
 from dalembert.errors import ArgumentError, UnsupportedError
@@ -30,9 +30,9 @@ def compare(
     """Whether another library sees the same robot; if not, the first thing it sees otherwise, in words.
 
     Both sides are compared in the order of cause: joints, axes, placements, masses, centres of mass, inertia tensors,
-    gravity, drives; of two mechanisms also constraints, force elements, limits and fixed frames; then poses, gravity
-    forces, inertia matrix, bias and inverse dynamics at random states. Differing orders of joints and quaternions are
-    mapped by :mod:`dalembert.conventions` and told as remarks.
+    gravity, drives, and bodies and frames (sites) that both know by name; of two mechanisms also constraints, force
+    elements and limits; then centres of mass, gravity forces, inertia matrix, bias and inverse dynamics at random
+    states. Differing orders of joints and quaternions are mapped by :mod:`dalembert.conventions` and told as remarks.
 
     Args:
         mechanism: the mechanism; its symbols must have values.
@@ -86,13 +86,13 @@ def compare(
         found = sorted([*found, *descriptions(mechanism, other, tolerance)], key=lambda item: TOPICS.index(item.topic))
     measured = measure(mechanism, here, there, states, seed, tolerance)
     wrong = [row for row in measured if not row.ok]
-    if wrong and not found:
+    if wrong and all(item.topic in HARMLESS for item in found):
         text = (
             f"{wrong[0].quantity} differ by {wrong[0].error:.1e} at {wrong[0].where}, although joints, masses, gravity "
             "and drives agree"
         )
         mend = "Look for springs, actuators or other terms that the library adds on its own"
-        found = [Difference("unexplained", wrong[0].where, text, mend)]
+        found = [*found, Difference("unexplained", wrong[0].where, text, mend)]
     remarks = [*_conventions(there), *there.remarks(), *(here.remarks() if there.name != here.name else [])]
     return Comparison(mechanism.name, kind, tuple(found), measured, tuple(dict.fromkeys(remarks)), states)
 

@@ -1,4 +1,4 @@
-"""What two descriptions say beyond what moves: constraints, force elements, fixed bodies and frames.
+"""What two descriptions say beyond what moves: constraints, force elements, capacities, bodies that never move.
 
 None of this enters the quantities that are measured, which are those of the tree without force elements.
 """
@@ -31,7 +31,7 @@ def descriptions(here: Mechanism, there: Mechanism, tolerance: float) -> Iterato
     yield from _parts("constraints", "constraint", here.constraints, there.constraints, tolerance)
     yield from _parts("force elements", "force element", here.forces, there.forces, tolerance)
     yield from _capacities(here, there, tolerance)
-    yield from _fixed(here, there, tolerance)
+    yield from _still(here, there, tolerance)
 
 
 def _parts(topic: str, what: str, ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> Iterator[Difference]:
@@ -78,17 +78,8 @@ def _capacities(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator
                 yield Difference("limits", joint.name, f"{text}; no force depends on it")
 
 
-def _fixed(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
-    """Bodies and frames that are fixed to a moving body, or to the ground: where they are, and what stands still."""
-    places = [_places(mechanism) for mechanism in (here, there)]
-    for name in places[0]:
-        if name not in places[1]:
-            continue
-        (carrier, a), (_, b) = places[0][name], places[1][name]
-        if not _same(a, b, tolerance):
-            gap = float(np.linalg.norm(np.asarray(a.translation, float) - np.asarray(b.translation, float)))
-            moved = f"stands {gap:.3g} m away in {OTHER}" if gap > tolerance else f"is turned in {OTHER}"
-            yield Difference("frames", name, f"{name!r}, fixed to {carrier}, {moved}")
+def _still(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
+    """Masses of bodies that never move."""
     for body in here.bodies:
         other = next((item for item in there.bodies if item.name == body.name), None)
         still = other is not None and all(m.tree.carriers[body.name][0] == -1 for m in (here, there))
@@ -97,15 +88,3 @@ def _fixed(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Diff
                 f"body {body.name!r}, which never moves, has {body.inertia.mass:g} kg here and {other.inertia.mass:g}"
             )
             yield Difference("mass", body.name, f"{text} kg in {OTHER}; no force depends on it")
-
-
-def _places(mechanism: Mechanism) -> dict[str, tuple[str, Transform]]:
-    """What carries every body and frame, in words, and where it is there."""
-    found = {}
-    links = mechanism.tree.links
-    items = [(body.name, body.name, Transform.identity()) for body in mechanism.bodies]
-    for name, body, at in [*items, *((frame.name, frame.body, frame.placement) for frame in mechanism.frames)]:
-        link, frame = mechanism.tree.carriers[body]
-        carrier = "the ground" if link < 0 else f"what joint {links[link].joint!r} moves"
-        found[name] = (carrier, frame @ at)
-    return found

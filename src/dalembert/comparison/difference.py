@@ -17,6 +17,9 @@ TOPICS = (
 UNMEASURED = ("constraints", "force elements")
 """Topics that change the motion, but nothing that is measured."""
 
+HARMLESS = ("limits", "frames")
+"""Topics on which no force depends."""
+
 WIDTH = 118
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, at_origin, mean
 from dalembert.conventions import Drake
 from dalembert.model import Mechanism
@@ -67,6 +69,20 @@ class DrakePeer(Peer):
             point = plant.EvalBodyPoseInWorld(self.context, body).translation()
             J = self.convention.from_jacobian(theirs, at_origin(J[:3], J[3:], point))
             found[block.joint] = View(mass, center, tensor, J)
+        return found
+
+    def frames(self, q: Array) -> Mapping[str, Transform]:
+        from pydrake.multibody.tree import FrameIndex
+
+        plant = self.plant
+        plant.SetPositions(self.context, self.convention.q(q))
+        frames = [plant.get_frame(FrameIndex(k)) for k in range(plant.num_frames())]
+        names = Counter(frame.name() for frame in frames)
+        found = {}
+        for frame in frames:
+            if names[frame.name()] == 1:  # names are unique within a model instance only
+                at = frame.CalcPoseInWorld(self.context)
+                found[frame.name()] = Transform(at.rotation().matrix(), at.translation())
         return found
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:

@@ -12,7 +12,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import jacobian, link_poses
+from dalembert.algorithms.kinematics import jacobian, link_poses, poses
 from dalembert.comparison.peer import Drive, Peer, View, at_origin
 from dalembert.conventions.blocks import Block, Free
 from dalembert.conventions.convention import Convention
@@ -122,6 +122,9 @@ class MechanismPeer(Peer):
             center = at.translation + R @ matter.center if matter.mass else np.zeros(3)
             found[own] = View(float(matter.mass), center, R @ matter.tensor @ R.T, J)
         return found
+
+    def frames(self, q: Array) -> Mapping[str, Transform]:
+        return poses(self.other, self.convention.q(q))
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
         c = self.convention

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, at_origin, gathered, mean
 from dalembert.conventions import MuJoCo
 from dalembert.model import Mechanism
@@ -77,6 +78,14 @@ class MuJoCoPeer(Peer):
             J = self.convention.from_jacobian(theirs, at_origin(angular, linear, np.zeros(3)))
             found[block.joint] = View(*gathered(parts), J)
         return found
+
+    def frames(self, q: Array) -> Mapping[str, Transform]:
+        m, d = self.model, self.data
+        d.qpos = self.convention.q(q)
+        self.library.mj_kinematics(m, d)
+        found = {m.site(k).name: (d.site_xmat[k], d.site_xpos[k]) for k in range(m.nsite)}
+        found |= {m.body(k).name: (d.xmat[k], d.xpos[k]) for k in range(m.nbody)}
+        return {name: Transform(R.reshape(3, 3), p) for name, (R, p) in found.items() if name}
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
         c, d = self.convention, self.data

@@ -1,8 +1,8 @@
 """What is asked of a library, so that its model can be compared with a mechanism: everything in our coordinates.
 
-Frames of bodies are a matter of taste - MuJoCo's, for one, are others than ours - so nothing here depends on them:
-places and axes are in world axes, inertia tensors are about centres of mass, and a joint is seen through the velocities
-it gives to the body behind it.
+Frames of bodies are a matter of taste, and no force depends on them; nothing but the comparison of frames refers to
+them: places and axes are in world axes, inertia tensors are about centres of mass, and a joint is seen through the
+velocities it gives to the body behind it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
 from dalembert.conventions import Convention
 from dalembert.model import Mechanism
 
@@ -95,6 +96,10 @@ class Peer(ABC):
     @abstractmethod
     def views(self, q: Array) -> Mapping[str, View]:
         """The bodies behind the joints at our positions q, by our name of the joint."""
+
+    @abstractmethod
+    def frames(self, q: Array) -> Mapping[str, Transform]:
+        """Poses in the world of what the library calls bodies and frames at our positions q, by its names."""
 
     @abstractmethod
     def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import Array
+from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, mean
 from dalembert.conventions import Pinocchio
 from dalembert.errors import UnsupportedError
@@ -63,6 +64,16 @@ class PinocchioPeer(Peer):
             center = at.translation + at.rotation @ matter.lever if matter.mass else np.zeros(3)
             tensor = at.rotation @ matter.inertia @ at.rotation.T
             found[name] = View(float(matter.mass), center, tensor, J)
+        return found
+
+    def frames(self, q: Array) -> Mapping[str, Transform]:
+        pin, kinds = self.library, self.library.FrameType
+        pin.framesForwardKinematics(self.model, self.data, self.convention.q(q))
+        found: dict[str, Transform] = {}
+        for wanted in (kinds.OP_FRAME, kinds.BODY):  # names are unique within a type only; joints have frames, too
+            for frame, at in zip(self.model.frames, self.data.oMf):
+                if frame.type == wanted:
+                    found[frame.name] = Transform(at.rotation, at.translation)
         return found
 
     def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:

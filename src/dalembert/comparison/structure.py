@@ -1,4 +1,4 @@
-"""What explains different results: joints, axes, placements, masses, gravity, drives - in the order of cause.
+"""What explains different results: joints, axes, placements, masses, gravity, drives, frames - in the order of cause.
 
 Both sides are looked at in the neutral position, in world axes. A joint that stands elsewhere carries everything behind
 it along; of the bodies behind it only what does not depend on the place is compared.
@@ -14,12 +14,11 @@ import numpy as np
 
 from dalembert.algorithms.kinematics import poses
 from dalembert.comparison.difference import TOPICS, Difference
+from dalembert.comparison.drives import drive_differences, range_differences
+from dalembert.comparison.frames import frame_differences
 from dalembert.comparison.joints import Column, carried_point, columns, zero_shift
-from dalembert.comparison.peer import Drive, Peer, View
+from dalembert.comparison.peer import Peer, View
 from dalembert.model import Joint, Mechanism
-
-UNITS = {"armature": ("kg m^2", "kg"), "damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}
-"""Of what acts in a joint that turns, and in one that slides."""
 
 
 class Structure:
@@ -59,8 +58,9 @@ class Structure:
             found += geometry
             found += self._inside(joint) if geometry else self._matter(joint)
         found += self._gravity()
-        found += self._drives()
-        found += self._limits()
+        found += drive_differences(self.joints, self.here, self.there, self.include, self.tolerance)
+        found += range_differences(self.joints, self.here, self.there)
+        found += frame_differences(self.here, self.there, displaced, self.tolerance, self.length)
         for where, what in self.there.extras():
             mend = "Springs and the like are force elements here; leave them out there, or simulate with both"
             found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", mend))
@@ -256,7 +256,7 @@ class Structure:
             )
         return text, ""
 
-    # ---------------------------------------------------------------------------------------------- gravity and drives
+    # --------------------------------------------------------------------------------------------------------- gravity
 
     def _gravity(self) -> Iterator[Difference]:
         a, b = self.here.gravity, self.there.gravity
@@ -265,47 +265,6 @@ class Structure:
             yield Difference(
                 "gravity", "", text, f"da.with_gravity(mechanism, {[float(x) for x in b]}) gives it theirs"
             )
-
-    def _drives(self) -> Iterator[Difference]:
-        for name in ("armature", "damping", "friction"):
-            for joint in self.joints:
-                a, b = _drive(self.here.drives(), joint, name), _drive(self.there.drives(), joint, name)
-                ours = a if name in self.include else 0.0
-                theirs = b if name in self.there.includes else 0.0
-                if abs(ours - theirs) > self.tolerance * max(ours, theirs):
-                    yield self._driven(name, joint, (a, b), (ours, theirs))
-                elif self.there.is_mechanism and abs(a - b) > self.tolerance * max(a, b):
-                    unit = UNITS[name][joint.kind == "prismatic"]
-                    text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {unit} in {self.there.name}"
-                    yield Difference(name, joint.name, f"{text}; it enters forces only if asked for")
-
-    def _limits(self) -> Iterator[Difference]:
-        """Ranges of joints, where the other side is a description too; no force depends on them."""
-        ours, theirs = self.here.ranges(), self.there.ranges()
-        for joint in self.joints:
-            a, b = ours.get(joint.name), theirs.get(joint.name)
-            if a is not None and b is not None and not np.allclose(a, b, rtol=1e-9, atol=1e-12):
-                text = f"joint {joint.name!r} ranges from {a[0]:g} to {a[1]:g} here and from {b[0]:g} to {b[1]:g} in "
-                yield Difference("limits", joint.name, f"{text}{self.there.name}; no force depends on it")
-
-    def _driven(self, name: str, joint: Joint, data: tuple[float, float], entering: tuple[float, float]) -> Difference:
-        other, (a, b) = self.there.name, data
-        unit = UNITS[name][joint.kind == "prismatic"]
-        if not entering[0] and name not in self.include and abs(a - b) <= self.tolerance * max(a, b):
-            size = f"{b:g} {unit}"
-            text = f"{other} adds the {name} of joint {joint.name!r}, {size}; here it enters only if asked for"
-            return Difference(name, joint.name, text, f"Ask with include=[{name!r}], here and in da.Dynamics")
-        if not entering[1] and name not in self.there.includes:
-            text = f"the {name} of joint {joint.name!r}, {a:g} {unit}, enters here, but never in {other}"
-            return Difference(name, joint.name, text, f"Leave {name!r} out of include")
-        text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {unit} in {other}"
-        if name not in self.include:
-            text += ", where it always enters; here it enters only if asked for"
-        return Difference(name, joint.name, text)
-
-
-def _drive(drives: Mapping[str, Drive], joint: Joint, name: str) -> float:
-    return float(getattr(drives.get(joint.name, Drive()), name))
 
 
 def _vector(values: Any) -> str:
