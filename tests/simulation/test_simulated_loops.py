@@ -17,13 +17,14 @@ from dalembert.model.operations import lock
 from dalembert.simulation import RolloutTask, joint_stop, rollout, samples, simulate, sweep
 
 
-def four_bar():
-    """Crank, coupler and rocker of a planar linkage, closed by a pin."""
+def four_bar(scale=1.0):
+    """Crank, coupler and rocker of a planar linkage, closed by a pin; lengths and masses scaled."""
 
     def rod(name, length):
-        return Body(name, Inertia(1.0 * length, [length / 2, 0, 0], np.diag([1e-3, length**3 / 12, length**3 / 12])))
+        moments = np.array([1e-3, length**3 / 12, length**3 / 12])
+        return Body(name, Inertia(length * scale, [length / 2 * scale, 0, 0], np.diag(moments * scale**3)))
 
-    at = lambda x: Transform.from_translation(np.array([x, 0.0, 0.0]))  # noqa: E731
+    at = lambda x: Transform.from_translation(np.array([x * scale, 0.0, 0.0]))  # noqa: E731
     bodies = (rod("crank", 0.3), rod("coupler", 0.9), rod("rocker", 0.7))
     joints = (
         Joint("a", "continuous", "world", "crank", axis=[0, 1, 0]),
@@ -157,6 +158,20 @@ def test_inconsistent_start_is_refused_by_name(linkage):
         simulate(Dynamics(four_bar(), open_loops=True), q, v, 1.0)
     with pytest.raises(ArgumentError, match="violates"):
         rollout(system, np.stack([q, q + 0.1]), v, 10)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3])
+def test_small_mechanisms_are_refused_where_large_ones_are(linkage, scale):
+    _, q, v = linkage
+    system = ConstrainedDynamics(four_bar(scale), reference=q)
+    fast = v / np.sqrt(scale)  # weight moves it in times that grow with the root of its size
+    assert simulate(system, q, fast, t=0.01 * np.sqrt(scale)).status == "finished"
+    with pytest.raises(ArgumentError, match="q0 violates the constraint 'pin'"):
+        simulate(system, q + [0, 1e-3, 0], t=0.01)
+    with pytest.raises(ArgumentError, match="v0 violates the constraint 'pin'"):
+        simulate(system, q, fast * [1, 1.001, 1], t=0.01)
+    with pytest.raises(ArgumentError, match="q violates the constraint 'pin'"):
+        system.linearize(q + [0, 1e-3, 0], np.zeros(3), np.zeros(3))
 
 
 def test_a_loop_that_its_constraints_lock_stands_still_and_says_so(linkage):

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
 
 INCONSISTENT = 1e-6
-"""States that violate constraints by more, m or rad, and m/s or rad/s per largest speed, are refused."""
+"""States that violate constraints by more, m or rad, and m/s or rad/s per largest speed, are refused; by this fraction
+of what a velocity of one contributes, where that is less than one: a mechanism may be micrometres large."""
+
+SMALLEST = 1e-4
+"""The least such contribution that counts: assembly leaves 1e-11."""
 
 
 def violation(
@@ -32,17 +36,27 @@ def violation(
     rows, when = system.rows, f" at t = {t:g} s" if system.constraints.rheonomic else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
-    if not off.max() <= INCONSISTENT:
-        name = rows[int(np.argmax(off))].constraint
+    limit = _limits(system, G)
+    if not (off <= limit).all():
+        k = int(np.argmax(off / limit))
         return (
-            f"{names[0]} violates the constraint {name!r} by {off.max():.3g} m or rad{when}; find a consistent "
-            f"position with ConstrainedDynamics(mechanism).assemble({names[0]})"
+            f"{names[0]} violates the constraint {rows[k].constraint!r} by {off[k]:.3g} m or rad{when}; find a "
+            f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]})"
         )
     missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
-    if not missing.max() <= INCONSISTENT * max(1.0, float(np.abs(v).max(initial=0))):
-        row = rows[int(np.argmax(missing))]
+    if not (missing <= limit * max(1.0, float(np.abs(v).max(initial=0)))).all():
+        k = int(np.argmax(missing / limit))
+        row = rows[k]
         return (
-            f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing.max():.3g}{when}; find "
+            f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing[k]:.3g}{when}; find "
             f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]})"
         )
     return ""
+
+
+def _limits(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
+    """By how much each row may be violated."""
+    largest = np.abs(G).max(axis=-1, initial=0.0).reshape(-1, len(system.rows)).max(axis=0, initial=0.0)
+    parts = [largest[system.constraints.slice(name)] for name in system.constraints.info]
+    sizes = np.concatenate([np.full(len(part), part.max(initial=0.0)) for part in parts])
+    return INCONSISTENT * np.clip(np.where(sizes > 0, sizes, 1.0), SMALLEST, 1.0)
