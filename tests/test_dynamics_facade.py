@@ -182,6 +182,8 @@ def test_values_of_parameters_that_are_symbolic_are_not_known():
     symbolic = da.symbolise(ARM, {"flange.mass": sympy.Symbol("m") + 1})
     values = da.Dynamics(symbolic, parameters=["flange.com.x", "flange.mass"]).parameter_values
     np.testing.assert_array_equal(values, [np.nan, 0.02, np.nan])
+    with pytest.raises(da.errors.ArgumentError, match="'m' is a symbol of 'demo_arm', and symbols are inputs already"):
+        da.Dynamics(symbolic, parameters=["flange.com.x", "m"])
 
 
 @pytest.mark.parametrize("language", ["c", "python", "latex"])
