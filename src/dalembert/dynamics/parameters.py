@@ -25,13 +25,12 @@ class Parameters:
     def __init__(self, mechanism: Mechanism, addresses: Sequence[str]):
         self.mechanism, self.addresses = mechanism, tuple(addresses)
         known = parameters(mechanism) if self.addresses else {}
-        symbols = {symbol.name for symbol in mechanism.symbols}
         for address in self.addresses:
-            if address in symbols:
-                raise ArgumentError(
-                    f"{address!r} is a symbol of {mechanism.name!r}, and symbols are inputs already; leave it out"
-                )
             if address not in known:
+                if any(symbol.name == address for symbol in mechanism.symbols):
+                    raise ArgumentError(
+                        f"{address!r} is a symbol of {mechanism.name!r}, and symbols are inputs already; leave it out"
+                    )
                 symbolise(mechanism, {address: 0.0})  # raises, and says which ones are near
 
     @property
