@@ -81,6 +81,39 @@ def test_derived_equations_are_those_of_the_kernels(capsys, method):
     np.testing.assert_allclose(M, expected, rtol=1e-12)
 
 
+def test_what_is_too_long_to_be_written_out_is_told_as_definitions(capsys):
+    import sympy
+
+    data = run(capsys, "derive", "demo_arm", "--json").json
+    arm = da.load("demo_arm")
+    q, v, _ = arm.random_state(np.random.default_rng(0))
+    known = dict(zip(data["coordinates"], map(float, q))) | dict(zip(data["velocities"], map(float, v)))
+    part = data["parts"]["bias"]
+    for name, text in part["definitions"]:
+        known[name] = float(sympy.sympify(text, known))
+    bias = [float(sympy.sympify(row[0], known)) for row in part["result"]]
+    np.testing.assert_allclose(bias, da.Dynamics(arm).bias(q, v), rtol=1e-9, atol=1e-9)
+
+
+def test_a_parameter_that_only_formulas_have_is_the_number_of_the_file(capsys, tmp_path):
+    path = tmp_path / "wire.toml"
+    path.write_text(
+        """
+parameters = { m = 2.0, p = 3.0 }
+body = [{ name = "cart" }, { name = "bead", mass = "m" }]
+joint = [
+    { name = "x", kind = "prismatic", parent = "world", child = "cart", axis = "x" },
+    { name = "z", kind = "prismatic", parent = "cart", child = "bead", axis = "z" },
+]
+constraint = [{ name = "wire", kind = "position", function = "z - p*x**2" }]
+"""
+    )
+    assert "36*x**2" in run(capsys, "derive", str(path), "--method", "kane", "--set", "m=1").out
+    outcome = run(capsys, "derive", str(path), "--set", "p=4")
+    assert outcome.code and "p stays the number 3 of the file" in outcome.err
+    assert run(capsys, "verify", str(path), "--set", "p=4", "--states", "1").code == 0
+
+
 def test_derive_prints_mathematics(capsys):
     assert "l*m*cos(q2)" in run(capsys, "derive", "cart_pole", "--steps").out
     assert "\\cos" in run(capsys, "derive", "cart_pole", "--latex").out

@@ -14,14 +14,15 @@ examples:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, output, with_extra
 from dalembert.cli.terminal import Terminal
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
+    from dalembert.formulations.quantity import Quantity
     from dalembert.model import Mechanism
 
 SUMMARY = "derive the equations of motion, as mathematics"
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.progress("deriving ...")
     equations = derive(mechanism, options.method, include=options.include)
     if options.json:
-        parts = {name: part.sympy() for name, part in equations.quantities().items()}
+        parts = {name: _written(part) for name, part in equations.quantities().items()}
         terminal.json(
             {
                 "model": equations.name,
@@ -86,6 +87,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.say()
     terminal.say(equations.latex() if options.latex else str(equations))
     return 0
+
+
+def _written(part: Quantity) -> Any:
+    """Written out; or, where that would swell, definitions in their order, and the result in terms of them."""
+    try:
+        return part.sympy()
+    except UnsupportedError:
+        definitions, result = part.intermediates()
+        return {"definitions": [[symbol, value] for symbol, value in definitions], "result": result}
 
 
 def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Mechanism) -> int:

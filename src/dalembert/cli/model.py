@@ -49,10 +49,22 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
     if options.base and suffix != ".urdf":
         mechanism = with_base(mechanism, options.base)
     if values:
+        if suffix == ".toml":
+            _expect_symbols(mechanism, values, default_parameters(str(source)))
         mechanism = substitute(mechanism, values)
     if numeric:
         _expect_values(mechanism, {})
     return mechanism
+
+
+def _expect_symbols(mechanism: Mechanism, values: Mapping[str, float], declared: Mapping[str, float]) -> None:
+    known = {symbol.name for symbol in mechanism.symbols}
+    for name in values:
+        if name in declared and name not in known:
+            raise ArgumentError(
+                f"--set {name}: beside symbols, {name} stays the number {declared[name]:g} of the file, for no mass or "
+                "length has it, only formulas of constraints or forces; change it among the [parameters] there"
+            )
 
 
 def _expect_values(mechanism: Mechanism, values: Mapping[str, float]) -> None:
