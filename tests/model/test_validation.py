@@ -54,6 +54,10 @@ BROKEN = {
     "joint name 'ja' is used 2 times": {"joints": with_joint(name="ja")},
     "constraint name 'c' is used 2 times": {"constraints": (Constraint("c", "weld", "a", "b"),) * 2},
     "force name 'f' is used 2 times": {"forces": (Force("f", "spring", "a", "b"),) * 2},
+    "force name 'friction' is also that of the friction of joints ('jb')": {
+        "forces": (Force("friction", "joint-friction", "jb", value=1.0),),
+        "joints": with_joint(friction=0.2),
+    },
     "'world' is the name of the ground": {"frames": (Frame("world", "a"),)},
     "joint '': a name must be a printable": {"joints": with_joint(name="")},
     r"joint 'j\nb': a name must be a printable": {"joints": with_joint(name="j\nb")},

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dalembert.algebra.scalar import is_zero
 from dalembert.model.body import WORLD, Body
 from dalembert.model.joint import SIZES, Joint
 
@@ -55,6 +56,13 @@ def name_problems(mechanism: Mechanism) -> list[str]:
         problems += [
             f"{what} name {name!r} is used {k} times; names must be unique" for name, k in counts.items() if k > 1
         ]
+    for term in ("armature", "damping", "friction"):
+        joints = [joint.name for joint in mechanism.joints if not is_zero(getattr(joint, term))]
+        if joints and any(item.name == term for item in mechanism.forces):
+            problems.append(
+                f"force name {term!r} is also that of the {term} of joints ({', '.join(map(repr, joints))}), and "
+                f"include={[term]} could mean both; call the force something else"
+            )
     if any(isinstance(item.name, str) and item.name == WORLD for item in frames):
         problems.append(f"{WORLD!r} is the name of the ground; call the body something else")
     return problems
