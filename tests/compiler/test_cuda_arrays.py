@@ -1,26 +1,113 @@
 """What can be told about arrays for a CUDA device without one."""
 
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.compiler.cuda import arrays
+from dalembert.compiler.cuda.kernel import CudaKernel
+from dalembert.compiler.program import Port
 from dalembert.errors import ArgumentError, DeviceError, MissingExtraError
 
 
-def test_tensors_of_the_host_are_told_to_move(monkeypatch):
+class Devices:
+    """A CuPy with as many devices as one likes, which tells what is current."""
+
+    def __init__(self):
+        self.ndarray, self.current, self.entered = Array, 0, []
+        self.cuda = SimpleNamespace(Device=self.device, runtime=SimpleNamespace(getDevice=lambda: self.current))
+
+    def broadcast_to(self, x, shape):
+        return x
+
+    def ascontiguousarray(self, x, dtype):
+        return x
+
+    @contextmanager
+    def device(self, index=None):
+        before = self.current
+        self.current = before if index is None else index
+        self.entered.append(("device", self.current))
+        yield
+        self.current = before
+
+    @contextmanager
+    def stream_at(self, address):
+        self.entered.append(("stream", address, self.current))
+        yield
+
+
+class Array:
+    """An array on one of them."""
+
+    dtype, shape, ndim, nbytes = np.dtype(float), (2, 3), 2, 48
+    flags, _c_contiguous = SimpleNamespace(c_contiguous=True), True
+
+    def __init__(self, devices, index):
+        self._devices, self._index = devices, index
+        self.data = SimpleNamespace(ptr=1000 * id(self))
+
+    @property
+    def device(self):
+        found = self._devices.device(self._index)
+        found.id = self._index
+        return found
+
+    def __dlpack_device__(self):
+        return 2, self._index
+
+
+@pytest.fixture
+def devices(monkeypatch):
+    found = Devices()
+    monkeypatch.setattr(arrays, "cupy", lambda: found)
+    monkeypatch.setattr(arrays, "stream_at", found.stream_at)
+    return found
+
+
+def test_tensors_of_the_host_are_told_to_move(devices):
     """Also by a PyTorch without CUDA, which has no streams to ask for."""
     torch = pytest.importorskip("torch")
-    here = object()
-    pretended = SimpleNamespace(ndarray=SimpleNamespace, cuda=SimpleNamespace(get_current_stream=lambda: here))
-    monkeypatch.setattr(arrays, "cupy", lambda: pretended)
     tensor = torch.zeros(3)
-    assert arrays.stream("torch", (tensor,)) is here
+    with arrays.stream("torch", (tensor,)):
+        assert devices.entered == [("device", 0)]
     with pytest.raises(ArgumentError, match=r"q is a PyTorch tensor on cpu; move it with \.cuda\(\)"):
         arrays.take(tensor, "q")
+
+
+def test_streams_are_entered_on_the_device_of_the_arrays(devices, monkeypatch):
+    """CuPy has a current stream for each device: one that is entered elsewhere is not used."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=70 + device))
+    with arrays.stream("torch", (np.zeros(3), Array(devices, 1))):
+        assert devices.entered == [("device", 1), ("stream", 71, 1)]
+    assert devices.current == 0
+    for kind in ("cupy", "jax", "other"):
+        with arrays.stream(kind, ([0.0], Array(devices, 2))):
+            assert devices.current == 2
+
+
+def test_arrays_of_several_devices_are_refused(devices):
+    """Also once the kernel is compiled, and in ``out``."""
+    ports = (Port("x", (3,)), Port("y", (3,))), (Port("z", (3,)),)
+    kernel = CudaKernel("sum", *ports, lambda: None)
+    near, far = Array(devices, 0), Array(devices, 1)
+    kernel._compiled[0, np.dtype(float)] = launch = Mock(between=())
+    kernel._cupy = devices
+    out = Array(devices, 0)
+    assert kernel._quick((near, Array(devices, 0)), out) is out
+    assert launch.call_count == 1
+    for given, result, name in (((near, far), None, "y"), ((near, near), far, r"out\[0\]"), ((far, near), None, "y")):
+        assert kernel._quick(given, result) is None
+        with pytest.raises(ArgumentError, match=f"{name} is on CUDA device [01], x on device [01]"):
+            kernel._slow(given, result, {})
+    assert kernel._quick((near, near), near) is None
+    assert launch.call_count == 1
 
 
 def test_a_cupy_that_cannot_be_imported_is_not_one_that_is_missing(monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import dalembert as da
 from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError
-from random_mechanisms import random_mechanism
+from random_mechanisms import random_mechanism, walker
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy", reason="needs CuPy")
@@ -85,6 +85,24 @@ def test_captured_in_a_graph(torch):
     given[2].mul_(3)
     graph.replay()
     assert torch.equal(found, function(*given))
+
+
+def test_stages_and_copies_are_captured_in_a_graph(torch):
+    """Gradients of a large robot, with inputs that are shared or not contiguous: all memory is the graph's own."""
+    mechanism = walker()
+    kernel = da.Dynamics(mechanism, device="cuda").forward_dynamics_derivatives
+    q, v, tau = (torch.tensor(x, device="cuda") for x in mechanism.random_state(np.random.default_rng(0), (64,)))
+    given = q, v[0].clone(), tau.T.contiguous().T
+    kernel(*given)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = kernel(*given)
+    others = [cupy.full((64, mechanism.nv, mechanism.nv), cupy.nan) for _ in range(20)]
+    given[1].mul_(-2)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert all(cupy.isnan(x).all() for x in others)
+    assert all(map(torch.equal, found, kernel(*given)))
 
 
 @pytest.mark.parametrize("name", NAMES)

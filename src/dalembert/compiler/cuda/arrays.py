@@ -16,6 +16,9 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, DeviceError, MissingExtraError
 
+CUDA = (2, 13)
+"""How DLPack numbers memory of CUDA devices and managed memory."""
+
 
 class DeviceCopyWarning(UserWarning):
     """Data went to the device and back on every call."""
@@ -50,13 +53,12 @@ def library(arrays: tuple[Any, ...]) -> str:
     return "numpy"
 
 
-def take(x: Any, name: str, device: int | None = None) -> Any:
+def take(x: Any, name: str) -> Any:
     """Any array as a CuPy array; without copying if it is on the device.
 
     Args:
         x: the array.
         name: of the argument, for messages.
-        device: index of the device it must be on; any if None.
     """
     cp = cupy()
     if isinstance(x, cp.ndarray):
@@ -68,7 +70,7 @@ def take(x: Any, name: str, device: int | None = None) -> Any:
     elif hasattr(x, "__cuda_array_interface__"):
         found = cp.asarray(x)
     elif hasattr(x, "__dlpack_device__") and not isinstance(x, np.ndarray):
-        if x.__dlpack_device__()[0] not in (2, 13):  # CUDA, managed CUDA
+        if x.__dlpack_device__()[0] not in CUDA:
             raise ArgumentError(f"{name} is not on a CUDA device; move it there, or use device='cpu'")
         found = cp.from_dlpack(x)
     else:
@@ -76,8 +78,6 @@ def take(x: Any, name: str, device: int | None = None) -> Any:
         if host.dtype.kind not in "fiu":
             raise ArgumentError(f"{name} has dtype {host.dtype}; it must be real numbers")
         found = cp.asarray(host)
-    if device is not None and found.device.id != device:
-        raise ArgumentError(f"{name} is on CUDA device {found.device.id}, the other arguments on device {device}")
     if found.dtype.kind not in "fiu":
         raise ArgumentError(f"{name} has dtype {found.dtype}; it must be real numbers")
     return found
@@ -100,20 +100,38 @@ def give(y: Any, kind: str) -> Any:
     return y
 
 
-def stream(kind: str, arrays: tuple[Any, ...]) -> Any:
-    """The stream on which the caller's library works, as a context manager."""
-    cp = cupy()
-    if kind == "torch":
-        import torch
+@contextmanager
+def stream(kind: str, arrays: Sequence[Any]) -> Iterator[None]:
+    """Work on the device of the arrays, on the stream on which the caller's library works there.
 
-        device = next((x.device for x in arrays if hasattr(x, "is_cuda") and x.is_cuda), None)
-        if device is not None:  # else they are elsewhere, which is told when they are taken
-            return stream_at(torch.cuda.current_stream(device).cuda_stream)
-    if kind == "jax":
-        for x in arrays:
-            if hasattr(x, "block_until_ready"):
-                x.block_until_ready()
-    return cp.cuda.get_current_stream()
+    Args:
+        kind: of the arrays, by :func:`library`.
+        arrays: what the caller gave.
+    """
+    cp = cupy()
+    device = _device(arrays)
+    with cp.cuda.Device(device):  # first, for CuPy has a current stream for each
+        if kind == "torch" and device is not None:  # else they are elsewhere, which is told when they are taken
+            import torch
+
+            with stream_at(torch.cuda.current_stream(device).cuda_stream):
+                yield
+            return
+        if kind == "jax":
+            for x in arrays:
+                if hasattr(x, "block_until_ready"):
+                    x.block_until_ready()
+        yield
+
+
+def _device(arrays: Sequence[Any]) -> int | None:
+    """Index of the CUDA device of the first of the arrays that is on one; None if none is."""
+    for x in arrays:
+        if hasattr(x, "__dlpack_device__"):
+            kind, index = x.__dlpack_device__()
+            if kind in CUDA:
+                return index
+    return None
 
 
 class _Address:

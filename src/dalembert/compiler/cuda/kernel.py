@@ -112,7 +112,14 @@ class CudaKernel:
                 raise
             raise found from error
 
-    def launch(self, dtype: Any, pointers: Sequence[int], shared: int, count: int) -> None:
+    def launch(
+        self,
+        dtype: Any,
+        pointers: Sequence[int],
+        shared: int,
+        count: int,
+        lend: Callable[[tuple[int, ...]], Any] | None = None,
+    ) -> None:
         """Launch on memory of the current device, on CuPy's current stream; nothing is checked.
 
         Args:
@@ -120,11 +127,18 @@ class CudaKernel:
             pointers: addresses of the inputs, then of the outputs.
             shared: bit k says that input k has one value for all states.
             count: number of states.
+            lend: makes a tensor of a shape, for what kernels hand on to each other; CuPy makes arrays if None. A
+                library that records a CUDA graph must know of all memory that the graph uses.
         """
         if count:
-            device = arrays.cupy().cuda.runtime.getDevice()
-            ready = self._get(device, np.dtype(dtype))
-            ready([np.uintp(p) for p in pointers], shared, count, ready.scratch(count))
+            device, dtype = arrays.cupy().cuda.runtime.getDevice(), np.dtype(dtype)
+            ready = self._get(device, dtype)
+            given = [np.uintp(p) for p in pointers]
+            if lend is None:
+                ready(given, shared, count, _scratch(ready, count, dtype))
+            else:
+                lent = [lend((count, *shape)) for shape in ready.between]
+                ready(given, shared, count, [np.uintp(x.data_ptr()) for x in lent])
 
     def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The general case: everything is checked, and converted where needed."""
@@ -135,19 +149,21 @@ class CudaKernel:
         cp = arrays.cupy()
         with arrays.stream(kind, given):
             taken = [arrays.take(x, port.name) for x, port in zip(given, self.inputs)]
-            device = taken[0].device.id
             for x, port in zip(taken, self.inputs):
-                if x.device.id != device:
-                    raise ArgumentError(
-                        f"{self.name}: {port.name} is on CUDA device {x.device.id}, "
-                        f"{self.inputs[0].name} on device {device}"
-                    )
-            with cp.cuda.Device(device):
+                self._same_device(port.name, x, taken[0])
+            with taken[0].device:
                 results = self._run(cp, taken, out)
                 if out is not None:
                     return out
                 given_back = tuple(arrays.give(y, kind) for y in results)
         return given_back[0] if len(given_back) == 1 else given_back
+
+    def _same_device(self, name: str, x: Any, first: Any) -> None:
+        if x.device.id != first.device.id:
+            raise ArgumentError(
+                f"{self.name}: {name} is on CUDA device {x.device.id}, {self.inputs[0].name} on device "
+                f"{first.device.id}"
+            )
 
     def bind(self, *inputs: Any, out: Any = None) -> BoundCudaKernel:
         """A function without arguments that evaluates on these very arrays, launched as a CUDA graph.
@@ -169,7 +185,7 @@ class CudaKernel:
                 f"{self.name}: bind takes C-contiguous CuPy arrays of one precision with one batch dimension each"
             )
         first = inputs[0]
-        scratch = self._get(first.device.id, first.dtype).scratch(len(first))
+        scratch = _scratch(self._get(first.device.id, first.dtype), len(first), first.dtype)
         stream = cp.cuda.Stream(non_blocking=True)
         with stream:
             stream.begin_capture()
@@ -194,11 +210,14 @@ class CudaKernel:
         if type(first) is not cp.ndarray:
             return None
         dtype, batch = first.dtype, first.shape[0] if first.ndim else 0
-        ready = self._compiled.get((first.device.id, dtype))
-        if ready is None or batch == 0 or first.device.id != cp.cuda.runtime.getDevice():
+        device = first.device.id
+        ready = self._compiled.get((device, dtype))
+        if ready is None or batch == 0 or device != cp.cuda.runtime.getDevice():
             return None
         for x, shape in zip(inputs, self._cores):
             if type(x) is not cp.ndarray or x.dtype != dtype or x.shape != (batch, *shape) or not x._c_contiguous:
+                return None
+            if x.device.id != device:
                 return None
         if out is None:
             results = [cp.empty((batch, *port.shape), dtype=dtype) for port in self.outputs]
@@ -206,14 +225,14 @@ class CudaKernel:
             results = list(out) if isinstance(out, tuple) else [out]
             if len(results) != len(self.outputs):
                 return None
+            taken = list(inputs)
             for y, port in zip(results, self.outputs):
                 if type(y) is not cp.ndarray or y.dtype != dtype or y.shape != (batch, *port.shape):
                     return None
-                if not y._c_contiguous:
+                if not y._c_contiguous or y.device.id != device or arrays.overlap(taken, [y]):
                     return None
-            if arrays.overlap(inputs, results):
-                return None
-        ready([*inputs, *results], 0, batch, ready.scratch(batch) if scratch is None else scratch)
+                taken.append(y)
+        ready([*inputs, *results], 0, batch, _scratch(ready, batch, dtype) if scratch is None else scratch)
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
@@ -251,20 +270,20 @@ class CudaKernel:
             elif own != batch:
                 x = cp.broadcast_to(x, (*batch, *self.inputs[k].shape))
             ready.append(cp.ascontiguousarray(x, dtype=dtype))
-        results = self._results(cp, out, batch, dtype)
+        results = self._results(cp, out, batch, dtype, taken[0])
         wanted = results
         if out is not None and arrays.overlap(ready, results):
             results = [cp.empty_like(y) for y in results]
         count = int(np.prod(batch, dtype=np.int64))
         if count:
             launch = self._get(ready[0].device.id, dtype)
-            launch([*ready, *results], flags, count, launch.scratch(count))
+            launch([*ready, *results], flags, count, _scratch(launch, count, dtype))
         if results is not wanted:
             for y, z in zip(wanted, results):
                 cp.copyto(y, z)
         return wanted
 
-    def _results(self, cp: Any, out: Any, batch: tuple[int, ...], dtype: np.dtype) -> list[Any]:
+    def _results(self, cp: Any, out: Any, batch: tuple[int, ...], dtype: np.dtype, first: Any) -> list[Any]:
         if out is None:
             return [cp.empty((*batch, *port.shape), dtype=dtype) for port in self.outputs]
         wanted = out if isinstance(out, tuple) else (out,)
@@ -278,6 +297,7 @@ class CudaKernel:
                 )
         results = [arrays.take(x, f"out[{k}]") for k, x in enumerate(wanted)]
         for k, (y, port) in enumerate(zip(results, self.outputs)):
+            self._same_device(f"out[{k}]", y, first)
             shape = (*batch, *port.shape)
             if y.shape != shape or y.dtype != dtype or not y.flags.c_contiguous:
                 raise ArgumentError(
@@ -292,6 +312,11 @@ class CudaKernel:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
         result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
         return f"<CudaKernel {self.name}({ports}) -> {result}>"
+
+
+def _scratch(launch: Launch | StagedLaunch, count: int, dtype: np.dtype) -> list[Any]:
+    """Memory for what kernels hand on to each other, on the current device and stream."""
+    return [arrays.cupy().empty((count, *shape), dtype=dtype) for shape in launch.between]
 
 
 class BoundCudaKernel:

@@ -55,18 +55,17 @@ class Launch:
             self.function.max_dynamic_shared_size_bytes = source.shared
         self._blocks = resident_blocks(self.function, source.threads, source.shared, device)
 
-    def scratch(self, count: int) -> list[Any]:
-        """Arrays that it needs beside those of the caller: none."""
-        return []
+    between: tuple[tuple[int, ...], ...] = ()
+    """Shapes, for one state, of the arrays that it needs beside those of the caller: none."""
 
-    def __call__(self, arrays: Sequence[Any], shared: int, count: int, scratch: Sequence[Any]) -> None:
+    def __call__(self, arrays: Sequence[Any], shared: int, count: int, scratch: Sequence[Any] = ()) -> None:
         """Launch on CuPy's current stream.
 
         Args:
             arrays: inputs, then outputs: arrays or addresses.
             shared: bit k says that input k has one value for all states.
             count: number of states.
-            scratch: of :meth:`scratch`.
+            scratch: none.
         """
         source = self.source
         grid = min(-(-count // source.states), self._blocks)

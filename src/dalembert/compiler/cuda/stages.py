@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from dalembert.compiler.cuda.arrays import cupy
 from dalembert.compiler.cuda.columns import UNIT, columns_to_cuda
 from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.crew_layout import SHARED
@@ -87,15 +84,11 @@ class StagedLaunch:
             for known, port in zip(stage.gives, stage.program.outputs)
             if known not in self._names
         }
-        self._dtype = np.dtype(np.float64 if real == "double" else np.float32)
 
-    def scratch(self, count: int) -> list[Any]:
-        """Arrays for what the kernels hand on to each other.
-
-        Args:
-            count: number of states.
-        """
-        return [cupy().empty((count, *shape), dtype=self._dtype) for shape in self._between.values()]
+    @property
+    def between(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes, for one state, of the arrays for what the kernels hand on to each other."""
+        return tuple(self._between.values())
 
     def __call__(self, arrays: Sequence[Any], shared: int, count: int, scratch: Sequence[Any]) -> None:
         """Launch all of them on CuPy's current stream.
@@ -104,7 +97,7 @@ class StagedLaunch:
             arrays: inputs, then outputs: arrays or addresses.
             shared: bit k says that input k has one value for all states.
             count: number of states.
-            scratch: of :meth:`scratch`.
+            scratch: arrays of the shapes :attr:`between` for all states, or their addresses.
         """
         known = dict(zip((*self._names, *self._between), (*arrays, *scratch)))
         for stage, launch in zip(self._stages, self._launches):
@@ -112,4 +105,4 @@ class StagedLaunch:
             for k, name in enumerate(stage.takes):
                 if name in self._inputs and shared >> self._inputs.index(name) & 1:
                     own |= 1 << k
-            launch([known[name] for name in (*stage.takes, *stage.gives)], own, count, ())
+            launch([known[name] for name in (*stage.takes, *stage.gives)], own, count)

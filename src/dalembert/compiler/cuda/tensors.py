@@ -1,4 +1,4 @@
-"""PyTorch tensors by their addresses: the common case of a call with the least overhead."""
+"""PyTorch tensors by their addresses: the common case of a call, with the least overhead and no memory of others."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert.compiler.cuda.arrays import stream_at
 
 if TYPE_CHECKING:
     from dalembert.compiler.cuda.kernel import CudaKernel
 
 
+DEVICE = "cuda"
+"""PyTorch's name of the devices that are meant."""
+
+
 def quick(kernel: CudaKernel, inputs: tuple[Any, ...], out: Any) -> Any:
-    """Evaluate on contiguous tensors of one precision and one batch shape on the current device.
+    """Evaluate on tensors of one precision on the current device, in memory of PyTorch only.
 
     None if this is not such a case; everything is then checked and converted at leisure.
 
@@ -30,28 +36,47 @@ def quick(kernel: CudaKernel, inputs: tuple[Any, ...], out: Any) -> Any:
     name = "float32" if dtype == torch.float32 else "float64" if dtype == torch.float64 else ""
     if not name or (kernel.dtype is not None and kernel.dtype.name != name):
         return None
-    if device.type != "cuda" or device.index != torch.cuda.current_device():
+    if device.type != DEVICE or device.index != torch.cuda.current_device():
         return None
-    batch = first.shape[: first.ndim - len(kernel.inputs[0].shape)]
+    batches = []
     for x, port in zip(inputs, kernel.inputs):
-        if type(x) is not torch.Tensor or x.dtype != dtype or x.device != device or x.shape != (*batch, *port.shape):
+        if type(x) is not torch.Tensor or x.dtype != dtype or x.device != device or x.is_neg():
             return None
-        if not x.is_contiguous() or x.is_neg():
+        own = x.ndim - len(port.shape)
+        if own < 0 or x.shape[own:] != port.shape:
             return None
+        batches.append(x.shape[:own])
+    batch = batches[0]
+    if any(own != batch for own in batches):
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError:
+            return None
+    shared, given = 0, []
+    for k, (x, own, port) in enumerate(zip(inputs, batches, kernel.inputs)):
+        if own != batch and math.prod(own) == 1:
+            shared |= 1 << k  # the same for all states: passed once
+        elif own != batch:
+            x = x.expand((*batch, *port.shape))
+        given.append(x.contiguous())
+
+    def empty(shape: tuple[int, ...]) -> Any:
+        return torch.empty(shape, dtype=dtype, device=device)
+
     if out is None:
-        results = [torch.empty((*batch, *port.shape), dtype=dtype, device=device) for port in kernel.outputs]
+        results = [empty((*batch, *port.shape)) for port in kernel.outputs]
     else:
         results = list(out) if isinstance(out, tuple) else [out]
-        if len(results) != len(kernel.outputs) or not _writable(torch, kernel, inputs, results, batch):
+        if len(results) != len(kernel.outputs) or not _writable(torch, kernel, given, results, batch):
             return None
     with stream_at(torch.cuda.current_stream(device).cuda_stream):
-        kernel.launch(name, [x.data_ptr() for x in (*inputs, *results)], 0, math.prod(batch))
+        kernel.launch(name, [x.data_ptr() for x in (*given, *results)], shared, math.prod(batch), empty)
     if out is not None:
         return out
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _writable(torch: Any, kernel: CudaKernel, inputs: tuple[Any, ...], results: list[Any], batch: Any) -> bool:
+def _writable(torch: Any, kernel: CudaKernel, inputs: list[Any], results: list[Any], batch: Any) -> bool:
     """Whether tensors can take the results: of the right form, and sharing memory with nothing else here."""
     first, taken = inputs[0], [(x.data_ptr(), x.data_ptr() + x.nbytes) for x in inputs]
     for y, port in zip(results, kernel.outputs):
