@@ -83,9 +83,25 @@ def test_devices_must_be_one():
         moved = [cupy.array(cupy.asnumpy(x)) for x in (q, v, a)]
     with pytest.raises(ArgumentError, match="on CUDA device 1"):
         DYNAMICS.inverse_dynamics(q, other, a)
+    with pytest.raises(ArgumentError, match="on CUDA device 1"):
+        DYNAMICS.inverse_dynamics(q, v, a, out=other)
     found = DYNAMICS.inverse_dynamics(*moved)  # called while device 0 is the current one
     assert found.device.id == 1
     assert np.array_equal(cupy.asnumpy(found), cupy.asnumpy(DYNAMICS.inverse_dynamics(q, v, a)))
+    motions = da.rollout(ARM, *moved[:2], 10, device="cuda")
+    assert motions.q.device.id == 1
+    assert np.array_equal(cupy.asnumpy(motions.q), cupy.asnumpy(da.rollout(ARM, q, v, 10, device="cuda").q))
+
+
+def test_summaries_of_rollouts_wait_for_the_stream_they_are_called_on():
+    torch = pytest.importorskip("torch")
+    q, v = (torch.from_numpy(cupy.asnumpy(x)).cuda() for x in state(1000)[:2])
+    options = {"summaries": {"last": ("last", lambda t, q, v: q[0])}, "record": False, "device": "cuda"}
+    da.rollout(ARM, q, v, 1000, **options)  # compiles
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        found = da.rollout(ARM, q, v, 1000, **options)
+        assert torch.equal(found.summaries["last"], found.final_q[:, 0])
 
 
 def test_threads_of_the_host_compile_and_launch_at_once():

@@ -18,13 +18,12 @@ from dalembert.simulation.system import System
 
 
 class DeviceBatch:
-    """One batch of motions, computed on the stream of the caller's library.
+    """One batch of motions, computed on the current device and stream.
 
     Args:
         system: what moves; remembers the compiled loop.
         made: the same loop for the processor; gives the program.
         kind: library in whose arrays results come.
-        given: the caller's arrays.
         dtype: float64 or float32.
         start: initial positions (..., nq) and velocities (..., nv).
         held: the held inputs by name, in order, with any batch dimensions.
@@ -45,7 +44,6 @@ class DeviceBatch:
         system: System,
         made: Recurrence,
         kind: str,
-        given: tuple[Any, ...],
         dtype: np.dtype,
         start: Sequence[Any],
         held: Mapping[str, Any],
@@ -56,7 +54,7 @@ class DeviceBatch:
         record: bool,
         summaries: Sequence[tuple[str, Any]],
     ):
-        self.kind, self.given, self.steps, self.every, self.hold = kind, given, steps, every, hold
+        self.kind, self.steps, self.every, self.hold = kind, steps, every, hold
         key = ("cuda", made)
         if key not in system.made:
             system.made[key] = CudaRecurrence(made.name, made.state, made.held, made.driven, lambda: made.program)
@@ -64,7 +62,7 @@ class DeviceBatch:
         self.shape = batch_shape(made, start, held, rows)
         self.count = math.prod(self.shape)
         cp = self._cupy = arrays.cupy()
-        with arrays.stream(kind, given), arrays.device_errors(made.name):
+        with arrays.device_errors(made.name):
             self.state = [self._flat(x, 1, dtype) for x in start]
             if len(made.state) == 4:
                 begin = cp.asarray([SUMMARIES[name][0] for name, _ in summaries], dtype)
@@ -104,14 +102,14 @@ class DeviceBatch:
         """
         if threads is not None:
             raise ArgumentError(f"threads = {threads} is for the processor; a CUDA device uses all it has")
-        with arrays.stream(self.kind, self.given), arrays.device_errors(self.made.name):
+        with arrays.device_errors(self.made.name):
             self.made.run(
                 self.state, self.held, self.driven, self.state, self.records, self.steps, self.every, self.hold
             )
         self.done[:] = True
 
     def _given_back(self, array: Any) -> Any:
-        with arrays.stream(self.kind, self.given), arrays.device_errors(self.made.name):
+        with arrays.device_errors(self.made.name):
             return arrays.give(array, self.kind)
 
     def results(self) -> list[Any]:

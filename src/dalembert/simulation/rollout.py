@@ -168,59 +168,60 @@ def rollout(
     record = as_flag("record", record)
     progress = None if progress is None else as_flag("progress", progress)
     space = space_of(device, mechanism, (q0, v0, control, gains, forces, parameters))
-    moving = space.moving(mechanism)
-    near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
-    system = as_system(moving, include, tuple(forces or ()), elements, near, drift, stabilisation)
-    dynamics, model = system.dynamics, system.mechanism
-    steps, every = _positive("steps", steps), _positive("every", every)
-    step = as_positive("step", step, "s")
-    if threads is not None:
-        threads = _positive("threads", threads)
-    policy = control if callable(control) else None
-    places, rows, kept = _control(model, control, actuators, hold, steps, space)
-    wanted = dict(summaries or {})
-    held: dict[str, Any] = {"h": np.array(float(step))}
-    if gains is not None:
-        numbers = space.array(gains, "gains")
-        held["gains"] = numbers if numbers.ndim else numbers[None]
-        if policy is None:
-            raise ArgumentError("gains are for a control that is a function; this one is not")
-    if dynamics.wrenches:
-        held["wrenches"] = space.stack(
-            [space.array((forces or {}).get(name, np.zeros(6)), f"force on {name!r}") for name in dynamics.wrenches]
+    with space.working():
+        moving = space.moving(mechanism)
+        near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
+        system = as_system(moving, include, tuple(forces or ()), elements, near, drift, stabilisation)
+        dynamics, model = system.dynamics, system.mechanism
+        steps, every = _positive("steps", steps), _positive("every", every)
+        step = as_positive("step", step, "s")
+        if threads is not None:
+            threads = _positive("threads", threads)
+        policy = control if callable(control) else None
+        places, rows, kept = _control(model, control, actuators, hold, steps, space)
+        wanted = dict(summaries or {})
+        held: dict[str, Any] = {"h": np.array(float(step))}
+        if gains is not None:
+            numbers = space.array(gains, "gains")
+            held["gains"] = numbers if numbers.ndim else numbers[None]
+            if policy is None:
+                raise ArgumentError("gains are for a control that is a function; this one is not")
+        if dynamics.wrenches:
+            held["wrenches"] = space.stack(
+                [space.array((forces or {}).get(name, np.zeros(6)), f"force on {name!r}") for name in dynamics.wrenches]
+            )
+            if held["wrenches"].shape[-1] != 6:
+                raise ArgumentError("forces: a wrench [force; moment] has six numbers, (..., 6)")
+        values = space.parameters(dynamics, system.given_parameters(parameters))
+        if values is not None:
+            held["parameters"] = values
+        q, v = space.position(model, q0), space.velocity(model, v0)
+        if system.constrained is not None:
+            system = system.with_parameters(space.host(values))
+            system.check_start(0.0, space.host(q), space.host(v), space.host(values))
+        made = recurrence(
+            system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
         )
-        if held["wrenches"].shape[-1] != 6:
-            raise ArgumentError("forces: a wrench [force; moment] has six numbers, (..., 6)")
-    values = space.parameters(dynamics, system.given_parameters(parameters))
-    if values is not None:
-        held["parameters"] = values
-    q, v = space.position(model, q0), space.velocity(model, v0)
-    if system.constrained is not None:
-        system = system.with_parameters(space.host(values))
-        system.check_start(0.0, space.host(q), space.host(v), space.host(values))
-    made = recurrence(
-        system, method, places, policy, held["gains"].shape[-1] if "gains" in held else 0, hold == 1, wanted
-    )
-    try:
-        batch = space.batch(system, made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
-    except MemoryError as error:
-        raise ArgumentError(
-            f"the records of {steps} steps do not fit into memory ({error}); give every= or record=False"
-        ) from error
-    batch.run(threads, progress)
-    recorded_q, recorded_v, final_q, final_v = batch.results()
-    motions = Rollout(
-        system,
-        np.arange(0, steps + 1, every) * float(step) if record else np.empty(0),
-        recorded_q,
-        recorded_v,
-        final_q,
-        final_v,
-        summaries=dict(zip(wanted, batch.summary())),
-        done=batch.done.reshape(batch.shape),
-        parameters=values,
-        drive=Drive(float(step), policy, held.get("gains"), places, rows, kept, held.get("wrenches")),
-    )
+        try:
+            batch = space.batch(system, made, [q, v], held, rows, steps, every, kept, record, list(wanted.values()))
+        except MemoryError as error:
+            raise ArgumentError(
+                f"the records of {steps} steps do not fit into memory ({error}); give every= or record=False"
+            ) from error
+        batch.run(threads, progress)
+        recorded_q, recorded_v, final_q, final_v = batch.results()
+        motions = Rollout(
+            system,
+            np.arange(0, steps + 1, every) * float(step) if record else np.empty(0),
+            recorded_q,
+            recorded_v,
+            final_q,
+            final_v,
+            summaries=dict(zip(wanted, batch.summary())),
+            done=batch.done.reshape(batch.shape),
+            parameters=values,
+            drive=Drive(float(step), policy, held.get("gains"), places, rows, kept, held.get("wrenches")),
+        )
     if not isinstance(mechanism, System):  # a sweep, whose results tell
         _tell_lost(motions)
     return motions

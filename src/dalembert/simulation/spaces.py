@@ -7,6 +7,7 @@ makes the batch that computes there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -26,6 +27,9 @@ from dalembert.simulation.system import Moving, System
 
 class Space(Protocol):
     """What a rollout asks of the place where its arrays live."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """To be entered while arrays are made and computed here."""
 
     def moving(self, moving: Moving | System) -> Moving | System:
         """What is simulated, in a form that can be traced here."""
@@ -57,6 +61,9 @@ class Space(Protocol):
 
 class Host:
     """The memory of the processor; NumPy arrays."""
+
+    def working(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def moving(self, moving: Moving | System) -> Moving | System:
         return moving
@@ -107,6 +114,12 @@ class Device:
         self.given = tuple(known)
         single = bool(known) and all(str(x.dtype).rpartition(".")[2] == "float32" for x in known)
         self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """On the device of the caller's arrays and the stream of the caller's library."""
+        with self._arrays.device_errors("rollout"), self._arrays.stream(self.kind, self.given):
+            yield
 
     def _foreign(self, given: Any) -> bool:
         """Whether it is an array of a library other than NumPy."""
@@ -193,7 +206,7 @@ class Device:
         from dalembert.simulation.device_batch import DeviceBatch
 
         dtype = self.dtype if system.dynamics.dtype is None else np.dtype(system.dynamics.dtype)
-        return DeviceBatch(system, made, self.kind, self.given, dtype, *rest)
+        return DeviceBatch(system, made, self.kind, dtype, *rest)
 
 
 @cache
