@@ -65,7 +65,10 @@ def written(expression: Any) -> str:
     Args:
         expression: of exact numbers.
     """
-    return str(expression).replace("Abs(", "abs(")
+    import sympy
+
+    named = sympy.sympify(expression).xreplace({sympy.E: sympy.Symbol("exp(1)")})  # else it is printed as a symbol E
+    return str(named).replace("Abs(", "abs(")
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

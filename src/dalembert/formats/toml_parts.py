@@ -45,11 +45,12 @@ def _shape(table: Table) -> Shape:
         raise table.error(f"the size of a {kind} is {SHAPE_SIZES[kind]} lengths, got {list(size)}")
     if len(colour) != 4 or not all(0 <= x <= 1 for x in colour):
         raise table.error("colour is red, green, blue, opacity, each within 0..1")
-    pose = table.placement()
-    if pose.rotation.dtype == object or pose.translation.dtype == object:
-        raise table.error("the pose of a shape must be of numbers")
     return Shape(
-        kind, size, pose, table.text("mesh") if kind == "mesh" else "", (colour[0], colour[1], colour[2], colour[3])
+        kind,
+        size,
+        table.placement(),
+        table.text("mesh") if kind == "mesh" else "",
+        (colour[0], colour[1], colour[2], colour[3]),
     )
 
 

@@ -37,9 +37,9 @@ def write_toml(
     """Write a mechanism as TOML and return the text.
 
     :func:`~dalembert.formats.read_toml` reads the same mechanism back, with the same digest. Positive symbols stay
-    positive; all others become real symbols, whatever else was assumed of them. Two things come back with the same
-    value in another form, and so with another digest: the number in ``0.1*x`` is then the fraction 1/10, and where
-    there are no symbols, exact constants such as pi/3 are floats.
+    positive; all others become real symbols, whatever else was assumed of them. Some things come back with the same
+    value in another form, and so with another digest: the number in ``0.1*x`` is then the fraction 1/10, one before a
+    sum is multiplied out, and where there are no symbols, exact constants such as pi/3 are floats.
 
     Args:
         mechanism: any mechanism; its expressions may use what :mod:`dalembert.formats.expression` lists.
@@ -123,15 +123,20 @@ def _scalar(x: Any, where: str) -> str:
 
     # Floats keep all their digits as fractions of powers of ten
     exact = x.xreplace({f: sympy.Rational(repr(float(f))) for f in x.atoms(sympy.Float)})
+    symbols = {symbol.name for symbol in exact.free_symbols}
+    positive = {symbol.name for symbol in exact.free_symbols if symbol.is_positive}
     text = written(exact)
     try:
-        positive = {symbol.name for symbol in exact.free_symbols if symbol.is_positive}
-        same = written(evaluate_exact(text, positive)) == text
+        unlike = symbols ^ names(text)  # pi, a name such as "2*a", a constant that only SymPy knows
+        for _ in range(20):  # until it stays as it is: reading multiplies 2*(a + b) out, which may change an order
+            before, text = text, written(evaluate_exact(text, positive))
+            if text == before:
+                break
     except FormatError as error:
-        raise UnsupportedError(f"{where}: this expression cannot be written: {error.message}") from error
-    if not same:
-        raise UnsupportedError(f"{where}: the expression {text!r:.100} would not be read back as it is")
-    for name in sorted({symbol.name for symbol in exact.free_symbols} - names(text)):  # pi, or a name such as "2*a"
+        raise UnsupportedError(
+            f"{where}: this expression cannot be written: {error.message}. da.substitute gives its symbols numbers"
+        ) from error
+    for name in sorted(unlike):
         raise UnsupportedError(f"{where}: {name!r} is no symbol to the reader of expressions; call it something else")
     return _text(text)
 
