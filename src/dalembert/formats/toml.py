@@ -48,8 +48,8 @@ A serial chain may be given by a Denavit-Hartenberg table instead, with the keys
     a = 0.3
     joint = "R"
 
-Wherever a number may stand, an expression in quotes may: see :mod:`dalembert.formats.expression`. Limits and shapes
-must be numbers in the end. Keys that are not known are errors.
+Wherever a number may stand, an expression in quotes may: see :mod:`dalembert.formats.expression`. Limits, and sizes and
+colours of shapes, must be numbers in the end. Keys that are not known are errors.
 
 A ``function`` is an expression, or an array of them, of parameters, of time ``t`` (at the point x, y, z for a gravity
 field) and of the coordinates, called as :func:`dalembert.coordinate_symbols` has it: a joint's name for its position,
