@@ -336,3 +336,27 @@ def test_turns_without_symbols_are_told_in_numbers_however_exact(angle, told, tm
     wedge = da.Mechanism("wedge", [Body("block", Inertia.point(1.0))], [joint])
     text = report(wedge, tmp_path / "wedge.md", agreement=False).read_text(encoding="utf-8")
     assert told in text and "symbolic rotation" not in text
+
+
+def test_constraints_and_forces_are_told_with_their_numbers():
+    """A reader could build them: lengths, stiffnesses, formulas, and where on their bodies they act."""
+    crank, piston = da.Body("crank", da.Inertia.point(1, [0.1, 0, 0])), da.Body("piston", da.Inertia.point(2))
+    joints = [
+        da.Joint("x", "revolute", "world", "crank", axis=[0, 1, 0]),
+        da.Joint("z", "prismatic", "world", "piston", axis=[1, 0, 0]),
+    ]
+    r, l, k, x, z = sympy.symbols("r l k x z")
+    at = da.Transform.from_translation([r, 0, 0])
+    laws = [
+        da.Constraint("rod", "distance", "crank", "piston", at, value=l),
+        da.Constraint("gear", "coupling", "x", "z", coefficients=(0, sympy.Symbol("n"))),
+        da.Constraint("cam", "position", function=z - 7 * x**3),
+    ]
+    springs = [da.Force("coil", "joint-spring", "z", stiffness=k, rest=0.25)]
+    press = da.Mechanism("press", [crank, piston], joints, constraints=laws, forces=springs)
+    equations = da.derive(press.replace(constraints=()))
+    rows = to_markdown(document(equations, mechanism=press, agreement=False)).splitlines()
+    expected = {"rod": ("$l$", "$(r,"), "gear": ("n)$",), "cam": ("7 x^{3}",), "coil": ("$k$", "$0.25$")}
+    for name, parts in expected.items():
+        (row,) = (row for row in rows if row.startswith(f"| {name} |"))
+        assert all(part in row for part in parts), row

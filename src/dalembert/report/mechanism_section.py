@@ -11,9 +11,10 @@ from dalembert.algorithms.joint_forces import TERMS
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
 from dalembert.model import WORLD, Body, Joint, Mechanism
-from dalembert.model.constraint import CONSTRAINT_KINDS
+from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.display import tree_lines
-from dalembert.model.force import FORCE_KINDS
+from dalembert.model.force import FORCE_KINDS, Force
+from dalembert.model.formula import Formula
 from dalembert.model.joint import KINDS
 from dalembert.model.layout import counted
 from dalembert.report.document import (
@@ -198,14 +199,38 @@ def _others(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
         rows = [(frame.name, frame.body, vector(frame.placement.translation, notation)) for frame in mechanism.frames]
         yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
     if mechanism.constraints:
-        meant = [(c.name, c.kind, _ends(c.a, c.b), CONSTRAINT_KINDS[c.kind]) for c in mechanism.constraints]
+        meant = [
+            (c.name, c.kind, _ends(c.a, c.b), (CONSTRAINT_KINDS[c.kind], *_data(c, notation)))
+            for c in mechanism.constraints
+        ]
         yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
     if mechanism.forces:
-        rows_of = [(f.name, f.kind, _ends(f.a, f.b), FORCE_KINDS[f.kind]) for f in mechanism.forces]
+        rows_of = [
+            (f.name, f.kind, _ends(f.a, f.b), (FORCE_KINDS[f.kind], *_data(f, notation))) for f in mechanism.forces
+        ]
         caption = "Force elements; they enter the equations only if asked for by name."
         yield table(("force", "kind", "between", "meaning"), rows_of, caption)
     if mechanism.notes:
         yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
+
+
+def _data(item: Constraint | Force, notation: Notation) -> Iterator[Inline]:
+    """The numbers and formulas of an element, and where on its bodies it acts, as far as they matter."""
+    lists = ("coefficients",) if isinstance(item, Constraint) else ("components",)
+    told: list[tuple[str, Math]] = [
+        (name, quantity(x, notation))
+        for name in item.numbers
+        if not scalar.is_zero(x := getattr(item, name)) and not (scalar.is_number(x) and math.isinf(x))
+    ]
+    told += [(name, vector(x, notation)) for name in lists if len(x := getattr(item, name))]
+    if isinstance(item.function, Formula):
+        told.append(("function", vector(item.function.expressions, notation, brackets=False)))
+    for name in item.placements:
+        if not all(map(scalar.is_zero, x := getattr(item, name).translation)):
+            told.append((f"origin of {name[-1]} at", vector(x, notation)))
+    for words, value in told:
+        yield f"; {words} "
+        yield value
 
 
 def _ends(a: str, b: str) -> str:
