@@ -23,7 +23,7 @@ from dalembert.identification import (
 )
 from dalembert.identification.consistency import UNITS, most_plausible
 from dalembert.identification.pseudo_inertia import parameters_of
-from dalembert.model import Inertia, Limits, Mimic
+from dalembert.model import Body, Inertia, Joint, Limits, Mechanism, Mimic
 from dalembert.model.assembly import add_payload
 from dalembert.model.force import Force
 from dalembert.simulation import simulate
@@ -89,11 +89,8 @@ def test_torques_are_linear_in_unknown_parameters(seed):
     q, v, a = mechanism.random_state(np.random.default_rng(seed), (4,))
     W, known = torques.matrix(q, v, a)
     joints = Dynamics(mechanism, include=("damping", "armature"))
-    x = np.concatenate([np.asarray(mechanism.body("b2").inertia.parameters, dtype=float), np.zeros(2 * mechanism.nv)])
-    for joint in mechanism.joints:
-        if joint.nv == 1:
-            k = mechanism.v_slice(joint.name).start
-            x[10 + k], x[10 + mechanism.nv + k] = joint.damping, joint.armature
+    own = [getattr(mechanism.joint(joint), drive) for drive, joint in torques.drive_parameters]
+    x = np.array([*mechanism.body("b2").inertia.parameters, *own], dtype=float)
     tau = joints.inverse_dynamics(q, v, a)
     assert np.abs(W @ x + known - tau).max() < 1e-10 * max(1.0, np.abs(tau).max())
 
@@ -204,6 +201,29 @@ def test_drives_are_found_beside_inertias():
             assert abs(found.mechanism.joint(joint.name).damping - joint.damping) < 0.01
             assert abs(found.parameters[f"{joint.name}.offset"]) < 0.01
     assert "condition number" in str(found)
+
+
+def test_the_mechanism_found_has_the_drives_found_whatever_its_joints():
+    """A joint of several velocities has one damping for them all, and a follower passes its own on to its leader."""
+    thumb = [
+        Joint("ball", "spherical", "world", "palm", damping=0.3, friction=0.1, armature=0.02),
+        Joint("grip", "prismatic", "palm", "left", axis=(1, 0, 0), damping=2.0, armature=0.1),
+        Joint("other", "prismatic", "palm", "right", axis=(0, 1, 0), damping=1.0, mimic=Mimic("grip", 1.5, 0.0)),
+        Joint("fly", "free", "world", "drone", damping=0.2, armature=0.05),
+    ]
+    bodies = [
+        Body(name, Inertia.box(0.5 + k, (0.1, 0.2, 0.3))) for k, name in enumerate(("palm", "left", "right", "drone"))
+    ]
+    truth = Mechanism("hand", bodies, thumb)
+    terms = ("damping", "friction", "armature")
+    guess = truth.replace(joints=tuple(j.replace(**dict.fromkeys(terms, 0)) for j in thumb))
+    rng = np.random.default_rng(0)
+    q, v, a = truth.random_state(rng, (300,))
+    tau = Dynamics(truth, include=terms).inverse_dynamics(q, v, a)
+    found = identify(guess, q, v, a, tau + 1e-6 * rng.normal(size=tau.shape), drives=terms)
+    q, v, a = truth.random_state(rng, (50,))
+    wanted, mine = (Dynamics(m, include=terms).inverse_dynamics(q, v, a) for m in (truth, found.mechanism))
+    assert np.abs(mine - wanted).max() < 1e-4
 
 
 def test_drives_that_hardly_resist_do_not_push():

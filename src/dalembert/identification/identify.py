@@ -39,7 +39,7 @@ class Identification:
         parameters: every parameter by name: physically consistent, with the visible combinations as measured within
             their accuracy, near the initial ones where nothing is visible.
         mechanism: the mechanism with the inertias found and, if they were asked for, damping, friction and armature of
-            its joints of one degree.
+            its joints.
         freedom: number of measurements beyond that of parameters, from which the noise was estimated; infinite if it
             was given.
         doubts: why measurements and mechanism may not belong together, in words; warned of, too.
@@ -147,7 +147,7 @@ def identify(
     values, covariance, condition, left = _weighted(W, rest, sigma, visible)
     bodies = [nearest_consistent(_guess(model.body(name).inertia)) for name in torques.unknown]
     first = 10 * len(bodies)
-    positive = [first + k for k, drive in enumerate(np.repeat(torques.drives, nv)) if drive != "offset"]
+    positive = [first + k for k, (drive, _) in enumerate(torques.drive_parameters) if drive != "offset"]
     initial = np.concatenate([*bodies, np.zeros(len(visible.names) - first)])
     initial[positive] = SLIGHT * np.sqrt((tau**2).mean()) / torques.lengths[positive] + 1e-12
     theta = most_plausible(visible.matrix, values, covariance, initial, len(bodies), prior, positive)
@@ -205,15 +205,12 @@ def _updated(torques: LinearTorques, theta: np.ndarray) -> Mechanism:
         name: Inertia.from_parameters(theta[10 * k : 10 * k + 10].tolist()) for k, name in enumerate(torques.unknown)
     }
     bodies = tuple(body.replace(inertia=new.get(body.name, body.inertia)) for body in model.bodies)
-    joints = list(model.joints)
-    first = 10 * len(torques.unknown)
-    for k, drive in enumerate(torques.drives):
-        if drive == "offset":
-            continue
-        own = theta[first + k * model.nv : first + (k + 1) * model.nv]
-        for j, joint in enumerate(joints):
-            if joint.mimic is not None:  # its drive is counted at its leader
-                joints[j] = joints[j].replace(**{drive: 0.0})
-            elif joint.nv == 1:
-                joints[j] = joints[j].replace(**{drive: float(own[model.v_slice(joint.name).start])})
-    return model.replace(bodies=bodies, joints=tuple(joints))
+    found: dict[str, dict[str, float]] = {joint.name: {} for joint in model.joints}
+    for (drive, owner), value in zip(torques.drive_parameters, theta[10 * len(torques.unknown) :].tolist()):
+        if drive != "offset":
+            found[owner][drive] = value
+    for joint in model.joints:
+        if joint.mimic is not None:  # its drive is counted at its leader
+            found[joint.name] = {drive: 0.0 for drive in torques.drives if drive != "offset"}
+    joints = tuple(joint.replace(**found[joint.name]) for joint in model.joints)
+    return model.replace(bodies=bodies, joints=joints)

@@ -23,7 +23,7 @@ DRIVES = {
     "armature": "rotor inertia: multiplies a",
     "offset": "constant error of the torque sensor",
 }
-"""Parameters of drives that can be identified, one per velocity each."""
+"""Parameters of drives that can be identified: offsets one per velocity, the others one per joint, as it has them."""
 
 INDEPENDENT = 1e-8
 """Part of a column of W beyond which it counts as independent of others."""
@@ -80,7 +80,18 @@ class LinearTorques:
     def names(self) -> tuple[str, ...]:
         """A name for every entry of x."""
         inertial = [f"{body}.{parameter}" for body in self.unknown for parameter in PARAMETERS]
-        return (*inertial, *(f"{joint}.{drive}" for drive in self.drives for joint in velocity_names(self.mechanism)))
+        return (*inertial, *(f"{owner}.{drive}" for drive, owner in self.drive_parameters))
+
+    @property
+    def drive_parameters(self) -> tuple[tuple[str, str], ...]:
+        """Kind and owner - a velocity for offsets, else a joint - of the entries of x behind the inertial ones."""
+        owners = {drive: velocity_names(self.mechanism) if drive == "offset" else self._movers for drive in self.drives}
+        return tuple((drive, owner) for drive in self.drives for owner in owners[drive])
+
+    @cached_property
+    def _movers(self) -> tuple[str, ...]:
+        """Joints with velocities of their own; those that follow others are counted at their leaders."""
+        return tuple(joint.name for joint in self.mechanism.joints if joint.nv and joint.mimic is None)
 
     def matrix(self, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
         """W, (T, nv, p), and the known part of tau, (T, nv).
@@ -94,7 +105,11 @@ class LinearTorques:
         Y = self.dynamics.regressor(real_array(q, "q"), v, a)
         parts = [Y[..., self._columns]]
         diagonals = {"damping": v, "friction": np.sign(v), "armature": a, "offset": np.ones_like(v)}
-        parts += [diagonals[name][..., None] * np.eye(v.shape[-1]) for name in self.drives]
+        owned = np.zeros((self.mechanism.nv, len(self._movers)))
+        for k, joint in enumerate(self._movers):
+            owned[self.mechanism.v_slice(joint), k] = 1
+        shares = {name: np.eye(len(owned)) if name == "offset" else owned for name in self.drives}
+        parts += [diagonals[name][..., None] * shares[name] for name in self.drives]
         known = Y[..., self._others] @ self._known
         for name in TERMS:
             coefficients = getattr(self._joints, name)
