@@ -521,6 +521,13 @@ def test_what_is_no_program_is_told_so(given):
         evaluate(program, 1.0)
 
 
+@pytest.mark.parametrize("function", [np.linalg.inv, np.linalg.det, lambda x: x // 2, lambda x: np.log1p(x)])
+def test_what_traced_scalars_cannot_do_is_told_with_the_error_of_numpy(function):
+    with pytest.raises(TypeError) as caught:
+        trace(function, {"x": (2, 2)}, "impossible")
+    assert "traced scalars have + - * / ** @" in "".join(caught.value.__notes__)
+
+
 def test_tracing_tells_what_cannot_be_called_with_its_inputs():
     for function, told in ((lambda x, y: x, "'y'"), (lambda: 0, "too many"), (lambda x, *, k: x, "'k'")):
         with pytest.raises(ArgumentError, match=f"one argument for each of the inputs x: .*{told}"):

@@ -40,7 +40,14 @@ def trace(
     graph = Graph()
     arrays = [graph.input(port, shape) for port, shape in inputs.items()]
     _check_takes(function, inputs)
-    returned = function(*arrays)
+    try:
+        returned = function(*arrays)
+    except TypeError as error:  # such as that of NumPy's linear algebra, which knows nothing of traced scalars
+        error.add_note(
+            "This happened while tracing: traced scalars have + - * / ** @ and the functions of "
+            "dalembert.algebra.scalar; np.linalg, // and % need numbers"
+        )
+        raise
     if name is None:
         name = getattr(function, "__name__", "")
         name = name if name.isidentifier() else "program"
