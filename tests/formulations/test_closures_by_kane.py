@@ -73,3 +73,20 @@ def test_rows_out_of_the_plane_of_a_loop_are_left_out_also_where_the_plane_is_ti
     assert derive(linkage, "kane")["mass_matrix"].shape == (1, 1)
     result = verify(linkage, states=2)
     assert result.ok, str(result)
+
+
+@pytest.mark.parametrize(
+    ("joint", "closure"), [("revolute", "revolute"), ("prismatic", "prismatic"), ("planar", "point-on-plane")]
+)
+def test_closures_that_hold_whatever_moves_leave_every_route_in_agreement(joint, closure):
+    aside = Transform.from_translation([0, 0, 2])
+    twice = Mechanism(
+        "twice",
+        (Body("part", MATTER),),
+        (Joint("first", joint, WORLD, "part", TURNED),),
+        constraints=(Constraint("second", closure, "part", WORLD, aside, TURNED @ aside),),
+    )
+    freedoms = twice.nv
+    assert derive(twice, "kane")["mass_matrix"].shape == (freedoms, freedoms)
+    result = verify(twice, states=2)
+    assert result.ok, str(result)

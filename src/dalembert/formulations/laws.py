@@ -17,6 +17,7 @@ from dalembert.formulations.agreement import Row
 from dalembert.formulations.constrained_laws import Motion, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
+from dalembert.formulations.linear import rounded_rows
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import named_inputs
 from dalembert.formulations.sampling import typical_inputs
@@ -254,6 +255,7 @@ def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray
     Velocities are told in units of their own energy, rows in units of their own length, so that what counts as zero is
     the same for mechanisms of any size.
     """
+    A = np.where(rounded_rows(A)[:, None], 0.0, A)
     weight = np.diag(M)
     own = np.where(weight > 0, 1 / np.sqrt(np.where(weight > 0, weight, 1.0)), 0.0)
     unit = np.where(own > 0, own, own.max() or 1.0)

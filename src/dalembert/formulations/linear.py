@@ -164,14 +164,22 @@ def independent_rows(samples: np.ndarray) -> list[int]:
         samples: numbers at some states, (states, rows, columns).
     """
     kept: list[int] = []
-    lengths = np.linalg.norm(samples, axis=2)
-    least = LEAST_ROW * np.maximum(1, lengths.max(axis=1, initial=0.0))
-    for row in np.flatnonzero(~(np.median(lengths - least[:, None], axis=0) <= 0)).tolist():
+    for row in np.flatnonzero(np.median(~rounded_rows(samples), axis=0) > 0).tolist():
         trial = samples[:, [*kept, row]]
         ranks = [np.linalg.matrix_rank(_normalised(x), tol=1e-7) for x in trial]
         if np.median(ranks) > len(kept):
             kept.append(row)
     return kept
+
+
+def rounded_rows(matrices: np.ndarray) -> np.ndarray:
+    """Which rows are only what rounding has left of zero, (..., rows).
+
+    Args:
+        matrices: numbers, (..., rows, columns).
+    """
+    lengths = np.linalg.norm(matrices, axis=-1)
+    return np.asarray(lengths <= LEAST_ROW * np.maximum(1, lengths.max(axis=-1, keepdims=True, initial=0.0)))
 
 
 def dependent_columns(samples: np.ndarray, preferred: list[int]) -> tuple[list[int], float]:
