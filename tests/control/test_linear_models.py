@@ -1,5 +1,6 @@
 """Linear models, equilibria and regulators."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,6 +73,19 @@ def test_python_control_object_or_how_to_get_it():
             model.to_control()
     else:
         assert model.to_control().nstates == 4
+
+
+def test_python_control_gets_names_that_it_allows(monkeypatch):
+    """It refuses dots, which the coordinates of balls and floating bases have."""
+
+    def ss(*matrices, **names):
+        assert not any("." in name for given in names.values() for name in given)
+        assert {part: len(given) for part, given in names.items()} == {"states": 12, "inputs": 6, "outputs": 12}
+        return matrices
+
+    monkeypatch.setitem(sys.modules, "control", SimpleNamespace(ss=ss))
+    model = linearize(load("free_body", parameters="default"))
+    assert all(np.array_equal(given, getattr(model, name)) for given, name in zip(model.to_control(), "ABCD"))
 
 
 def test_discrete_model_is_the_integral_of_the_continuous_one():
@@ -436,3 +450,35 @@ def test_bad_input_is_refused_by_name(run, message):
 def test_nothing_is_named_twice(names):
     with pytest.raises(ArgumentError, match="is named twice"):
         linearize(load("cart_pole", parameters="default"), **names)
+
+
+def crane_and_clock(mass: float, length: float) -> Mechanism:
+    """A load on a rope under a trolley, and beside it a pendulum that nothing of the crane moves."""
+    down, aside = Transform.from_translation([0, 0, -length]), Transform.from_translation([0, 3 * length, 0])
+    ball = Inertia.sphere(mass, length / 10)
+    bodies = (
+        Body("trolley", ball),
+        Body("rope"),
+        Body("load", ball),
+        Body("clock", ball.replace(center=[0, 0, -length])),
+    )
+    joints = (
+        Joint("rail", "prismatic", "world", "trolley", axis=[1, 0, 0]),
+        Joint("swing", "revolute", "trolley", "rope", axis=[0, 1, 0]),
+        Joint("hoist", "prismatic", "rope", "load", down, axis=[0, 0, -1]),
+        Joint("tick", "revolute", "world", "clock", aside, axis=[0, 1, 0]),
+    )
+    return Mechanism("crane", bodies, joints)
+
+
+@pytest.mark.parametrize(("mass", "length"), [(1e-9, 1e-5), (1.0, 1.0), (1e6, 50.0)])
+def test_what_inputs_move_does_not_depend_on_size(mass, length):
+    machine = crane_and_clock(mass, length)
+    assert not len(linearize(machine).uncontrollable())
+    assert not len(linearize(machine, actuators=["rail", "hoist", "tick"]).uncontrollable())
+    model = linearize(machine, actuators=["rail", "hoist"])
+    period = model.A[model.states.index("tick rate"), model.states.index("tick")]
+    assert np.allclose(np.sort(model.uncontrollable().imag), np.array([-1, 1]) * np.sqrt(-period), rtol=1e-6)
+    size, weight = np.array([length, 1, length, 1]), mass * 9.81 * np.array([1, 1, length])
+    Q = 1 / np.concatenate([size**2, size**2 * 9.81 / length])  # every state and input in its own unit
+    assert lqr(linearize(machine, actuators=["rail", "hoist", "tick"]), Q, 1 / weight**2).poles.real.max() < 0

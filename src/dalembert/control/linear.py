@@ -61,19 +61,29 @@ class LinearModel:
     def uncontrollable(self, tolerance: float = 1e-8) -> np.ndarray:
         """Eigenvalues of modes that no input moves, by Hautus' test: rank [A - s 1, B] < n.
 
-        Args:
-            tolerance: singular values below this fraction of the largest count as zero.
-        """
-        n, tolerance = len(self.A), expect_real(tolerance, "uncontrollable, tolerance", 0)
-        lost = [
-            s
-            for s in self.poles
-            if np.linalg.matrix_rank(np.hstack([self.A - s * np.eye(n), self.B]), tol=tolerance * self._scale()) < n
-        ]
-        return np.array(lost)
+        Units do not matter: states are balanced, inputs and time scaled first, which changes no rank.
 
-    def _scale(self) -> float:
-        return max(float(np.linalg.norm(self.A, 2)), float(np.linalg.norm(self.B, 2)), 1e-300)
+        Args:
+            tolerance: singular values below this, where the largest are near one, count as zero.
+        """
+        tolerance = expect_real(tolerance, "uncontrollable, tolerance", 0)
+        A, B, rate = self._scaled()
+        unit = np.eye(len(A))
+        values = self.poles
+        ranks = [np.linalg.matrix_rank(np.hstack([A - s / rate * unit, B]), tol=tolerance) for s in values]
+        return np.array([s for s, rank in zip(values, ranks) if rank < len(A)])
+
+    def _scaled(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """A and B of size one for scaled states, inputs and time; and the rate that is one there, 1/s."""
+        from scipy.linalg import matrix_balance
+
+        if not self.A.size:
+            return self.A, self.B, 1.0
+        A, (scale, _) = matrix_balance(self.A, permute=False, separate=True)
+        B = self.B / scale[:, None]
+        rate, sizes = float(np.linalg.norm(A, 2)) or 1.0, np.linalg.norm(B, axis=0)
+        """As a state-space system of the package python-control, with names; dots, which it forbids, become spaces."""
+        return A / rate, np.where(acts, B / np.where(acts, sizes, 1), 0), rate
 
     def to_scipy(self) -> Any:
         """As ``scipy.signal.StateSpace``."""
@@ -82,15 +92,15 @@ class LinearModel:
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """As a state-space system of the package python-control, with names."""
+        """As a state-space system of the package python-control, with names; their dots, which it forbids, are spaces."""
         try:
             from control import ss
         except ImportError as error:
             raise MissingExtraError("control", "control", "LinearModel.to_control") from error
-        return ss(
-            self.A, self.B, self.C, self.D,
-            states=list(self.states), inputs=list(self.inputs), outputs=list(self.outputs),
-        )  # fmt: skip
+        names = {
+            part: [name.replace(".", " ") for name in getattr(self, part)] for part in ("states", "inputs", "outputs")
+        }
+        return ss(self.A, self.B, self.C, self.D, **names)
 
     @classmethod
     def from_control(cls, system: Any) -> LinearModel:
