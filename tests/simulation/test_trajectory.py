@@ -15,7 +15,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load
 from dalembert.model import Body, Inertia, Joint, Limits, Mechanism, Mimic
-from dalembert.simulation import joint_stop, load_trajectory, rollout, simulate
+from dalembert.simulation import Event, joint_stop, load_trajectory, rollout, simulate
 from dalembert.simulation.names import position_names, velocity_names
 from random_mechanisms import random_mechanism
 
@@ -143,6 +143,23 @@ def test_npz_round_trip(motion, tmp_path):
         load_trajectory(tmp_path / "other.npz", pendulum())
     with pytest.raises(FormatError, match="this is a folder"):
         load_trajectory(tmp_path, pendulum())
+
+
+def test_events_stay_with_their_motion(tmp_path):
+    """In an archive, and in parts of it that reach over them."""
+    path, crossing = tmp_path / "motion.npz", Event(lambda t, q, v: q[0], name="bottom")
+    motion = simulate(pendulum(), [1.0], None, np.linspace(0, 5, 101), events=crossing)
+    assert len(motion.events) > 2
+    for kept in (motion, motion[::7], motion[:0]):
+        kept.to_npz(path)
+        back = load_trajectory(path, pendulum())
+        assert [event.name for event in back.events] == [event.name for event in kept.events]
+        for here, there in zip(kept.events, back.events):
+            assert all(np.array_equal(a, b) for a, b in zip(here[1:], there[1:]))
+    middle = motion[(motion.t > 1) & (motion.t < 4)]
+    inside = [event.t for event in motion.events if middle.t[0] <= event.t <= middle.t[-1]]
+    assert [event.t for event in middle.events] == inside and 0 < len(inside) < len(motion.events)
+    assert motion[:0].events == ()
 
 
 def test_an_archive_keeps_the_values_of_parameters(tmp_path):

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
+from dalembert.simulation.events import Occurrence
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.system import Moving, as_system
 
@@ -89,8 +90,10 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": () if trajectory.system.constrained is None else trajectory.system.constrained.forces.names,
+        "events": [event.name for event in trajectory.events],
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
+    arrays |= {f"events_{part}": np.array([getattr(event, part) for event in trajectory.events]) for part in "tqv"}
     if trajectory.parameters is not None:
         arrays["parameters"] = trajectory.parameters
     with writing(path) as place, open(place, "wb") as file:
@@ -117,6 +120,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in (*ARRAYS, "parameters") if name in file.files}
             told = json.loads(str(file["about"])) if "about" in file.files else {}
+            happened = [file[f"events_{part}"] for part in "tqv" if f"events_{part}" in file.files]
             missing = [name for name in ARRAYS if name not in arrays]
             missing += [name for name in TOLD if not isinstance(told, dict) or name not in told]
     except FileNotFoundError as error:
@@ -147,7 +151,8 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         message = f"{path}: the mechanism {told['mechanism']!r} that moved is not {model.name!r} as it is given: names "
         message += "of coordinates agree, other data do not. Energies, accelerations and forces are those of the latter"
         warnings.warn(message, ModelWarning, stacklevel=2)
-    made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, status=told["status"])
+    events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(told.get("events", ()), *happened))
+    made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=told["status"])
     made.interpolant = Hermite(made)
     return made
 

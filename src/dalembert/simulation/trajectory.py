@@ -45,7 +45,7 @@ class Trajectory:
 
     ``trajectory["elbow"]`` is the history of a joint, ``trajectory["elbow", 1.5]`` what it did at a time (or times),
     ``trajectory(1.5)`` the whole state at a time, ``trajectory[10:20]`` or ``trajectory[trajectory.t > 1]`` a part of
-    the samples. Where an event changed the state there are two samples at the same time.
+    the samples, with the events between them. Where an event changed the state there are two samples at the same time.
 
     Args:
         system: what moved.
@@ -110,9 +110,10 @@ class Trajectory:
     def _samples(self, which: Any) -> Any:
         if isinstance(which, (slice, np.ndarray, list)):
             arrays = {name: getattr(self, name)[which] for name in ("t", "q", "v", "tau", "wrenches")}
+            first, last = (arrays["t"].min(), arrays["t"].max()) if len(arrays["t"]) else (np.inf, -np.inf)
             return Trajectory(
-                self.system, **arrays, parameters=self.parameters, events=self.events, status=self.status,
-                info=self.info, interpolant=self.interpolant,
+                self.system, **arrays, parameters=self.parameters, status=self.status, info=self.info,
+                events=tuple(event for event in self.events if first <= event.t <= last), interpolant=self.interpolant,
             )  # fmt: skip
         return State(self.t[which], self.q[which], self.v[which])
 
