@@ -78,6 +78,8 @@ def test_tensors_of_the_host_are_told_to_move(devices):
         assert devices.entered == [("device", 0)]
     with pytest.raises(ArgumentError, match=r"q is a PyTorch tensor on cpu; move it with \.cuda\(\)"):
         arrays.take(tensor, "q")
+    with pytest.raises(ArgumentError, match=r"records derivatives.*TorchDynamics, or q\.detach\(\)"):
+        arrays.take(tensor.requires_grad_(), "q")
 
 
 def test_streams_are_entered_on_the_device_of_the_arrays(devices, monkeypatch):
@@ -119,6 +121,20 @@ def test_a_cupy_that_cannot_be_imported_is_not_one_that_is_missing(monkeypatch, 
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(MissingExtraError):
         arrays.cupy()
+
+
+def test_rollouts_of_the_processor_refuse_tensors_that_record_derivatives():
+    torch = pytest.importorskip("torch")
+    cart = da.Dynamics(da.load("cart_pole"))
+    ones = np.ones(len(cart.parameter_names))
+    plain = {"q0": [0.0, 0.1], "v0": [0.0, 0.0], "control": [0.0, 0.0], "parameters": ones}
+    for name, numbers in plain.items():
+        given = {**plain, name: torch.tensor(np.asarray(numbers), requires_grad=True)}
+        with pytest.raises(ArgumentError, match=f"{name}.*no array of numbers.*detach"):
+            da.rollout(cart, steps=2, **given)
+    by_name = {**plain, "parameters": dict.fromkeys(cart.parameter_names, torch.ones((), requires_grad=True))}
+    with pytest.raises(ArgumentError, match=f"{cart.parameter_names[0]}.*no array of numbers.*detach"):
+        da.rollout(cart, steps=2, **by_name)
 
 
 def test_kernels_of_the_processor_refuse_tensors_that_record_derivatives():

@@ -70,5 +70,9 @@ def test_what_does_not_fit_is_left_to_be_told(kernel):
     cases = [(x, x[:, :2]), (x, x[:4]), (x, x.double()), (x.half(), x.half()), (x, x.numpy()), (x,), (x, x[0, 0])]
     for given in cases:
         assert tensors.quick(kernel, given, None) is None
-    for out in (x, x.double(), x.clone()[:4], x.T.contiguous().T, (x.clone(), x.clone())):
+    recording = x.clone().requires_grad_()
+    assert tensors.quick(kernel, (x, recording), None) is None
+    with torch.no_grad():
+        assert torch.equal(tensors.quick(kernel, (x, recording), None), 3 * x)
+    for out in (x, recording, x.double(), x.clone()[:4], x.T.contiguous().T, (x.clone(), x.clone())):
         assert tensors.quick(kernel, (x, x.clone()), out) is None

@@ -129,6 +129,8 @@ def real_array(value: Any, what: str) -> np.ndarray:
             return array.astype(float)
     except (TypeError, ValueError, OverflowError):
         pass
+    except RuntimeError as error:  # tensors that record derivatives
+        raise ArgumentError(f"{what}: no array of numbers: {error}") from error
     raise ArgumentError(f"{what}: expected real numbers, got {shown(value)}")
 
 

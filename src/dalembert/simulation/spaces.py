@@ -73,6 +73,8 @@ class Host:
             return np.asarray(given, dtype=float)
         except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(f"{name} is {given!r}; give an array of numbers") from error
+        except RuntimeError as error:  # tensors that record derivatives
+            raise ArgumentError(f"{name} is no array of numbers: {error}") from error
 
     def stack(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*arrays), axis=-2)

@@ -73,6 +73,8 @@ def _vector(
             vector = np.array(given, dtype=float)
         except (ValueError, TypeError, OverflowError) as error:
             raise ArgumentError(f"{name} is {given!r}; expected {len(default)} numbers") from error
+        except RuntimeError as error:  # tensors that record derivatives
+            raise ArgumentError(f"{name} is no array of numbers: {error}") from error
         if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):
             wanted = f"(..., {len(default)})" if batch else f"({len(default)},)"
             raise ArgumentError(

@@ -64,6 +64,11 @@ def take(x: Any, name: str) -> Any:
     if isinstance(x, cp.ndarray):
         found = x
     elif type(x).__module__.partition(".")[0] == "torch":
+        if records(x):
+            raise ArgumentError(
+                f"{name} is a PyTorch tensor that records derivatives, which kernels by themselves do not: use "
+                f"TorchDynamics, or {name}.detach()"
+            )
         if not x.is_cuda:
             raise ArgumentError(f"{name} is a PyTorch tensor on {x.device}; move it with .cuda(), or use device='cpu'")
         found = cp.from_dlpack(x.detach())
@@ -81,6 +86,19 @@ def take(x: Any, name: str) -> Any:
     if found.dtype.kind not in "fiu":
         raise ArgumentError(f"{name} has dtype {found.dtype}; it must be real numbers")
     return found
+
+
+def records(x: Any) -> bool:
+    """Whether operations on a PyTorch tensor are recorded now, to be differentiated.
+
+    Args:
+        x: the tensor.
+    """
+    if not x.requires_grad:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def give(y: Any, kind: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.compiler.cuda.arrays import stream_at
+from dalembert.compiler.cuda.arrays import records, stream_at
 
 if TYPE_CHECKING:
     from dalembert.compiler.cuda.kernel import CudaKernel
@@ -40,7 +40,9 @@ def quick(kernel: CudaKernel, inputs: tuple[Any, ...], out: Any) -> Any:
         return None
     batches = []
     for x, port in zip(inputs, kernel.inputs):
-        if type(x) is not torch.Tensor or x.dtype != dtype or x.device != device or x.is_neg():
+        if type(x) is not torch.Tensor or x.dtype != dtype or x.device != device:
+            return None
+        if x.is_neg() or records(x):
             return None
         own = x.ndim - len(port.shape)
         if own < 0 or x.shape[own:] != port.shape:
@@ -81,6 +83,8 @@ def _writable(torch: Any, kernel: CudaKernel, inputs: list[Any], results: list[A
     first, taken = inputs[0], [(x.data_ptr(), x.data_ptr() + x.nbytes) for x in inputs]
     for y, port in zip(results, kernel.outputs):
         if type(y) is not torch.Tensor or y.dtype != first.dtype or y.device != first.device or not y.is_contiguous():
+            return False
+        if records(y):
             return False
         begin, end = y.data_ptr(), y.data_ptr() + y.nbytes
         if y.shape != (*batch, *port.shape) or any(begin < b and a < end for a, b in taken):
