@@ -82,7 +82,7 @@ class LinearModel:
         A, (scale, _) = matrix_balance(self.A, permute=False, separate=True)
         B = self.B / scale[:, None]
         rate, sizes = float(np.linalg.norm(A, 2)) or 1.0, np.linalg.norm(B, axis=0)
-        """As a state-space system of the package python-control, with names; dots, which it forbids, become spaces."""
+        acts = sizes > 1e-14 * sizes.max(initial=0)  # the others are rounding
         return A / rate, np.where(acts, B / np.where(acts, sizes, 1), 0), rate
 
     def to_scipy(self) -> Any:
@@ -92,7 +92,7 @@ class LinearModel:
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """As a state-space system of the package python-control, with names; their dots, which it forbids, are spaces."""
+        """As a state-space system of the package python-control, with names; dots, which it forbids, become spaces."""
         try:
             from control import ss
         except ImportError as error:
