@@ -108,11 +108,21 @@ def test_limits_beyond_1e30_mean_no_limit():
     assert (read.lower, read.upper, read.effort, read.velocity) == (-math.inf, math.inf, math.inf, 5)
 
 
-def test_missing_limits_are_noted_and_lower_and_upper_default_to_zero():
+def test_a_missing_limit_is_noted():
     text = robot(link("a"), link("b"), '<joint name="j" type="revolute"><parent link="a"/><child link="b"/></joint>')
     assert any("'j' (line 4) has no <limit>" in note for note in read_urdf(text).notes)
-    read = read_urdf(chain('<limit effort="1" velocity="1"/>')).joint("j").limits
-    assert (read.lower, read.upper) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_limit_without_lower_or_upper_has_zero_there_and_a_note_says_so(kind):
+    named = {"lower": -0.5, "upper": 0.7}
+    for given in ({}, {"lower"}, {"upper"}, {"lower", "upper"}):
+        inside = " ".join(f'{key}="{named[key]}"' for key in sorted(given))
+        mechanism = read_urdf(chain(f'<limit effort="1" velocity="1" {inside}/>', kind))
+        told = " ".join(note for note in mechanism.notes if "does not name it" in note)
+        for key in named:
+            assert getattr(mechanism.joint("j").limits, key) == (named[key] if key in given else 0)
+            assert (key in told) == (key not in given)
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "continuous"])

@@ -51,6 +51,7 @@ class Findings:
         massless: links without an inertial element, with their lines.
         limitless: joints with a limit that their type has no use for, with that type.
         boundless: joints whose limit names no effort or no velocity, with what is missing.
+        rangeless: joints whose limit names no lower or no upper end, with what is missing.
         loose: mimic joints whose leader does not exist, words that were probably meant to be read, and angles that
             look like degrees, as sentences.
         skipped: elements that are not read, by tag.
@@ -63,6 +64,7 @@ class Findings:
     massless: list[str] = field(default_factory=list)
     limitless: list[str] = field(default_factory=list)
     boundless: list[str] = field(default_factory=list)
+    rangeless: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     assumed: list[str] = field(default_factory=list)
@@ -81,6 +83,8 @@ class Findings:
             notes.append(f"not read, because the joint has no such limit: <limit> of {', '.join(self.limitless)}")
         if self.boundless:
             notes.append(f"not limited, because <limit> does not name it: {', '.join(self.boundless)}")
+        if self.rangeless:
+            notes.append(f"0, as URDF has it, because <limit> does not name it: {', '.join(self.rangeless)}")
         if self.rescaled:
             notes.append(f"axes divided by their length: {', '.join(self.rescaled)}")
         if self.snapped:
@@ -243,13 +247,14 @@ def limits(joint: Element, findings: Findings) -> Limits:
             *(partial(number, element, key, 0.0, infinite=True) for key in ("lower", "upper")),
         ]
     )
-    missing = [key for key in ("effort", "velocity") if key not in element.attributes]
-    if missing:
+    if missing := [key for key in ("effort", "velocity") if key not in element.attributes]:
         findings.boundless.append(f"{' and '.join(missing)} of {name!r}")
     if kind == "continuous":
         if {"lower", "upper"} & element.attributes.keys():
             findings.limitless.append(f"{name!r} (continuous, its range)")
         return Limits(velocity=velocity, effort=effort)
+    if missing := [key for key in ("lower", "upper") if key not in element.attributes]:
+        findings.rangeless.append(f"{' and '.join(missing)} of {name!r}")
     if lower > upper:
         raise element.error(f"joint {name!r}: the lower limit {lower:g} is above the upper limit {upper:g}")
     if kind == "revolute" and all(abs(x) in DEGREES for x in (lower, upper)) and (lower, upper) != (0, 0):
