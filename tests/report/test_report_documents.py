@@ -356,7 +356,12 @@ def test_constraints_and_forces_are_told_with_their_numbers():
     press = da.Mechanism("press", [crank, piston], joints, constraints=laws, forces=springs)
     equations = da.derive(press.replace(constraints=()))
     rows = to_markdown(document(equations, mechanism=press, agreement=False)).splitlines()
-    expected = {"rod": ("$l$", "$(r,"), "gear": ("n)$",), "cam": ("7 x^{3}",), "coil": ("$k$", "$0.25$")}
+    expected = {
+        "rod": ("| crank – piston |", "$l$", "$(r,"),
+        "gear": ("| x – z |", "n)$"),
+        "cam": ("| position |  |", "7 x^{3}"),
+        "coil": ("| z |", "$k$", "$0.25$"),
+    }
     for name, parts in expected.items():
         (row,) = (row for row in rows if row.startswith(f"| {name} |"))
         assert all(part in row for part in parts), row

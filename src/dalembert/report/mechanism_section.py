@@ -200,14 +200,11 @@ def _others(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
         yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
     if mechanism.constraints:
         meant = [
-            (c.name, c.kind, _ends(c.a, c.b), (CONSTRAINT_KINDS[c.kind], *_data(c, notation)))
-            for c in mechanism.constraints
+            (c.name, c.kind, _ends(c), (CONSTRAINT_KINDS[c.kind], *_data(c, notation))) for c in mechanism.constraints
         ]
         yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
     if mechanism.forces:
-        rows_of = [
-            (f.name, f.kind, _ends(f.a, f.b), (FORCE_KINDS[f.kind], *_data(f, notation))) for f in mechanism.forces
-        ]
+        rows_of = [(f.name, f.kind, _ends(f), (FORCE_KINDS[f.kind], *_data(f, notation))) for f in mechanism.forces]
         caption = "Force elements; they enter the equations only if asked for by name."
         yield table(("force", "kind", "between", "meaning"), rows_of, caption)
     if mechanism.notes:
@@ -233,8 +230,12 @@ def _data(item: Constraint | Force, notation: Notation) -> Iterator[Inline]:
         yield value
 
 
-def _ends(a: str, b: str) -> str:
-    return f"{a} – {b or WORLD}"
+def _ends(item: Constraint | Force) -> str:
+    if not item.has_ends:
+        return ""
+    if item.on_joints:  # the ground is none
+        return " – ".join(name for name in (item.a, item.b) if name not in ("", WORLD))
+    return f"{item.a} – {item.b or WORLD}"
 
 
 def bodies_blocks(system: MovingBodies, notation: Notation) -> Iterator[Block]:
