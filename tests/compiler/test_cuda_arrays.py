@@ -123,6 +123,25 @@ def test_a_cupy_that_cannot_be_imported_is_not_one_that_is_missing(monkeypatch, 
         arrays.cupy()
 
 
+def test_a_missing_compiler_is_told(devices):
+    """In the words of CuPy 13 and 14."""
+    kinds = {
+        "memory": SimpleNamespace(OutOfMemoryError=MemoryError),
+        "driver": SimpleNamespace(CUDADriverError=OSError),
+    }
+    vars(devices.cuda).update(kinds)
+    devices.cuda.runtime.CUDARuntimeError = OSError
+    for told in (
+        "CuPy failed to load libnvrtc.so.12: OSError",
+        'Failure finding "libnvrtc.so.13"',
+        "load nvrtc64_120_0.dll",
+    ):
+        with pytest.raises(DeviceError, match=r"no compiler.*dalembert\[cuda\]"), arrays.device_errors("x"):
+            raise RuntimeError(told)
+    with pytest.raises(RuntimeError, match="another"), arrays.device_errors("x"):
+        raise RuntimeError("another")
+
+
 def test_rollouts_of_the_processor_refuse_tensors_that_record_derivatives():
     torch = pytest.importorskip("torch")
     cart = da.Dynamics(da.load("cart_pole"))

@@ -203,7 +203,7 @@ def overlap(some: Sequence[Any], others: Sequence[Any]) -> bool:
 
 
 def device_error(name: str, error: Exception) -> DeviceError | None:
-    """What CuPy raises for lack of a device or of memory, as an error of ours; None for all others.
+    """What CuPy raises for lack of a device, of memory or of a compiler, as an error of ours; None for all others.
 
     Args:
         name: of what is computed, for messages.
@@ -221,6 +221,11 @@ def device_error(name: str, error: Exception) -> DeviceError | None:
         if any(word in str(error) for word in ("NoDevice", "InsufficientDriver", "NO_DEVICE", "NOT_INITIALIZED")):
             return DeviceError(f"{name}: there is no CUDA device here, or no driver; use device='cpu' ({error})")
         return DeviceError(f"{name}: the CUDA device cannot be used: {error}")
+    if isinstance(error, RuntimeError) and any(file in str(error) for file in ("libnvrtc", "nvrtc64")):
+        return DeviceError(
+            f"{name}: CuPy finds no compiler; it comes with a CUDA toolkit, or with pip install 'dalembert[cuda]' "
+            f"({' '.join(str(error).split())})"
+        )
     return None
 
 
