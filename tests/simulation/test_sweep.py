@@ -63,6 +63,22 @@ def test_every_format_gives_back_what_was_computed(tmp_path, kind):
     calls.clear()
     sweep(polynomial, points, tmp_path, piece=8, format=kind)
     assert not calls
+    if kind == "parquet":  # the folder is one table
+        import pyarrow.dataset
+
+        table = pyarrow.dataset.dataset(tmp_path).to_table()
+        assert np.array_equal(table["value"].to_numpy(), found["value"].ravel())
+
+
+def test_a_folder_has_pieces_and_what_readers_leave_out(tmp_path):
+    points = grid(x=np.arange(7.0), y=[0.0])
+    sweep(polynomial, points, tmp_path, piece=2)
+    others = [path for path in tmp_path.iterdir() if not path.name.startswith("piece-")]
+    assert len(others) == 1 and others[0].name.startswith("_")
+    others[0].rename(tmp_path / "sweep.json")  # as it was called before
+    with pytest.raises(ArgumentError, match="holds another sweep"):
+        sweep(polynomial, grid(x=np.arange(6.0), y=[0.0]), tmp_path, piece=2)
+    assert sweep(polynomial, points, tmp_path, piece=2).complete
 
 
 @pytest.mark.parametrize("kind", ["npz", "parquet", "zarr"])

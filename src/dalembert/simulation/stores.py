@@ -61,7 +61,7 @@ def write_whole(path: Path, write: Callable[[str], object]) -> None:
         path: where the file shall be.
         write: writes a file of the name it is given.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix="_new-", suffix=path.suffix)
     try:
         write(name)
         os.fsync(handle)

@@ -263,7 +263,9 @@ def _layout(arrays: Arrays) -> dict[str, tuple[int, ...]]:
 
 def _claim(folder: Path, told: dict[str, Any]) -> None:
     """Write the manifest, or compare it with the one that is there."""
-    manifest = folder / "sweep.json"
+    manifest = folder / "_sweep.json"  # readers of a folder of tables leave out names that begin like this
+    if (earlier := folder / "sweep.json").exists():
+        manifest = earlier
     if not manifest.exists():
         write_whole(manifest, lambda name: Path(name).write_text(json.dumps(told, indent=1)))
         return
