@@ -3,7 +3,7 @@
 import sys
 from contextlib import contextmanager
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
@@ -20,7 +20,8 @@ class Devices:
 
     def __init__(self):
         self.ndarray, self.current, self.entered = Array, 0, []
-        self.cuda = SimpleNamespace(Device=self.device, runtime=SimpleNamespace(getDevice=lambda: self.current))
+        runtime = SimpleNamespace(getDevice=lambda: self.current)
+        self.cuda = SimpleNamespace(Device=self.device, runtime=runtime, Stream=MagicMock())
 
     def broadcast_to(self, x, shape):
         return x
@@ -61,6 +62,9 @@ class Array:
     def __dlpack_device__(self):
         return 2, self._index
 
+    def __len__(self):
+        return self.shape[0]
+
 
 @pytest.fixture
 def devices(monkeypatch):
@@ -94,14 +98,28 @@ def test_streams_are_entered_on_the_device_of_the_arrays(devices, monkeypatch):
             assert devices.current == 2
 
 
-def test_arrays_of_several_devices_are_refused(devices):
+@pytest.fixture
+def kernel(devices):
+    """A compiled one, of x and y."""
+    made = CudaKernel("sum", (Port("x", (3,)), Port("y", (3,))), (Port("z", (3,)),), lambda: None)
+    made._compiled[0, np.dtype(float)] = Mock(between=())
+    made._cupy = devices
+    return made
+
+
+def test_bound_kernels_take_inputs_by_name(devices, kernel):
+    x, y, z = (Array(devices, 0) for _ in range(3))
+    for bound in (kernel.bind(x, y, out=z), kernel.bind(x, y=y, out=z), kernel.bind(y=y, x=x, out=z)):
+        assert bound.inputs == (x, y)
+        assert bound.outputs == (z,)
+    with pytest.raises(ArgumentError, match="sum takes x, y"):
+        kernel.bind(x, z=y)
+
+
+def test_arrays_of_several_devices_are_refused(devices, kernel):
     """Also once the kernel is compiled, and in ``out``."""
-    ports = (Port("x", (3,)), Port("y", (3,))), (Port("z", (3,)),)
-    kernel = CudaKernel("sum", *ports, lambda: None)
-    near, far = Array(devices, 0), Array(devices, 1)
-    kernel._compiled[0, np.dtype(float)] = launch = Mock(between=())
-    kernel._cupy = devices
-    out = Array(devices, 0)
+    near, far, out = Array(devices, 0), Array(devices, 1), Array(devices, 0)
+    launch = kernel._compiled[0, np.dtype(float)]
     assert kernel._quick((near, Array(devices, 0)), out) is out
     assert launch.call_count == 1
     for given, result, name in (((near, far), None, "y"), ((near, near), far, r"out\[0\]"), ((far, near), None, "y")):

@@ -165,16 +165,17 @@ class CudaKernel:
                 f"{first.device.id}"
             )
 
-    def bind(self, *inputs: Any, out: Any = None) -> BoundCudaKernel:
+    def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundCudaKernel:
         """A function without arguments that evaluates on these very arrays, launched as a CUDA graph.
 
         For small batches, where the call costs more than the work.
 
         Args:
             inputs: CuPy arrays, C-contiguous, of one precision and one batch dimension.
-            out: the array to write, or a tuple of them; made if None.
+            out: the array to write, or a tuple of them; made if None. It shares no memory with inputs.
+            named: inputs by name.
         """
-        cp = arrays.cupy()
+        cp, inputs = arrays.cupy(), self._arguments(inputs, named)
         if out is None:
             made = self(*inputs)
             out = made if len(self.outputs) > 1 else (made,)
@@ -182,7 +183,8 @@ class CudaKernel:
         self(*inputs, out=wanted)  # compiles, and says what does not fit
         if self._quick(inputs, wanted) is None:
             raise ArgumentError(
-                f"{self.name}: bind takes C-contiguous CuPy arrays of one precision with one batch dimension each"
+                f"{self.name}: bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, on "
+                "the current device; out shares no memory with the others"
             )
         first = inputs[0]
         scratch = _scratch(self._get(first.device.id, first.dtype), len(first), first.dtype)
