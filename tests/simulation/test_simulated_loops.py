@@ -11,10 +11,11 @@ from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
+from dalembert.model import Body, Constraint, Frame, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.operations import lock
 from dalembert.simulation import RolloutTask, joint_stop, rollout, samples, simulate, sweep
+from random_mechanisms import random_mechanism
 
 
 def four_bar(scale=1.0):
@@ -260,6 +261,30 @@ def test_reactions_balance_the_weight_and_the_momentum(linkage):
     pendulum_motion = simulate(pendulum(0.7, 1.3), [0.0], [2.0], 0.1)
     pull = pendulum_motion.reactions()["hinge"][0]
     assert abs(pull[2] - 1.3 * (9.81 + 0.7 * 4.0)) < 1e-9  # weight and centripetal force at the lowest point
+
+
+@pytest.mark.parametrize("kind", ["loop", "tree"])
+def test_reactions_know_external_wrenches(linkage, kind):
+    """A wrench from outside, in the axes of its frame, loads joints and loops like an element of the same force."""
+    if kind == "loop":
+        system, q, v = linkage
+        mechanism, frames = system.mechanism, ("coupler", "rocker")
+    else:
+        mechanism = random_mechanism(3, 5, kinds=("revolute", "prismatic", "spherical"), floating=True)
+        q, v, _ = mechanism.random_state(np.random.default_rng(0))
+        mechanism = mechanism.replace(
+            frames=[Frame("tool", mechanism.bodies[-1].name, Transform.from_translation(np.array([0.1, 0.2, 0.3])))]
+        )
+        frames = "tool", mechanism.bodies[1].name
+    pushes = dict(zip(frames, ([1.0, 2, 3, 0.3, 0.2, 0.1], [-3.0, 1, 0, 0.1, 0, 0.5])))
+    elements = [Force(f"on {name}", "wrench", name, name, components=x) for name, x in pushes.items()]
+    t = np.linspace(0, 0.1, 5)
+    outside = simulate(mechanism, q, v, t, forces=pushes)
+    inside = simulate(mechanism.replace(forces=elements), q, v, t, elements="all")
+    assert np.abs(outside.q - inside.q).max() < 1e-7
+    theirs = inside.reactions()
+    for name, wrench in outside.reactions().items():
+        assert np.abs(wrench - theirs[name]).max() < 1e-5 * max(1.0, np.abs(theirs[name]).max())
 
 
 def test_the_force_of_a_given_motion_is_in_the_reaction_of_its_joint():

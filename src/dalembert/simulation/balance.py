@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.reactions import between_frames, reaction_name
-from dalembert.errors import UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
 
@@ -52,16 +51,44 @@ def reactions(motion: Trajectory) -> dict[str, np.ndarray]:
     Args:
         motion: the motion.
     """
-    if motion.dynamics.wrenches:
-        raise UnsupportedError("external wrenches act along this motion; reactions do not know them")
     system, model = motion.system.constrained, motion.mechanism
     if system is None:
         system = ConstrainedDynamics(numeric(motion), forces=(), include=motion.dynamics.include)
-    a, multipliers = system.evaluate("multipliers", motion.q, motion.v, motion.tau, motion.t)
+    pushes = [_push(motion, k) for k in range(len(motion.dynamics.wrenches))]
+    tau = motion.tau + sum(push.generalised for push in pushes)
+    a, multipliers = system.evaluate("multipliers", motion.q, motion.v, tau, motion.t)
     joints, loops = system.evaluate("reactions", motion.q, motion.v, a, multipliers, motion.t)
     found = {reaction_name(model, joint): joints[:, k] for k, joint in enumerate(model.joints)}
+    carriers = {joint.child: joint for joint in model.joints}
+    for push in pushes:  # what it gives, the joints between its body and the ground need not
+        carrier = carriers.get(push.body)
+        while carrier is not None:
+            axes, origin = motion.quantity("pose", frame=carrier.child)
+            about = np.stack([push.force, push.moment + np.cross(push.point - origin, push.force)], axis=1)
+            found[reaction_name(model, carrier)] -= np.matmul(about, axes).reshape(len(motion), 6)
+            carrier = carriers.get(carrier.parent)
     closed = {reaction_name(model, x): loops[:, k] for k, x in enumerate(model.constraints) if between_frames(x)}
     return found | closed
+
+
+class _Push(NamedTuple):
+    """An external wrench along a motion, in world axes about the origin of its frame."""
+
+    body: str
+    point: np.ndarray
+    force: np.ndarray
+    moment: np.ndarray
+    generalised: np.ndarray
+
+
+def _push(motion: Trajectory, number: int) -> _Push:
+    model, frame = motion.mechanism, motion.dynamics.wrenches[number]
+    rotation, point = motion.quantity("pose", frame=frame)
+    force, moment = np.moveaxis(motion.wrenches[:, number].reshape(-1, 2, 3) @ np.swapaxes(rotation, 1, 2), 1, 0)
+    jacobian = motion.quantity("jacobian", frame=frame)
+    both = np.concatenate([force, moment], axis=1)
+    body = next((x.body for x in model.frames if x.name == frame), frame)
+    return _Push(body, point, force, moment, np.einsum("tik,ti->tk", jacobian, both))
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
