@@ -15,6 +15,7 @@ from dalembert import Dynamics
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.economy import economical, reframe, regroup
+from dalembert.algorithms.economy.cheapest import operations
 from dalembert.algorithms.energy import kinetic_energy
 from dalembert.algorithms.kinematics import link_poses, poses
 from dalembert.algorithms.loads import loads_on_links
@@ -22,8 +23,8 @@ from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.compiler.evaluate import evaluate
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
-from dalembert.model import Body, Joint, Mechanism, Tree
-from random_mechanisms import random_inertia, random_mechanism
+from dalembert.model import Body, Inertia, Joint, Mechanism, Tree
+from random_mechanisms import random_inertia, random_mechanism, random_rotation
 
 WAYS = {"reframe": reframe, "regroup": regroup, "economical": economical}
 ROBOTS = sorted(set(example_robot_data().values()))
@@ -150,6 +151,36 @@ def test_frames_are_cheap(seed):
         np.testing.assert_array_equal(link.axis, [0, 0, 1])
         assert R[2, 0] == 0  # Rz(gamma) Rx(alpha)
         np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+
+
+@given(seed=seeds)
+def test_the_cost_does_not_depend_on_how_frames_are_drawn(seed):
+    """Frames of a file may be turned, and slid along the axes of joints: the same arm takes the same operations.
+
+    Its axes are parallel or at right angles, its last body has no moment across its axis and, in half of the cases, is
+    round: all that must be seen through the rounding of files in general axes.
+    """
+    rng = np.random.default_rng(seed)
+    twists = rng.choice([0, np.pi / 2, -np.pi / 2, np.pi], size=5)
+    inertias = [random_inertia(rng) for _ in twists]
+    moments = [0.02, 0.02 + 0.01 * rng.integers(2), 0.03]
+    inertias[-1] = Inertia(1.5, [0, 0, 0.1], np.diag(moments))
+    placements = [Transform.modified_dh(alpha, *rng.uniform([0.1, 0, -0.5], [0.5, 0, 0.5])) for alpha in twists]
+    z = np.array([0.0, 0.0, 1.0])
+    drawings = [Transform(random_rotation(rng), rng.uniform(-0.5, 0.5) * z) for _ in twists]
+
+    def cost(frames):
+        inner = [Transform.identity(), *frames]
+        bodies, joints = [], []
+        for k, (frame, inertia) in enumerate(zip(frames, inertias)):
+            place, R = inner[k].inverse() @ placements[k] @ frame, frame.rotation
+            parent = f"b{k - 1}" if k else "world"
+            center = frame.inverse().apply(inertia.center)
+            bodies.append(Body(f"b{k}", Inertia(inertia.mass, center, R.T @ inertia.tensor @ R)))
+            joints.append(Joint(f"j{k}", "revolute", parent, f"b{k}", place, axis=R.T @ z))
+        return operations(economical(Mechanism("arm", bodies, joints).tree))
+
+    assert cost(drawings) == cost([Transform.identity()] * len(twists))
 
 
 @given(seed=seeds)

@@ -20,17 +20,17 @@ SIX = {
     "general": {
         "augmented-links": (447, 383), "tensor": (462, 398), "newton-euler": (558, 421),
         "economical inverse dynamics": (376, 304), "economical inertia matrix": (286, 245),
-        "economical D, V, P": (1470, 1293), "economical forward dynamics": (743, 606),
+        "economical D, V, P": (1469, 1293), "economical forward dynamics": (743, 606),
         "economical articulated bodies": (975, 809),
     },
     "right": {
         "augmented-links": (331, 314), "economical inverse dynamics": (284, 263),
-        "economical inertia matrix": (162, 182), "economical D, V, P": (1076, 1099),
+        "economical inertia matrix": (162, 182), "economical D, V, P": (1075, 1099),
         "economical forward dynamics": (527, 495),
     },
     "alternating": {
         "augmented-links": (329, 312), "economical inverse dynamics": (272, 251),
-        "economical inertia matrix": (141, 154), "economical D, V, P": (930, 950),
+        "economical inertia matrix": (141, 154), "economical D, V, P": (929, 950),
         "economical forward dynamics": (494, 453),
     },
 }  # fmt: skip
@@ -38,15 +38,15 @@ SIX = {
 
 KERNELS = {
     "general": {
-        "inverse dynamics": (375, 303), "inertia matrix": (285, 240), "D, V, P": (1449, 1227),
+        "inverse dynamics": (375, 303), "inertia matrix": (285, 240), "D, V, P": (1448, 1227),
         "forward dynamics": (741, 601),
     },
     "right": {
-        "inverse dynamics": (283, 262), "inertia matrix": (162, 173), "D, V, P": (1056, 1030),
+        "inverse dynamics": (283, 262), "inertia matrix": (162, 173), "D, V, P": (1055, 1030),
         "forward dynamics": (525, 485),
     },
     "alternating": {
-        "inverse dynamics": (271, 250), "inertia matrix": (141, 147), "D, V, P": (908, 892),
+        "inverse dynamics": (271, 250), "inertia matrix": (141, 147), "D, V, P": (907, 892),
         "forward dynamics": (491, 444),
     },
 }  # fmt: skip

@@ -23,7 +23,8 @@ import numpy as np
 from dalembert.algebra.rotations import rotation_x
 from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
-from dalembert.model.tree import Link, Moments, Tree
+from dalembert.algorithms.economy.moments import moved_moments
+from dalembert.model.tree import Link, Tree
 
 TINY = 1e-12
 """Entries of unit vectors below this are rounding errors of exact zeros."""
@@ -53,10 +54,11 @@ def reframe(tree: Tree, distal: Collection[int] | None = None) -> Tree:
     frames: list[Transform] = []  # new frame of each link in its old frame
     twists: list[float] = []  # by how much it was turned about x into the distal position
     reach = FAR * max((float(np.linalg.norm(link.placement.translation)) for link in tree.links), default=0.0)
+    feet = _feet_outwards(tree, reach)
     for i, link in enumerate(tree.links):
         parent = frames[link.parent] if link.parent >= 0 else Transform.identity()
         to_distal = i in distal if distal is not None else not _is_first_rotation(tree, i)
-        frame, twist = _frame(tree, i, parent, to_distal, reach)
+        frame, twist = _frame(tree, i, parent, to_distal, feet[i], reach)
         frames.append(frame)
         twists.append(twist)
     links = []
@@ -75,7 +77,9 @@ def _is_first_rotation(tree: Tree, i: int) -> bool:
     return all(not tree.links[j].rotates for j in tree.ancestors[i][1:])
 
 
-def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float) -> tuple[Transform, float]:
+def _frame(
+    tree: Tree, i: int, parent: Transform, to_distal: bool, foot: Array | None, reach: float
+) -> tuple[Transform, float]:
     link = tree.links[i]
     if link.kind == "prismatic" and link.parent < 0:
         return Transform(_along_slide(tree, i), np.zeros(3)), 0.0
@@ -85,22 +89,23 @@ def _frame(tree: Tree, i: int, parent: Transform, to_distal: bool, reach: float)
         return Transform.identity(), 0.0
     z = link.axis
     target = _next_axis(tree, i)
-    if target is None:  # a tip: origin nearest to the parent's axis, x along a slide it carries or its first moment
-        origin = _foot_towards_parent(tree, i, reach)
-        across = next((d for d in _slides_across(tree, i) if np.linalg.norm(d) > TINY), None)
-        if across is None:
-            first = link.moments.first
-            across = first - (first @ z) * z if first.dtype != object else np.zeros(3)
+    origin = foot if foot is not None else _foot_towards_parent(tree, i, parent, reach)
+    if target is None:  # a tip: x along a slide it carries or its first moment, or where the angle needs no offset
+        first = link.moments.first
+        inner = link.placement.rotation.T @ parent.rotation
+        directions = [
+            *_slides_across(tree, i),
+            *([] if first.dtype == object else [first - (first @ z) * z]),
+            np.cross(inner[:, 2], z),
+        ]
+        across = next((d for d in directions if np.linalg.norm(d) > TINY), inner[:, 0])
         return Transform(_triad(_unit_or_any(across, z), z), origin), 0.0
-    point, direction = target
+    point, direction = target[1].translation, target[2]
     normal = np.cross(z, direction)
-    if np.linalg.norm(normal) < TINY:  # parallel axes: x from one to the other, origin level with the next one
-        level = (point @ z) * z
-        x = _unit_or_any(point - level, z)
-        return Transform(_triad(x, z), level), 0.0
+    if np.linalg.norm(normal) < TINY:  # parallel axes: x from one to the other
+        x = _unit_or_any(point - (point @ z) * z, z)
+        return Transform(_triad(x, z), origin), 0.0
     x = _unit_or_any(normal, z)
-    foot = _foot(z, point, direction)
-    origin = foot if np.linalg.norm(foot) <= reach else (point @ z) * z
     rotation = _triad(x, z)
     twist = math.atan2(np.linalg.norm(normal), z @ direction)
     if not to_distal or _is_right(twist):
@@ -112,13 +117,13 @@ def _along_slide(tree: Tree, i: int) -> Array:
     """Axes of a slide on the ground, in its old frame: z along it, x across the next rotation axis or in the plane of
     the next slide."""
     z, target = tree.links[i].axis, _next_axis(tree, i)
-    across = [*_slides_across(tree, i), *([] if target is None else [np.cross(z, target[1])])]
+    across = [*_slides_across(tree, i), *([] if target is None else [np.cross(z, target[2])])]
     return _triad(_unit_or_any(next((d for d in across if np.linalg.norm(d) > TINY), np.zeros(3)), z), z)
 
 
-def _next_axis(tree: Tree, i: int) -> tuple[Array, Array] | None:
-    """A point and the direction of the next rotation axis beyond link i, in its old frame, slides at zero."""
-    best: tuple[int, Array, Array] | None = None
+def _next_axis(tree: Tree, i: int) -> tuple[int, Transform, Array] | None:
+    """The next rotating link beyond link i; its joint frame and axis in the old frame of link i, slides at zero."""
+    best: tuple[int, int, Transform, Array] | None = None
     waiting = [(c, Transform.identity()) for c in tree.children[i]]
     while waiting:
         c, at = waiting.pop()
@@ -131,7 +136,7 @@ def _next_axis(tree: Tree, i: int) -> tuple[Array, Array] | None:
             continue
         beyond = sum(c in chain for chain in tree.ancestors)
         if best is None or beyond > best[0]:
-            best = (beyond, placed.translation, placed.rotation @ child.axis)
+            best = (beyond, c, placed, placed.rotation @ child.axis)
     return None if best is None else best[1:]
 
 
@@ -147,8 +152,30 @@ def _slides_across(tree: Tree, i: int) -> list[Array]:
     return found
 
 
-def _foot_towards_parent(tree: Tree, i: int, reach: float) -> Array:
-    """The point of a tip's axis nearest to the axis of the rotating joint before it, in the tip's old frame."""
+def _feet_outwards(tree: Tree, reach: float) -> list[Array | None]:
+    """The point of each link's axis nearest to the next axis that is not parallel to it, in its old frame.
+
+    Links with parallel axes are level with the last one of them, so that only the vector to the first has a part along
+    the axes. None if all axes up to the tip are parallel: any point is as near as any other.
+    """
+    feet: list[Array | None] = [None] * len(tree.links)
+    for i in reversed(range(len(tree.links))):
+        target, z = _next_axis(tree, i), tree.links[i].axis
+        if target is None or tree.links[i].kind in ("prismatic", "spherical"):
+            continue
+        c, placed, direction = target
+        beyond, point = feet[c], placed.translation
+        if np.linalg.norm(np.cross(z, direction)) >= TINY:
+            foot = _foot(z, point, direction)
+            feet[i] = foot if np.linalg.norm(foot) <= reach else (point @ z) * z
+        elif beyond is not None:
+            feet[i] = (placed.apply(beyond) @ z) * z
+    return feet
+
+
+def _foot_towards_parent(tree: Tree, i: int, parent: Transform, reach: float) -> Array:
+    """The point of a link's axis nearest to the axis of the rotating joint before it, in the link's old frame; level
+    with the new origin of that one if they are parallel."""
     link = tree.links[i]
     if link.parent < 0 or link.kind != "revolute":
         return np.zeros(3)
@@ -156,7 +183,7 @@ def _foot_towards_parent(tree: Tree, i: int, reach: float) -> Array:
     if inner.kind not in ("revolute", "helical"):
         return np.zeros(3)
     R, p = link.placement.rotation, link.placement.translation
-    direction, point = R.T @ inner.axis, -R.T @ p
+    direction, point = R.T @ inner.axis, R.T @ (parent.translation - p)
     if np.linalg.norm(np.cross(link.axis, direction)) < TINY:
         return (point @ link.axis) * link.axis
     foot = _foot(link.axis, point, direction)
@@ -252,14 +279,3 @@ def _zxz(R: Array) -> tuple[float, float, float]:
 def _exact(angle: float) -> float:
     quarter = math.pi / 2
     return round(angle / quarter) * quarter if _is_right(angle) else angle
-
-
-def moved_moments(moments: Moments, frame: Transform) -> Moments:
-    """Moments about the origin and in the axes of another frame, given in the old one."""
-    if moments.is_zero:
-        return moments
-    m, h, J = moments.mass, moments.first, moments.second
-    p, R = frame.translation, frame.rotation
-    first = h - m * p
-    second = J - np.outer(h, p) - np.outer(p, h) + m * np.outer(p, p)
-    return Moments(m, R.T @ first, R.T @ second @ R)
