@@ -50,6 +50,13 @@ def positions(browser) -> np.ndarray:
     return np.array(browser.run("Array.from(dalembert.machine.q)"))
 
 
+def inked(browser) -> float:
+    """The share of the first plot that is drawn on."""
+    return browser.run("(() => { const c = document.querySelector('.plot canvas'); const d = c.getContext('2d')"
+                       ".getImageData(0, 0, c.width, c.height).data; return d.filter((x, k) => k % 4 === 3 && x > 100)"
+                       ".length / (c.width * c.height); })()")  # fmt: skip
+
+
 def drag_slider(browser, number: int, share: float) -> None:
     """Take the thumb of a slider and drag it to a part of its way."""
     selector = f"#slider-{number}"
@@ -129,7 +136,7 @@ def test_a_motion_plays_by_itself_stops_and_is_scrubbed(browser, folder):
     before = pixels(browser)
     browser.until(f"dalembert.state.time > {first} + 0.3 || dalembert.state.time < {first}", 20)
     assert (np.abs(pixels(browser) - before).max(axis=2) > 30).mean() > 0.002
-    assert browser.run("dalembert.stage.layers.path[0].geometry.attributes.position.count") == 2 * 180  # three seconds
+    assert browser.run("dalembert.stage.layers.path[0].geometry.attributes.position.count") >= 2 * 180  # three seconds
     browser.click("#play")
     stopped = browser.run("dalembert.state.time")
     time.sleep(0.3)
@@ -143,9 +150,7 @@ def test_a_motion_plays_by_itself_stops_and_is_scrubbed(browser, folder):
     x, y, w, h = browser.place(".plot canvas")
     browser.drag((x + w / 4, y + h / 2), (x + w / 4, y + h / 2))
     assert browser.run("dalembert.state.time") == pytest.approx(0.75, abs=0.05)
-    ink = browser.run("(() => { const c = document.querySelector('.plot canvas'); const d = c.getContext('2d')"
-                      ".getImageData(0, 0, c.width, c.height).data; return d.filter((x, k) => k % 4 === 3 && x > 100)"
-                      ".length / (c.width * c.height); })()")  # fmt: skip
+    ink = inked(browser)
     assert 0.01 < ink < 0.5
 
 
@@ -275,3 +280,35 @@ def test_a_mirrored_mesh_shows_its_outside(browser, folder):
     red = (shown[0][..., 0] > 2 * shown[0][..., 2]).mean()
     assert red > 0.05
     assert np.abs(shown[0] - shown[1]).mean() < 0.5  # of 255; seen from inside, half of it would be as dark as shadows
+
+
+def pendulum(scale: float) -> Mechanism:
+    """Two links of this many metres, so light that their weights are as small as they are."""
+    link = Inertia(scale, [0, 0, -scale / 2], np.eye(3) * scale**3 / 12)
+    down = da.Transform.from_translation([0, 0, -scale])
+    joints = (
+        Joint("upper", "revolute", "world", "a", axis=[0, 1, 0]),
+        Joint("lower", "revolute", "a", "b", down, axis=[0, 1, 0]),
+    )
+    return Mechanism("pendulum", (Body("a", link), Body("b", link)), joints)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e3])
+def test_a_mechanism_looks_the_same_at_any_size(browser, folder, scale):
+    """The picture, the share of the plot that its curves fill, and the time it takes to see a short motion."""
+    seen = []
+    for size in (1.0, scale):
+        rate = np.sqrt(1 / size)  # times of pendulums go with the root of their length
+        swing = da.simulate(pendulum(size), [1.0, 0.5], t=np.linspace(0, 2 / rate, 201))
+        browser.open(view(pendulum(size), swing, to=folder / "size.html"), READY)
+        browser.click("#play")
+        x, y, w, h = browser.place("#scrub")
+        browser.drag((x + w / 2, y + h / 2), (x + w / 2, y + h / 2))
+        browser.run(FRAME)
+        ink = inked(browser)
+        lasts = browser.run("dalembert.state.time / Number(document.querySelector('#speed').value)")
+        seen.append((pixels(browser), ink, 2 * lasts, browser.run("document.querySelector('.legend').textContent")))
+    (one, ink, _, _), (other, same, lasts, legend) = seen
+    assert (np.abs(one - other).max(axis=2) > 30).mean() < 0.02
+    assert same == pytest.approx(ink, rel=0.2) and "kinetic 0.000" not in legend
+    assert lasts > 1

@@ -1,7 +1,7 @@
 """Compare a mechanism with the same robot in another library, and explain the first difference in words.
 
-Joints, axes, placements, masses, centres of mass, inertia tensors, gravity, armature and damping come first, then poses
-and forces at random states. Orders of joints and quaternions are mapped. The exit code is 1 if results differ.
+Joints, axes, placements, masses, centres of mass, inertia tensors, gravity, armature, damping and frames come first,
+then forces at random states. Orders of joints and quaternions are mapped. The exit code is 1 if results differ.
 
 examples:
   dalembert compare panda.urdf --with pinocchio            the same file, read by Pinocchio

@@ -18,8 +18,8 @@ from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.system import as_system
 
-FRAMES_PER_SECOND, MOST_FRAMES = 60.0, 3000
-"""How finely a motion is sampled, and the largest number of samples; a long one is sampled less finely."""
+FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
+"""How finely a motion is sampled at least, and the largest number of samples; a long one is sampled less finely."""
 
 
 def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
@@ -167,7 +167,7 @@ def _sampled(trajectory: Trajectory) -> Trajectory:
     """The same motion at even times, if it is known between its samples; otherwise some of its samples."""
     t = np.asarray(trajectory.t)
     span = float(t[-1] - t[0])
-    count = int(min(MOST_FRAMES, max(2.0, np.ceil(span * FRAMES_PER_SECOND) + 1)))
+    count = int(min(MOST_FRAMES, max(FRAMES_PER_STEP * len(t), np.ceil(span * FRAMES_PER_SECOND) + 1)))
     if trajectory.interpolant is None or span == 0:
         keep = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
         keep = keep if span > 0 else keep[-1:]

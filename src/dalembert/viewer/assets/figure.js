@@ -183,10 +183,10 @@ class Figure {
   span(mesh, a, b) {
     const along = b.clone().sub(a);
     const length = along.length();
-    mesh.visible = length > 1e-9;
+    mesh.visible = length > 1e-12;
     mesh.position.copy(a).addScaledVector(along, 0.5);
     if (mesh.visible) mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), along.divideScalar(length));
-    mesh.scale.set(1, 1, Math.max(length, 1e-9));
+    mesh.scale.set(1, 1, Math.max(length, 1e-12));
   }
 
   // ---------------------------------------------------------------------------------------- frames, centres, ellipsoids
@@ -291,6 +291,6 @@ class Figure {
     this.world.updateMatrixWorld(true);
     const sphere = this.bounds().getBoundingSphere(new THREE.Sphere());
     this.cloud = [];  // links are not yet where they belong
-    return Math.max(sphere.radius, 1e-6);
+    return Math.max(sphere.radius, 1e-12);
   }
 }

@@ -8,10 +8,20 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-function digits(x, unit = "") {
-  const size = Math.abs(x) < 1e-9 ? 0 : Math.abs(x);
+// What is below ``small`` is rounding.
+function digits(x, unit = "", small = 1e-9) {
+  const size = Math.abs(x) < small ? 0 : Math.abs(x);
   const text = size >= 1e5 || (size > 0 && size < 1e-3) ? x.toExponential(1) : (size && x).toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
   return (Number(text) === 0 ? text.replace("-", "") : text).replaceAll("-", "\u2212") + (unit && `\u2009${unit}`);
+}
+
+// More speeds for motions that are over in a moment, or last for hours; what nobody could see begins slowly.
+function offerSpeeds(select, duration) {
+  if (!duration) return;
+  const option = (speed) => element("option", { value: speed, textContent: `${speed}\u00d7` });
+  for (let speed = 0.01; duration / speed < 100; speed /= 10) select.prepend(option(Number(speed.toPrecision(1))));
+  for (let speed = 10; duration / speed > 5; speed *= 10) select.append(option(speed));
+  if (duration < 0.1) select.value = String(Number((10 ** Math.floor(Math.log10(duration))).toPrecision(1)));
 }
 
 // ------------------------------------------------------------------------------------------------------------- sliders
@@ -62,8 +72,8 @@ class Sliders {
 // --------------------------------------------------------------------------------------------------------------- plots
 
 class Plot {
-  constructor(home, title, unit, names, seek) {
-    this.unit = unit;
+  constructor(home, title, unit, names, small, seek) {
+    this.small = small;
     this.series = names.map((name, k) => ({ name, colour: PALETTE[k % PALETTE.length], values: [] }));
     this.t = [];
     this.canvas = element("canvas");
@@ -86,7 +96,7 @@ class Plot {
     }
   }
 
-  span() { return this.t.length ? [this.t[0], Math.max(this.t[this.t.length - 1], this.t[0] + 1e-9)] : [0, 1]; }
+  span() { return this.t.length ? [this.t[0], Math.max(this.t[this.t.length - 1], this.t[0] + 1e-15)] : [0, 1]; }
 
   draw(now, index) {
     const ratio = window.devicePixelRatio || 1;
@@ -100,7 +110,7 @@ class Plot {
     c.clearRect(0, 0, width, height);
     let [low, high] = [0, 0];
     for (const s of this.series) for (const y of s.values) { if (y < low) low = y; if (y > high) high = y; }
-    if (high - low < 1e-9) { high += 1; low -= 1; }
+    if (high - low <= this.small) { high += 1; low -= 1; }
     const pad = 0.07 * (high - low);
     const [from, to] = this.span();
     const x = (t) => ((t - from) / (to - from)) * width;
@@ -112,8 +122,8 @@ class Plot {
     for (const v of ticks(low, high)) {
       c.beginPath(); c.moveTo(0, y(v)); c.lineTo(width, y(v)); c.stroke();
     }
-    c.fillText(`${digits(from)} s`, 2, height - 1);
-    const end = `${digits(to)} s`;
+    c.fillText(`${digits(from, "", 0)} s`, 2, height - 1);
+    const end = `${digits(to, "", 0)} s`;
     c.fillText(end, width - c.measureText(end).width - 2, height - 1);
     c.lineWidth = 1.6;
     c.lineJoin = "round";
@@ -136,7 +146,7 @@ class Plot {
       c.beginPath(); c.moveTo(x(now), 0); c.lineTo(x(now), height - 12); c.stroke();
     }
     for (const s of this.series) {
-      if (s.text && s.values.length) s.text.textContent = `${s.name} ${digits(s.values[Math.min(index, s.values.length - 1)])}`;
+      if (s.text && s.values.length) s.text.textContent = `${s.name} ${digits(s.values[Math.min(index, s.values.length - 1)], "", this.small)}`;
     }
   }
 }
@@ -151,7 +161,7 @@ function ticks(low, high) {
 }
 
 class Bars {
-  constructor(home, title, names) {
+  constructor(home, title, names, small) {
     this.title = element("h3", { textContent: title });
     const grid = element("div", { className: "bars" });
     this.rows = names.map((name, k) => {
@@ -163,7 +173,7 @@ class Bars {
     });
     this.energy = element("p", { className: "note" });
     this.holder = element("div", {}, this.title, grid, this.energy);
-    this.largest = 1e-9;
+    this.largest = this.small = small;
     home.append(this.holder);
   }
 
@@ -173,9 +183,9 @@ class Bars {
       const part = (50 * values[k]) / this.largest;
       bar.style.left = `${Math.min(50, 50 + part)}%`;
       bar.style.width = `${Math.abs(part)}%`;
-      value.textContent = digits(values[k]);
+      value.textContent = digits(values[k], "", this.small);
     });
-    this.energy.textContent = `Potential energy ${digits(energy, "J")}`;
+    this.energy.textContent = `Potential energy ${digits(energy, "J", this.small)}`;
   }
 }
 
@@ -193,10 +203,10 @@ class Matrix {
   }
 
   update(M) {
-    let largest = 1e-12;
+    let largest = 1e-300;
     for (const x of M) largest = Math.max(largest, Math.abs(x));
     this.cells.forEach((cell, k) => {
-      cell.textContent = digits(M[k]);
+      cell.textContent = digits(M[k], "", 1e-9 * Math.min(1, largest));
       const strength = Math.round(55 * Math.sqrt(Math.abs(M[k]) / largest));
       cell.style.background = `color-mix(in srgb, var(${M[k] < 0 ? "--accent" : "--blue"}) ${strength}%, transparent)`;
     });

@@ -78,8 +78,8 @@ class Stage extends Figure {
     this.leash = far ? 0.3 : 1;
     this.margin = far ? 1.8 : 1.2;
     const sphere = box.getBoundingSphere(new THREE.Sphere());
-    const radius = Math.max(sphere.radius, 1e-3);
-    this.level = Math.min(0, lowest) - (lowest < -1e-6 ? 0.04 * radius : 0);
+    const radius = Math.max(sphere.radius, 1e-12);
+    this.level = Math.min(0, lowest) - (lowest < -1e-6 * radius ? 0.04 * radius : 0);
     const power = 10 ** Math.floor(Math.log10(radius / 6));
     this.cell = 5 * ([1, 2, 5, 10].find((k) => k * power >= radius / 6) * power);
     this.buildGrid(5 * radius, this.cell / 5);

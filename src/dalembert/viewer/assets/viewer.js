@@ -45,19 +45,20 @@ async function start() {
   const plots = find("plots");
   const slides = scene.coordinates.map((c) => c.unit === "m");
   const unit = [slides.includes(false) && "N\u2009m", slides.includes(true) && "N"].filter(Boolean).join(", ");
+  const small = 1e-9 * (Math.min(1, 10 * scene.mass * Math.min(1, scene.size)) || 1);  // beside weights and their moments
   let [forces, energies, bars, lively] = [null, null, null, null];
   const seek = (t) => { pause(); at(t); };
   if (motion) {
     const n = scene.nv;
     const column = (values, k) => Array.from({ length: motion.count }, (_, i) => values[i * n + k]);
     if (motion.tau && motion.tau.some((x) => x !== 0)) {
-      forces = new Plot(plots, "Generalised forces of the drives", unit, scene.velocities, seek);
+      forces = new Plot(plots, "Generalised forces of the drives", unit, scene.velocities, small, seek);
       forces.series.forEach((s, k) => { s.values = column(motion.tau, k); });
     } else {
       plots.append(element("p", { className: "note", textContent: motion.tau ? "No drive acts in this motion." : "The forces of this motion are not known." }));
     }
     if (motion.kinetic) {
-      energies = new Plot(plots, "Energy", "J", ["kinetic", "potential", "total"], seek);
+      energies = new Plot(plots, "Energy", "J", ["kinetic", "potential", "total"], small, seek);
       energies.series[0].values = Array.from(motion.kinetic);
       energies.series[1].values = Array.from(motion.potential);
       energies.series[2].values = energies.series[0].values.map((x, k) => x + motion.potential[k]);
@@ -65,10 +66,11 @@ async function start() {
     for (const plot of [forces, energies]) if (plot) plot.t = Array.from(motion.t);
     find("timeline").hidden = motion.count < 2;
     find("scrub").max = motion.duration || 1;
+    offerSpeeds(find("speed"), motion.duration);
   } else if (scene.nv) {
     const weight = scene.constraints ? "Weight on the open tree" : scene.elements ? "Weight" : "Holding forces";
-    bars = new Bars(plots, `${weight} (${unit})`, scene.velocities);
-    lively = programs.fall ? new Plot(plots, "Energy", "J", ["kinetic", "potential", "total"], null) : null;
+    bars = new Bars(plots, `${weight} (${unit})`, scene.velocities, small);
+    lively = programs.fall ? new Plot(plots, "Energy", "J", ["kinetic", "potential", "total"], small, null) : null;
     if (lively) lively.canvas.parentElement.hidden = true;
   } else {
     find("curves").hidden = true;
@@ -98,13 +100,14 @@ async function start() {
     machine.q = motion.at(state.time, scene.nq, scene.steps);
     machine.t[0] = motion.start + state.time;
     find("scrub").value = state.time;
-    find("clock").textContent = `${(motion.start + state.time).toFixed(2)} / ${(motion.start + motion.duration).toFixed(2)} s`;
+    const places = Math.min(15, Math.max(2, Math.ceil(1 - Math.log10(motion.duration || 1))));
+    find("clock").textContent = `${(motion.start + state.time).toFixed(places)} / ${(motion.start + motion.duration).toFixed(places)} s`;
     draw();
   }
 
   function play() {
     rest();
-    if (state.time >= motion.duration - 1e-9) state.time = 0;
+    if (state.time >= motion.duration * (1 - 1e-9)) state.time = 0;
     state.playing = true;
     state.last = null;
     find("play").classList.add("on");
