@@ -156,8 +156,8 @@ def rollout(
         drift: how states are held on constraints: ``"projection"`` (default), ``"baumgarte"`` or ``"ggl"``; see
             :func:`~dalembert.simulation.simulate`.
         stabilisation: frequency, rad/s, of the latter two; alone it means Baumgarte's method.
-        parameters: values of the mechanism's parameters, by name (each may be an array) or (..., k). Negative masses
-            are refused, except in arrays that are on a device.
+        parameters: values of the mechanism's parameters, by name (each may be an array) or (..., k). Masses so
+            negative that a motion would have negative kinetic energy are refused, except in arrays on a device.
         threads: how many to use at most; by default all cores for large batches.
         progress: show progress on standard error; by default on a terminal, if it takes long. Not on a device.
         device: ``"cpu"`` or ``"cuda"``; by default that of the given Dynamics, or the processor.
