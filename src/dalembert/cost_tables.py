@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,6 +191,42 @@ def cost_tables(n: int = 6) -> str:
     return "\n\n".join(["\n".join(_lines(table, n, counts)) for table in PUBLISHED] + ["\n".join(_puma_lines())])
 
 
+def table_counts(n: int = 6) -> dict[str, dict[str, Any]]:
+    """The numbers of the tables, for programs: number of the table -> title, columns of the published rows, our rows.
+
+    Args:
+        n: number of joints, as for :func:`cost_tables`.
+    """
+    _check_joints(n, 2)
+    counts = {twist: arm_counts(n, twist) for twist in TWISTS}
+    found: dict[str, dict[str, Any]] = {}
+    for table in PUBLISHED:
+        rows = dict(table.rows) | ({"total": table.total} if table.total else {})
+        printed = {column: _number(entry(n)) for column, entry in table.printed.items()}
+        found[table.number] = {
+            "title": table.title,
+            "published": {
+                name: {column: _number(entry(n)) for column, entry in zip(table.columns, row)}
+                for name, row in rows.items()
+            }
+            | ({"total as printed": printed} if printed else {}),
+            "dalembert": {
+                ours: {twist: counts[twist][name]._asdict() for twist in TWISTS}
+                for ours, name in _OURS.get(table.number, {}).items()
+            },
+        }
+    found["PUMA 560"] = {
+        "title": _PUMA,
+        "published": {who: Count(*published)._asdict() for who, published in PUMA_560.items()},
+        "dalembert": {"kernel": _puma_count()._asdict()},
+    }
+    return found
+
+
+def _number(value: int | Fraction) -> int | float:
+    return value if isinstance(value, int) else float(value)
+
+
 def _check_joints(n: int, least: int) -> None:
     if type(n) is not int or n < least:
         raise ArgumentError(f"n = {shown(n)}: the tables hold for whole numbers of joints, {least} or more")
@@ -210,10 +247,17 @@ def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Ite
         yield f"  note: {note}"
 
 
+_PUMA = "Inverse dynamics with published parameters"
+
+
+def _puma_count() -> Count:
+    return count(Dynamics(load("puma560")).program("inverse_dynamics"))
+
+
 def _puma_lines() -> Iterator[str]:
-    yield "PUMA 560  Inverse dynamics with published parameters"
-    ours = count(Dynamics(load("puma560")).program("inverse_dynamics"))
-    yield from _aligned([*((who, str(Count(*found))) for who, found in PUMA_560.items()), ("dalembert", str(ours))])
+    yield f"PUMA 560  {_PUMA}"
+    rows = [(who, str(Count(*found))) for who, found in PUMA_560.items()]
+    yield from _aligned([*rows, ("dalembert", str(_puma_count()))])
 
 
 def _cell(entry: Polynomial | None, n: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -136,6 +137,7 @@ def test_costs_are_those_of_the_library(capsys):
     assert set(data["algorithms"]) == set(counting.FAMILIES)
     assert data["published"]["inverse_dynamics"]["Luh, Walker, Paul"] == {"multiplications": 852, "additions": 738}
     assert data["published"]["mass_matrix"]["Algorithm 6.2"] == {"multiplications": 420, "additions": 339}
+    assert data["published"]["forward_dynamics"]["THESIS"] == {"multiplications": 956, "additions": 790}
 
 
 def test_cost_prints_every_algorithm_with_its_ratio(capsys):
@@ -150,6 +152,24 @@ def test_cost_prints_the_tables_beside_ours(capsys):
     for table in PUBLISHED:
         assert f"Table {table.number}  {table.title}" in out
     assert out.count("dalembert, n = 3") == 6 and "SymPyBotics" in out
+    assert "forward_dynamics, as published" not in out  # for six joints only
+
+
+def test_the_tables_are_told_to_machines_too(capsys):
+    """Every number of the text, which shows counts as multiplications / additions and values in brackets."""
+    out = run(capsys, "cost", "rrr", "--tables").out
+    tables = run(capsys, "cost", "rrr", "--tables", "--json").json["tables"]
+    assert tables.pop("joints") == 3
+    assert set(tables) == {table.number for table in PUBLISHED} | {"PUMA 560"}
+    for number, table in tables.items():
+        assert table["title"] in out
+        for row in table["published"].values():
+            for value in row.values():
+                shown = Fraction(value).limit_denominator(100)
+                assert f"({shown})" in out or f" {shown}" in out, (number, row)
+        for row in table["dalembert"].values():
+            for counts in row.values() if number != "PUMA 560" else [row]:
+                assert f"{counts['multiplications']} / {counts['additions']}" in out
 
 
 def test_cost_says_why_an_algorithm_is_missing(capsys):

@@ -26,6 +26,7 @@ from dalembert.errors import ArgumentError, SingularityError
 if TYPE_CHECKING:
     from dalembert.cli.counting import Count
     from dalembert.compiler.cost import Cost
+    from dalembert.model import Mechanism
 
 SUMMARY = "count the operations of each quantity and algorithm"
 
@@ -99,6 +100,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
                 for name in families
                 if is_plain_arm(mechanism)
             }
+            data["tables"] = _tables(terminal, mechanism)
         terminal.json(data)
         return 0
 
@@ -129,7 +131,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
                 "they are not set beside its own",
                 "dim",
             )
-        _say_tables(terminal, mechanism.nv if is_plain_arm(mechanism) else 0)
+        _say_tables(terminal, mechanism)
     if options.plot is not None:
         terminal.say(f"\nwritten: {options.plot}", "good")
     return 0
@@ -151,21 +153,32 @@ def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
         if counts:
             terminal.title(f"{name}, as published for generic arms of {n} revolute joints ({source}):")
             rows: list[tuple[str | Cell, ...]] = [(who, f"{m:.0f}", f"{a:.0f}") for who, m, a in counts]
-            this = (
-                "this robot with its right angles and zeros, compiled",
-                str(cost.multiplications),
-                str(cost.additions),
-            )
+            label = "this robot with its right angles and zeros, compiled"
+            if cost.divisions:
+                label += "; divisions as multiplications"
+            this = (label, str(cost.multiplications + cost.divisions), str(cost.additions))
             terminal.table(("source", "mult", "add"), [*rows, tuple(Cell(cell, "good") for cell in this)])
 
 
-def _say_tables(terminal: Terminal, n: int) -> None:
+def _say_tables(terminal: Terminal, mechanism: Mechanism) -> None:
     from dalembert.cost_tables import cost_tables
 
-    joints = n if 2 <= n <= MOST_JOINTS else 6
-    terminal.progress(f"counting every algorithm on generic arms with {joints} joints ...")
+    joints = _joints_of_tables(terminal, mechanism)
     terminal.title(f"published for generic arms, and ours for {joints} joints (multiplications / additions):")
     terminal.say(cost_tables(joints))
+
+
+def _tables(terminal: Terminal, mechanism: Mechanism) -> dict[str, Any]:
+    from dalembert.cost_tables import table_counts
+
+    joints = _joints_of_tables(terminal, mechanism)
+    return {"joints": joints, **table_counts(joints)}
+
+
+def _joints_of_tables(terminal: Terminal, mechanism: Mechanism) -> int:
+    joints = mechanism.nv if is_plain_arm(mechanism) and 2 <= mechanism.nv <= MOST_JOINTS else 6
+    terminal.progress(f"counting every algorithm on generic arms with {joints} joints ...")
+    return joints
 
 
 def _by_reason(missing: dict[str, str]) -> dict[str, list[str]]:

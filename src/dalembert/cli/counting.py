@@ -86,10 +86,10 @@ def published(quantity: str, n: int) -> tuple[str, list[tuple[str, float, float]
         quantity: one of :data:`FAMILIES`.
         n: number of joints.
     """
-    from dalembert.published_costs import TABLE_5_3, TABLE_6_2
+    from dalembert.published_costs import TABLE_5_3, TABLE_6_2, TABLE_6_3
 
-    table = {"inverse_dynamics": TABLE_5_3, "mass_matrix": TABLE_6_2}.get(quantity)
-    if table is None or n < 2:
+    table = {"inverse_dynamics": TABLE_5_3, "mass_matrix": TABLE_6_2, "forward_dynamics": TABLE_6_3}.get(quantity)
+    if table is None or n < 2 or (table is TABLE_6_3 and n != 6):  # that one has numbers, the others polynomials in n
         return "", []
     rows = [(who, float(entry[0](n)), float(entry[1](n))) for who, entry in table.rows.items()]
     return f"Table {table.number} of Balafoutis, PhD thesis, 1989", rows
