@@ -50,6 +50,14 @@ def test_a_model_of_our_own_format_is_handed_over(capsys):
     assert outcome.code == 0, outcome.out + outcome.err
 
 
+def test_what_another_library_cannot_be_given_is_not_sent_back_to_toml(capsys, tmp_path):
+    ball = da.Joint("ball", "spherical", "world", "bob")
+    da.write_toml(da.Mechanism("m", (da.Body("bob", da.Inertia.sphere(1.0, 0.1)),), (ball,)), tmp_path / "ball.toml")
+    for model in (str(tmp_path / "ball.toml"), "four_bar"):
+        outcome = run(capsys, "compare", model, "--with", "mujoco")
+        assert outcome.code == 2 and "write TOML" not in outcome.err and "a second file" in outcome.err
+
+
 def test_wrong_arguments(capsys, files):
     nothing = run(capsys, "compare", files[0])
     assert nothing.code == 2 and "nothing to compare with" in nothing.err

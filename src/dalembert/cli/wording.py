@@ -31,6 +31,11 @@ PHRASES: tuple[tuple[str, str], ...] = (
         r"another library gets a TOML model as URDF, which has no place for \1; give its own description of the "
         "mechanism as a second file, or compare two TOML files without --with",
     ),
+    (
+        r"(joint '.*?' is \w+); URDF knows only (.*?) joints; write TOML instead",
+        r"\1, and another library gets a TOML model as URDF, which knows only \2 joints; give its own description of the "
+        "mechanism as a second file, or its model to da.compare in Python",
+    ),
     (r"\n  kept: .* in \.partial", ""),
     (r"^(rtol|step) belongs", r"--\1 belongs"),
     (r"coordinates = '([^']*)';", r"--coordinates \1:"),
