@@ -33,8 +33,8 @@ PHRASES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(joint '.*?' is \w+); URDF knows only (.*?) joints; write TOML instead",
-        r"\1, and another library gets a TOML model as URDF, which knows only \2 joints; give its own description of the "
-        "mechanism as a second file, or its model to da.compare in Python",
+        r"\1, and another library gets a TOML model as URDF, which knows only \2 joints; give its own description of "
+        "the mechanism as a second file, or its model to da.compare in Python",
     ),
     (r"\n  kept: .* in \.partial", ""),
     (r"^(rtol|step) belongs", r"--\1 belongs"),
