@@ -12,6 +12,7 @@ from constraint_cases import STEP, at, four_bar, relative
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, constraint_rows, numeric
@@ -19,7 +20,7 @@ from dalembert.constraints.classical import whipple_bicycle
 from dalembert.constraints.quantities import Setting, terms
 from dalembert.constraints.reactions import reactions
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint
+from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.simulation import simulate
 from random_mechanisms import random_mechanism, random_transform
 
@@ -297,6 +298,23 @@ def test_surplus_drives_share_the_load_by_the_stated_criterion():
     # Least: any other solution differs by torques that do no work, and is orthogonal to the one found.
     motion = v / v[0]
     assert abs(both.tau[0] * motion[2] - both.tau[2] * motion[0]) < 1e-10
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.3, 1.1])
+def test_a_drive_of_a_joint_that_moves_as_told_has_nothing_to_do(tilt):
+    """A ball on a tilted plate: the given motion moves the plate, and rounding of its row is no lever for the drive."""
+    slope, radius = Transform.from_rpy_xyz([0, tilt, 0], [0, 0, 0]), 0.2
+    plate = Body("plate", Inertia.box(5.0, (1, 1, 0.1)))
+    ball = Body("ball", Inertia(1.3, np.zeros(3), 0.4 * 1.3 * radius**2 * np.eye(3)))
+    joints = (Joint("lift", "prismatic", WORLD, "plate", slope, axis=[1, 0, 0]), Joint("free", "free", WORLD, "ball"))
+    roll = Constraint("roll", "rolling-sphere", "ball", "plate", value=radius)
+    told = Constraint("told", "motion", "lift", coefficients=(0, 0, 0.1))
+    system = ConstrainedDynamics(Mechanism("slope", (plate, ball), joints, constraints=(roll, told)))
+    q, v = np.array([0, *(radius * slope.rotation[:, 2]), 0, 0, 0, 1]), np.zeros(7)
+    solution = system.solve(q, v, np.zeros(7))
+    found = system.inverse_dynamics(q, v, solution.a, actuated=["lift"])
+    assert (found.tau == 0).all() and found.surplus == 1 and "least sum" in found.criterion
+    assert relative(found.multipliers, solution.multipliers) < 1e-10
 
 
 def test_batches_are_the_states_one_by_one():

@@ -90,7 +90,9 @@ def _drives(
     scale = column_scale(G)
     size, Vt = np.linalg.svd(G * scale)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
     rank = int((size > TOLERANCE * size.max(initial=0.0)).sum())
-    B = scale[:, None] * Vt[rank:].T
+    allowed = Vt[rank:].T
+    held = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
+    B = scale[:, None] * np.where(held, 0, allowed)
     need = B.T @ (M @ a - f)
     rounding = 1e-12 * float(np.linalg.norm(scale * (M @ a)) + np.linalg.norm(scale * f))
     S = B.T[:, driven] * strength
