@@ -130,6 +130,16 @@ def test_linearize_tells_what_grows(capsys, tmp_path):
     assert "grows" not in hanging.out.replace("neither grows", "") and "3.1416" in hanging.out
 
 
+def test_linearize_does_not_deny_inputs_that_move_one_of_several_equal_modes(capsys, tmp_path):
+    """Two carts, each with two modes that stay; one of the carts has a motor."""
+    path = tmp_path / "carts.toml"
+    cart = '[[body]]\nname = "{0}"\nmass = 1\n[[joint]]\nname = "{0}_rail"\nkind = "prismatic"\nchild = "{0}"\n'
+    joint = 'parent = "world"\naxis = "x"\n'
+    path.write_text('name = "carts"\n' + "".join(cart.format(name) + joint for name in ("left", "right")))
+    out = run(capsys, "linearize", str(path), "--actuator", "left_rail").out
+    assert out.count("inputs do not move all of these") == 4 and "no input moves it" not in out
+
+
 def test_linearize_closed_loops_at_an_equilibrium(capsys):
     data = run(capsys, "linearize", "four_bar", "--trim", "--q=-1.5,1,-1.5", "--json").json
     assert len(data["A"]) == 2 and data["eigenvalues"][0]["imaginary"] == pytest.approx(4.79, abs=0.01)

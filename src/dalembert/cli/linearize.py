@@ -133,7 +133,8 @@ def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]
         growing = s.real > 1e-8 * size
         words = "grows" if growing else "decays" if s.real < -1e-8 * size else "neither grows nor decays"
         if any(abs(s - other) < 1e-9 * size for other in lost):
-            words += ", no input moves it"
+            alone = sum(abs(s - other) < 1e-9 * size for other in poles) == 1  # of several alike, inputs may move some
+            words += ", no input moves it" if alone else ", inputs do not move all of these"
         rows.append(
             (
                 value,

@@ -61,7 +61,8 @@ class LinearModel:
     def uncontrollable(self, tolerance: float = 1e-8) -> np.ndarray:
         """Eigenvalues of modes that no input moves, by Hautus' test: rank [A - s 1, B] < n.
 
-        Units do not matter: states are balanced, inputs and time scaled first, which changes no rank.
+        Units do not matter: states are balanced, inputs and time scaled first, which changes no rank. An
+        eigenvalue that occurs several times is listed each time, also if inputs move some of its modes.
 
         Args:
             tolerance: singular values below this, where the largest are near one, count as zero.
