@@ -18,6 +18,7 @@ from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
+from dalembert.algorithms.weight import weight
 from dalembert.model import Mechanism, Tree
 from dalembert.quantities.contest import MOST
 from dalembert.quantities.quantity import Quantity, Setting
@@ -37,6 +38,8 @@ def bias(s: Setting, q: Array, v: Array) -> Array:
 
 
 def gravity(s: Setting, q: Array) -> Array:
+    if s.options.get("algorithm", "first-moments") == "first-moments":
+        return weight(s.tree, q)
     still = scalar.zeros(s.nv)
     return force_algorithm(s)(s.tree, q, still, still)
 
@@ -199,7 +202,7 @@ BASIC: dict[str, Quantity] = {
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
         "Generalised forces that hold the mechanism still against its weight; wrenches do not enter.",
-        rivals=FORCE_RIVALS),
+        rivals={"first-moments": MOST} | FORCE_RIVALS),
     "mass_matrix": Quantity(
         ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",
         algorithms=INERTIA_MATRIX, rivals=INERTIA_RIVALS),
