@@ -611,3 +611,9 @@ def test_a_moved_frame_explains_no_force(monkeypatch):
     monkeypatch.setattr(PinocchioPeer, "inverse_dynamics", lambda self, q, v, a: plain(self, q, v, a) + 1e-3)
     found = da.compare(probed(), to_pinocchio(probed(at=turned(0.5))))
     assert [item.topic for item in found.differences] == ["frames", "unexplained"]
+
+
+def test_frames_that_one_side_does_not_name_are_listed(build):
+    found = da.compare(probed(), build(arm()))
+    assert found.agrees and not found.differences
+    assert [remark for remark in found.remarks if "'probe'" in remark] and "not compared" in str(found)

@@ -46,6 +46,7 @@ def compare(
         tolerance: allowed relative difference; MuJoCo keeps principal axes of inertia to about 1e-9.
     """
     from dalembert.comparison.descriptions import descriptions
+    from dalembert.comparison.frames import frame_remarks
     from dalembert.comparison.mechanism import MechanismPeer
     from dalembert.comparison.states import measure
     from dalembert.comparison.structure import Structure
@@ -93,7 +94,8 @@ def compare(
         )
         mend = "Look for springs, actuators or other terms that the library adds on its own"
         found = [*found, Difference("unexplained", wrong[0].where, text, mend)]
-    remarks = [*_conventions(there), *there.remarks(), *(here.remarks() if there.name != here.name else [])]
+    remarks = [*_conventions(there), *frame_remarks(here, there), *there.remarks()]
+    remarks += here.remarks() if there.name != here.name else []
     return Comparison(mechanism.name, kind, tuple(found), measured, tuple(dict.fromkeys(remarks)), states)
 
 

@@ -56,6 +56,22 @@ def frame_differences(
         yield Difference("frames", name, text)
 
 
+def frame_remarks(here: Peer, there: Peer) -> list[str]:
+    """Which bodies and frames here have no counterpart of their name; readers often join bodies that are welded.
+
+    Args:
+        here: the mechanism here.
+        there: the other model.
+    """
+    q = np.asarray(here.mechanism.neutral, dtype=float)
+    known = there.frames(q)
+    missing = [repr(name) for name in here.frames(q) if name != WORLD and name not in known]
+    if not missing:
+        return []
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return [f"no body or frame there is called {', '.join(missing[:5])}{more}; where these stand was not compared"]
+
+
 def _carrier(mechanism: Mechanism, frame: str) -> str:
     """The joint that moves a frame; empty for the ground."""
     link, _ = frame_on_link(mechanism, frame)
