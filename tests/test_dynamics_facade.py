@@ -8,6 +8,7 @@ import sympy
 
 import dalembert as da
 from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.quantities import ALL_QUANTITIES
 
 ARM = da.load("demo_arm")
 Z, V = np.zeros(6), np.ones(6)
@@ -110,6 +111,17 @@ def test_what_kernels_are_made_from_is_fixed():
         with pytest.raises(AttributeError, match=f"{name} of <Dynamics of 'demo_arm'.*make another"):
             setattr(dyn, name, value)
     assert dyn.inverse_dynamics(Z, V, V).dtype == np.float64
+
+
+def test_quantities_cannot_be_set_before_or_after_their_first_use():
+    dyn = da.Dynamics(ARM)
+    held = dyn.gravity(Z)
+    for name in ALL_QUANTITIES:
+        with pytest.raises(AttributeError, match=f"{name} of <Dynamics of 'demo_arm'.*make another"):
+            setattr(dyn, name, (0.0, 0.0, -1.62))
+    with pytest.raises(AttributeError, match="with_gravity"):
+        dyn.gravity = (0.0, 0.0, -1.62)
+    np.testing.assert_array_equal(dyn.gravity(Z), held)
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "spherical", "free"])

@@ -159,6 +159,11 @@ class Dynamics:
             raise AttributeError(
                 f"{name} of {self!r} is fixed, because kernels are made from it; make another Dynamics"
             )
+        if name in ALL_QUANTITIES:
+            changed = "da.with_gravity(mechanism, g)" if name == "gravity" else "a changed mechanism"
+            raise AttributeError(
+                f"{name} of {self!r} is computed and cannot be set; make another Dynamics, of {changed}"
+            )
         super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
