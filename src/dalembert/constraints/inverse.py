@@ -102,7 +102,8 @@ def _drives(
     left = need - B.T @ tau
     if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + rounding:
         lacking = B @ left / np.linalg.norm(left)
-        names = [system.velocity_names()[k] for k in np.argsort(-np.abs(lacking))[:3]]
+        share = np.abs(lacking)
+        names = [system.velocity_names()[k] for k in np.argsort(-share)[:3] if share[k] > TOLERANCE * share.max()]
         drives = f"the drives {', '.join(map(repr, actuated))}" if actuated else "no drives"
         raise SingularityError(
             f"{drives} cannot produce this motion of {mechanism.name!r}: it has {B.shape[1]} degrees of freedom, they "
