@@ -183,6 +183,27 @@ def test_the_cost_does_not_depend_on_how_frames_are_drawn(seed):
     assert cost(drawings) == cost([Transform.identity()] * len(twists))
 
 
+@pytest.mark.parametrize("unit", [2.0**-14, 2.0**10])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_cost_does_not_depend_on_the_size(unit, seed):
+    """The same arm, all lengths multiplied and made of the same stuff; by powers of two, so that nothing is rounded."""
+    rng = np.random.default_rng(seed)
+    twists, lengths = rng.choice([0, np.pi / 2, 1], size=5), rng.uniform(0.1, 0.5, size=(5, 2))
+    inertias = [random_inertia(rng) for _ in twists]
+
+    def cost(x):
+        bodies = [Body(f"b{k}", Inertia(i.mass * x**3, i.center * x, i.tensor * x**5)) for k, i in enumerate(inertias)]
+        joints = [
+            Joint(
+                f"j{k}", "revolute", f"b{k - 1}" if k else "world", f"b{k}", Transform.modified_dh(t, a * x, 0, d * x)
+            )
+            for k, (t, (a, d)) in enumerate(zip(twists, lengths))
+        ]
+        return operations(economical(Mechanism("arm", bodies, joints).tree))
+
+    assert cost(unit) == cost(1.0)
+
+
 @given(seed=seeds)
 def test_regrouping_leaves_few_parameters(seed):
     """Of a chain of revolute joints every link keeps at most seven of its ten parameters, and no mass."""

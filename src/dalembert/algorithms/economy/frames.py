@@ -91,11 +91,11 @@ def _frame(
     target = _next_axis(tree, i)
     origin = foot if foot is not None else _foot_towards_parent(tree, i, parent, reach)
     if target is None:  # a tip: x along a slide it carries or its first moment, or where the angle needs no offset
-        first = link.moments.first
+        first = _direction(link.moments.first)
         inner = link.placement.rotation.T @ parent.rotation
         directions = [
             *_slides_across(tree, i),
-            *([] if first.dtype == object else [first - (first @ z) * z]),
+            first - (first @ z) * z,
             np.cross(inner[:, 2], z),
         ]
         across = next((d for d in directions if np.linalg.norm(d) > TINY), inner[:, 0])
@@ -195,6 +195,12 @@ def _foot(z: Array, point: Array, direction: Array) -> Array:
     normal = np.cross(z, direction)
     along = (point @ z - (z @ direction) * (point @ direction)) / (normal @ normal)
     return along * z
+
+
+def _direction(u: Array) -> Array:
+    """Of unit length, however light the link is; nothing for zero and for symbols."""
+    length = 0.0 if u.dtype == object else float(np.linalg.norm(u))
+    return u / length if length > 0 else np.zeros(3)
 
 
 def _unit_or_any(x: Array, z: Array) -> Array:
