@@ -607,3 +607,13 @@ def test_steps_are_in_the_json_too(capsys):
     assert [text.partition("\n")[0] for text in steps] == [
         str(step).partition("\n")[0] for step in da.derive(da.load("cart_pole"), method="kane").steps()
     ]
+
+
+def test_what_pinocchio_cannot_be_given_is_told_without_advice_on_writing():
+    pytest.importorskip("pinocchio")
+    ball = da.Mechanism(
+        "m", (da.Body("bob", da.Inertia.sphere(1.0, 0.1)),), (da.Joint("ball", "spherical", "world", "bob"),)
+    )
+    for mechanism in (ball, da.load("four_bar", parameters="default")):
+        peer, why = find_peer(mechanism, None, None)
+        assert peer is None and "URDF" in why and "write" not in why
