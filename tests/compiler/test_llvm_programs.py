@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -115,6 +116,25 @@ def test_cutting_a_program_up_changes_nothing(chunk, monkeypatch):
     monkeypatch.setattr("dalembert.compiler.native.module_text", lambda *args: module_text(*args, chunk=chunk))
     for a, b in zip(whole, outputs_of(kernel(program)(*inputs))):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("group", [2, 3, 128])
+def test_no_function_calls_more_steps_than_a_group_and_groups_change_nothing(group, monkeypatch):
+    b = Builder()
+    (x,) = b.inputs((1,))
+    y = x[0]
+    for _ in range(150):  # a sine waits for the one before, so that each makes steps of its own
+        y = b("add", b("sin", y), x[0])
+    program = b.program(((1,), [y]))
+    (values,) = random_inputs(program, (11,))
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+    whole = kernel(program)(values)
+    monkeypatch.setattr("dalembert.compiler.llvm.loop.GROUP", group)
+    grouped = kernel(program)
+    np.testing.assert_array_equal(grouped(values), whole)
+    functions = grouped.ir.split("define ")
+    steps = [len(re.findall(r"call void @(?:chunk|group|\w+_sincos)", function)) for function in functions]
+    assert max(steps) <= group and sum(steps) >= 300
 
 
 def test_long_programs_use_the_heap():

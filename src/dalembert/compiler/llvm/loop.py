@@ -22,6 +22,9 @@ from .transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED
 STACK = 1 << 16
 """Bytes of scratch that are taken from the stack; more come from the heap."""
 
+GROUP = 128
+"""The largest number of steps called by one function: LLVM's time grows with the square of it."""
+
 
 class _Argument:
     """One array argument of the loop and the code that moves it.
@@ -132,7 +135,7 @@ def loop_functions(program: Program, plan: Plan, lanes: Lanes, target: Target) -
     ports = [*program.inputs, *program.outputs]
     tables = [constant_table("contiguous", [k * lanes.itemsize for k in range(max(p.size for p in ports) or 1)])]
     tables.append(constant_table("numbers", [lanes.number(x) for x in plan.table], lanes.scalar))
-    prepare, load, execute, store = Block("a"), Block("b"), Block("c"), Block("d")
+    prepare, load, store = Block("a"), Block("b"), Block("d")
     prepare.do("%single = icmp eq i64 %n, 1")
     core = slot = 0
     memory = -(-plan.size * lanes.bytes // 64) * 64  # slots, then offsets of elements, then a stage for streaming
@@ -158,21 +161,14 @@ def loop_functions(program: Program, plan: Plan, lanes: Lanes, target: Target) -
         place = prepare(f"getelementptr i8, ptr %scratch, i64 {slot * lanes.bytes}")
         prepare.do(f"store {lanes.vector} {lanes.constant(value)}, ptr {place}, align {lanes.bytes}")
 
-    for k, step in enumerate(plan.steps):
-        if isinstance(step, Calls):
-            tables.append(constant_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
-            function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
-            execute.do(f"call void @rt.{function}(ptr %scratch, ptr @calls{k}, i64 {len(step.slots)})")
-        else:
-            execute.do(f"call void @chunk{k}(ptr %scratch, ptr @numbers)")
-
+    execute, groups = step_calls(plan, tables, lanes)
     declare_flags, stack_flags, save_flags, restore_flags = flag_guard(target)
     declare_scratch, stack_scratch, get_scratch, free_scratch = scratch_memory(memory)
     stack = stack_flags + stack_scratch
     return f"""
 @operations = constant i64 {sum(1 for _ in program.operations())}
 {"".join(tables)}
-{declare_flags}{declare_scratch}
+{declare_flags}{declare_scratch}{groups}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{
 entry:
 {stack}  %n = load i64, ptr %dimensions
@@ -209,6 +205,34 @@ end:
   ret void
 }}
 """
+
+
+def step_calls(plan: Plan, tables: list[str], lanes: Lanes) -> tuple[str, str]:
+    """The calls that execute the steps of a plan and, if they are many, the functions that make them, group by group.
+
+    Args:
+        plan: its step k, if a chunk, is the function ``chunk<k>``.
+        tables: gets those that the calls read.
+        lanes: the register type.
+    """
+    calls = []
+    for k, step in enumerate(plan.steps):
+        if isinstance(step, Calls):
+            tables.append(constant_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
+            function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
+            calls.append(f"  call void @rt.{function}(ptr %scratch, ptr @calls{k}, i64 {len(step.slots)})")
+        else:
+            calls.append(f"  call void @chunk{k}(ptr %scratch, ptr @numbers)")
+    functions: list[str] = []
+    while len(calls) > GROUP:
+        bodies = ["\n".join(calls[k : k + GROUP]) for k in range(0, len(calls), GROUP)]
+        names = [f"@group{len(functions) + k}" for k in range(len(bodies))]
+        functions += [
+            f"define internal void {name}(ptr %scratch) {{\n{body}\n  ret void\n}}\n"
+            for name, body in zip(names, bodies)
+        ]
+        calls = [f"  call void {name}(ptr %scratch)" for name in names]
+    return "\n".join(calls), "".join(functions)
 
 
 def constant_table(name: str, numbers: list, scalar: str = "i64") -> str:

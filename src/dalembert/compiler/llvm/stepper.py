@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..program import Port
-from .loop import constant_table, flag_guard, scratch_memory
-from .plan import Calls, Plan
+from .loop import constant_table, flag_guard, scratch_memory, step_calls
+from .plan import Plan
 from .target import Lanes, Target
 from .text import Block
 from .transfer import group
@@ -64,7 +64,7 @@ def stepper_functions(
         if port.size:
             _store(finish, len(inputs) + k, k, port, None, lanes)
             _store(record, len(inputs) + len(state) + k, k, port, "%record", lanes)
-    execute = _step(plan, tables, lanes)
+    execute, groups = step_calls(plan, tables, lanes)
     advance = _advance(state, places, plan, lanes)
 
     declare_flags, stack_flags, save_flags, restore_flags = flag_guard(target)
@@ -76,7 +76,7 @@ def stepper_functions(
     return f"""
 @operations = constant i64 {len(plan.code)}
 {"".join(tables)}
-{declare_flags}{declare_scratch}
+{declare_flags}{declare_scratch}{groups}
 define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{
 entry:
 {stack_flags}{stack_scratch}{dimensions}  %any = icmp sgt i64 %n, 0
@@ -202,18 +202,6 @@ def _store(b: Block, k: int, table: int, port: Port, row: str | None, lanes: Lan
         b.do(f"call void @rt.{rows}(ptr {at}, i64 %stride{k}, {rest})")
         b.do(f"br label %stored{k}")
     b.do(f"stored{k}:")
-
-
-def _step(plan: Plan, tables: list[str], lanes: Lanes) -> Block:
-    execute = Block("x")
-    for k, step in enumerate(plan.steps):
-        if isinstance(step, Calls):
-            tables.append(constant_table(f"calls{k}", [s * lanes.bytes for row in step.slots for s in row]))
-            function = "sincos" if step.kind == "sincos" else f"map_{step.kind}"
-            execute.do(f"call void @rt.{function}(ptr %scratch, ptr @calls{k}, i64 {len(step.slots)})")
-        else:
-            execute.do(f"call void @chunk{k}(ptr %scratch, ptr @numbers)")
-    return execute
 
 
 def _advance(state: Sequence[Port], places: Sequence[int], plan: Plan, lanes: Lanes) -> Block:
