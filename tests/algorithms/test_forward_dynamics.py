@@ -103,3 +103,19 @@ def test_a_joint_that_moves_no_mass_has_no_acceleration(name):
 def test_a_rotor_beyond_which_there_is_no_mass_has_an_inertia_matrix(name):
     M = da.Dynamics(rotor(armature=0.1), include=["armature"]).kernel("mass_matrix", algorithm=name)([0.1, 0.2])
     assert np.allclose(M, [[0.004, 0], [0, 0.1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.1, 0.01, 0.001])
+def test_a_small_body_far_from_its_frame_costs_digits_with_the_condition_only(size):
+    """As in exports from CAD; an explicit inverse on the way would cost the square of the condition."""
+    tensor = np.diag([1.0, 1.2, 1.5]) * size**2
+    body = da.Body("body", da.Inertia(1.0, [0.4, 0.1, -0.2], tensor))
+    m = da.Mechanism("far", [body], [da.Joint("free", "free", "world", "body")])
+    q, v, a = m.random_state(np.random.default_rng(0))
+    tau = inverse_dynamics(m, q, v, a)
+    M = mass_matrix(m, q)
+    for name in FORWARD_DYNAMICS:
+        found = forward_dynamics(m, q, v, tau, algorithm=name)
+        # Forces are known to their rounding, which the matrix magnifies by its condition at most.
+        allowed = 10 * np.finfo(float).eps * np.linalg.cond(M) * np.linalg.norm(a)
+        assert np.linalg.norm(found - a) <= allowed, name

@@ -29,7 +29,7 @@ class TreeFactors:
     _transfers: dict[tuple[int, int], dict[int, Scalar]] = field(default_factory=dict)
 
     def solve(self, b: Array) -> Array:
-        """M^-1 b."""
+        """M^-1 b; b is a vector or has columns."""
         return self.outwards(scalar.asarray([value * r for value, r in zip(self.inwards(b), self.reciprocals)]))
 
     def inwards(self, b: Array) -> Array:
@@ -37,7 +37,7 @@ class TreeFactors:
         y = list(b)
         for k in reversed(range(len(y))):
             for i, l in self.L[k].items():
-                y[i] = y[i] - l * y[k]
+                y[i] = y[i] - y[k] * l
         return scalar.asarray(y)
 
     def outwards(self, y: Array) -> Array:
@@ -45,7 +45,7 @@ class TreeFactors:
         x = list(y)
         for k in range(len(x)):
             for i, l in self.L[k].items():
-                x[k] = x[k] - l * x[i]
+                x[k] = x[k] - x[i] * l
         return scalar.asarray(x)
 
     def solve_columns(self, *matrices: Array) -> list[Array]:

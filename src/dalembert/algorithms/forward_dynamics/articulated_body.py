@@ -20,7 +20,7 @@ from dalembert.algebra.vectors import cross, dual
 from dalembert.algorithms.choose import refuse_mimic_joints
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.step import Step, steps
-from dalembert.algorithms.triangular import inverse
+from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.model.tree import Link, Tree, gather
 
 
@@ -56,7 +56,7 @@ def articulated_body(
     step = steps(tree, q)
     drift, bodies = _outward(tree, step, v, loads)
     count = len(tree.links)
-    reduced: list[tuple[Array, Array, Array]] = [(scalar.zeros(1),) * 3] * count  # U, 1/Dh, u of every joint
+    reduced: dict[int, tuple[Array, TreeFactors, Array]] = {}  # U, factors of Dh, u of every joint
     for i in reversed(range(count)):
         link = tree.links[i]
         body = _in_joint_frame(step[i], bodies[i])
@@ -68,16 +68,18 @@ def articulated_body(
             Dh = Dh + scalar.asarray(
                 [[armature[link.v + r] if r == c else 0 for c in range(link.nv)] for r in range(link.nv)]
             )
-        Di = inverse(Dh)
+        factors = factor(Dh, range(-1, link.nv - 1))
         u = scalar.asarray(tau[own]) - product(Zw.T, body.pn) - product(Zv.T, body.pf)
-        reduced[i] = (np.concatenate([Un, Uf]), Di, u)
+        reduced[i] = (np.concatenate([Un, Uf]), factors, u)
         if link.parent < 0:
             continue
-        Gn, Gf = product(Un, Di), product(Uf, Di)
-        free = _without_joint(link, body, Un, Uf, Gn, Gf, armature is None)
+        # Eliminated row by row: an explicit inverse of Dh would lose digits with the square of its condition.
+        Wn, Wf, w = factors.inwards(Un.T), factors.inwards(Uf.T), factors.inwards(u)
+        Gn, Gf = (scalar.asarray([row * r for row, r in zip(W, factors.reciprocals)]).T for W in (Wn, Wf))
+        free = _without_joint(link, body, Wn, Wf, Gn, Gf, armature is None)
         c_w, c_v = drift[i]
-        free.pn = body.pn + product(free.I, c_w) + product(free.H, c_v) + product(Gn, u)
-        free.pf = body.pf + product(free.H.T, c_w) + product(free.M, c_v) + product(Gf, u)
+        free.pn = body.pn + product(free.I, c_w) + product(free.H, c_v) + product(Gn, w)
+        free.pf = body.pf + product(free.H.T, c_w) + product(free.M, c_v) + product(Gf, w)
         bodies[link.parent].add(_at_parent(step[i], free))
     return _accelerations(tree, step, drift, reduced)
 
@@ -115,10 +117,10 @@ def _in_joint_frame(step: Step, b: _Articulated) -> _Articulated:
 
 
 def _without_joint(
-    link: Link, b: _Articulated, Un: Array, Uf: Array, Gn: Array, Gf: Array, exact: bool
+    link: Link, b: _Articulated, Wn: Array, Wf: Array, Gn: Array, Gf: Array, exact: bool
 ) -> _Articulated:
-    """The inertia that is left when the joint is free to move: IA - U Dh^-1 U^T."""
-    I, H, M = b.I - product(Gn, Un.T), b.H - product(Gn, Uf.T), b.M - product(Gf, Uf.T)
+    """The inertia that is left when the joint is free to move: IA - U Dh^-1 U^T = IA - G W."""
+    I, H, M = b.I - product(Gn, Wn), b.H - product(Gn, Wf), b.M - product(Gf, Wf)
     axis = [k for k in range(3) if link.kind == "revolute" and link.axis[k] in (1, -1)]
     if axis and exact:  # a free axis transmits no moment about itself: those entries cancel exactly
         k = axis[0]
@@ -137,7 +139,7 @@ def _at_parent(step: Step, b: _Articulated) -> _Articulated:
     return _Articulated(I - Hs + product(s, shifted.T), shifted, M, pn + cross(step.s, pf), pf)
 
 
-def _accelerations(tree: Tree, step: list[Step], drift: list, reduced: list) -> Array:
+def _accelerations(tree: Tree, step: list[Step], drift: list, reduced: dict) -> Array:
     """Outward again: joint accelerations from the base to the tips."""
     wd: list[Array] = []
     sdd: list[Array] = []
@@ -149,8 +151,8 @@ def _accelerations(tree: Tree, step: list[Step], drift: list, reduced: list) -> 
         c_w, c_v = drift[i]
         wd_i = step[i].to_joint(wd_p) + c_w
         sdd_i = step[i].to_joint(sdd_p + cross(wd_p, step[i].s)) + c_v
-        U, Di, u = reduced[i]
-        a = product(Di, u - product(U.T, np.concatenate([wd_i, sdd_i])))
+        U, factors, u = reduced[i]
+        a = factors.solve(u - product(U.T, np.concatenate([wd_i, sdd_i])))
         own.append(a)
         wd.append(step[i].to_link(wd_i + product(link.axes_w, a)))
         sdd.append(step[i].to_link(sdd_i + product(link.axes_v, a)))
