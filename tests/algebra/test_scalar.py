@@ -86,6 +86,14 @@ def test_out_of_domain_is_not_a_number_and_too_large_is_infinite():
     assert scalar.exp(1e4) == math.inf
 
 
+@pytest.mark.parametrize("name", ["log", "sqrt", "asin", "acos", "acosh", "atanh"])
+@pytest.mark.parametrize("x", [0, -1.0, 1, np.float64(0), Fraction(1), math.inf])
+def test_at_the_end_of_its_domain_a_function_of_numbers_says_what_numpy_says(name, x):
+    known = getattr(np, "arc" + name[1:] if name.startswith("a") else name)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(getattr(scalar, name)(x), known(float(x)), rtol=1e-15)
+
+
 @given(st.floats(-10, 10), st.floats(-10, 10))
 def test_atan2_is_an_angle_with_the_right_derivative(b, a):
     assert atan2(b, a) == math.atan2(b, a)

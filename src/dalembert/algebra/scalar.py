@@ -122,6 +122,9 @@ def vanishes(x: Scalar) -> bool:
     return True
 
 
+_POLES: dict[tuple[str, Any], float] = {("log", 0): -math.inf, ("atanh", 1): math.inf, ("atanh", -1): -math.inf}
+
+
 def _elementary(name: str):
     real, complex_ = getattr(math, name), getattr(cmath, name)
     own = "arc" + name[1:] if name.startswith("a") else name  # the method of others has the name NumPy calls it by
@@ -131,8 +134,8 @@ def _elementary(name: str):
         if isinstance(x, (float, int, np.floating, np.integer)):
             try:
                 return real(x)
-            except ValueError:  # outside the real domain, or infinite: NaN, as NumPy answers
-                return math.nan
+            except ValueError:  # outside the real domain, at its end, or infinite: as NumPy answers
+                return _POLES.get((name, x), math.nan)
             except OverflowError:
                 return -too_large if name == "sinh" and x < 0 else too_large
         if isinstance(x, (complex, np.complexfloating)):
