@@ -121,11 +121,13 @@ def _without_joint(
 ) -> _Articulated:
     """The inertia that is left when the joint is free to move: IA - U Dh^-1 U^T = IA - G W."""
     I, H, M = b.I - product(Gn, Wn), b.H - product(Gn, Wf), b.M - product(Gf, Wf)
-    axis = [k for k in range(3) if link.kind == "revolute" and link.axis[k] in (1, -1)]
-    if axis and exact:  # a free axis transmits no moment about itself: those entries cancel exactly
-        k = axis[0]
-        I = scalar.asarray([[0 if k in (r, c) else I[r, c] for c in range(3)] for r in range(3)])
-        H = scalar.asarray([[0 if r == k else H[r, c] for c in range(3)] for r in range(3)])
+    if link.kind == "spherical":
+        axes = [0, 1, 2]
+    else:
+        axes = [k for k in range(3) if link.kind == "revolute" and link.axis[k] in (1, -1)]
+    if axes and exact:  # a free axis transmits no moment about itself: those entries cancel exactly
+        I = scalar.asarray([[0 if r in axes or c in axes else I[r, c] for c in range(3)] for r in range(3)])
+        H = scalar.asarray([[0 if r in axes else H[r, c] for c in range(3)] for r in range(3)])
     return _Articulated(I, H, M, scalar.zeros(3), scalar.zeros(3))
 
 
