@@ -235,7 +235,8 @@ def lean_and_steer(bicycle, speed):
 
 def test_bicycle_matrices_of_the_benchmark(bicycle):
     """Entries are sums of products of 27 parameters; ours come from the full nonlinear model of nine velocities and
-    six constraints by derivatives, elimination and least squares, and still agree in every printed digit.
+    six constraints by derivatives, elimination and least squares, and still agree in every printed digit. Stiffnesses at
+    speed grow with its square, and so do their roundings, a few of them in a row.
     """
     assert bicycle.analyse(BICYCLE_UPRIGHT).degrees_of_freedom == 3
     assert bicycle.analyse(BICYCLE_UPRIGHT).position_freedoms == 7
@@ -245,7 +246,8 @@ def test_bicycle_matrices_of_the_benchmark(bicycle):
     for speed in (1.0, 4.6):
         _, _, damping, stiffness = lean_and_steer(bicycle, speed)
         assert np.abs(damping / speed - C1).max() < 2e-13
-        assert np.abs((stiffness - G * K0) / speed**2 - K2).max() < 2e-12 / speed**2
+        rounding = np.finfo(float).eps * np.abs(stiffness).max()
+        assert np.abs(stiffness - (G * K0 + speed**2 * K2)).max() < 16 * rounding
 
 
 def test_bicycle_eigenvalues_over_speed(bicycle):
