@@ -235,8 +235,8 @@ def lean_and_steer(bicycle, speed):
 
 def test_bicycle_matrices_of_the_benchmark(bicycle):
     """Entries are sums of products of 27 parameters; ours come from the full nonlinear model of nine velocities and
-    six constraints by derivatives, elimination and least squares, and still agree in every printed digit. Stiffnesses at
-    speed grow with its square, and so do their roundings, a few of them in a row.
+    six constraints by derivatives, elimination and least squares, and still agree in every printed digit.
+    Stiffnesses at speed grow with its square, and so do their roundings, a few of them in a row.
     """
     assert bicycle.analyse(BICYCLE_UPRIGHT).degrees_of_freedom == 3
     assert bicycle.analyse(BICYCLE_UPRIGHT).position_freedoms == 7
