@@ -55,7 +55,7 @@ SPECIFIED = {
         (
             "algebra", "algebra.transform", "algebra.rotations", "algebra.quaternions", "algebra.euler",
             "algebra.attitude", "algebra.vectors", "algebra.tensors", "algebra.inertia", "algebra.kronecker",
-            "algebra.scalar",
+            "algebra.scalar", "algebra.arrays",
         ),
     ),
     "compiler": Page(

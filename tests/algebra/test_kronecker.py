@@ -9,6 +9,7 @@ from algebra_cases import arrays, close, derivative, size
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert.algebra.arrays import identity
 from dalembert.algebra.kronecker import (
     block_skew,
     khang_derivative,
@@ -17,7 +18,6 @@ from dalembert.algebra.kronecker import (
     unvec,
     vec,
 )
-from dalembert.algebra.scalar import identity
 from dalembert.algebra.vectors import dual
 from dalembert.errors import ArgumentError
 

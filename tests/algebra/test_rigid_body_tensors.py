@@ -9,6 +9,7 @@ from algebra_cases import Cloud, arrays, axes, close, clouds, count, derivative,
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dalembert.algebra.arrays import product
 from dalembert.algebra.inertia import (
     angular_momentum,
     euler_torque,
@@ -23,7 +24,6 @@ from dalembert.algebra.inertia import (
     torque_tensor,
 )
 from dalembert.algebra.rotations import rotation_from_axis_angle, rotation_x, rotation_y, rotation_z
-from dalembert.algebra.scalar import product
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross, dual, trace, undual, vect
 

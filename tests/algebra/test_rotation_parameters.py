@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from dalembert import algebra
 from dalembert.algebra.arguments import ORTHOGONAL
+from dalembert.algebra.arrays import product
 from dalembert.algebra.euler import EULER_SEQUENCES, PROPER_SEQUENCES
-from dalembert.algebra.scalar import atan2, product, vanishes
+from dalembert.algebra.scalar import atan2, vanishes
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError, SingularityError

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import asarray, atan2, exact, product, select, stack
+from dalembert.algebra.arrays import asarray, exact, product, stack
+from dalembert.algebra.scalar import atan2, select
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import trace

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
 from dalembert.algorithms.step import Matrix, PlaneTurn
 from dalembert.algorithms.tally import Count, vector
 
@@ -39,5 +39,5 @@ def test_tensors_turn_like_products(k, angle, seed):
 def test_what_it_costs(name, operations):
     count = Count()
     c, s, *rest = vector(11, count)
-    getattr(PlaneTurn(2, c, s), name)(scalar.asarray(rest).reshape(3, 3))
+    getattr(PlaneTurn(2, c, s), name)(arrays.asarray(rest).reshape(3, 3))
     assert count.operations == operations

@@ -10,7 +10,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
 from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
@@ -37,7 +37,7 @@ def arm(m1, m2, l, alpha, g, pitch=0.01, gear=2):
     return Mechanism(
         "arm",
         (
-            Body("upper", Inertia(m1, [l / 2, 0, 0], np.diag([m1, m1, m1]) * scalar.exact(np.eye(3)))),
+            Body("upper", Inertia(m1, [l / 2, 0, 0], np.diag([m1, m1, m1]) * arrays.exact(np.eye(3)))),
             Body("lower", Inertia.cylinder(m2, l / 10, l)),
         ),
         (
@@ -47,14 +47,14 @@ def arm(m1, m2, l, alpha, g, pitch=0.01, gear=2):
                 "revolute",
                 "upper",
                 "lower",
-                placement=Transform(rotation_z(alpha), scalar.asarray([l, 0, 0])),
+                placement=Transform(rotation_z(alpha), arrays.asarray([l, 0, 0])),
                 mimic=Mimic("shoulder", gear, 0),
             ),
         ),
         frames=(Frame("tool", "lower", Transform.from_translation([l, 0, 0])),),
         constraints=(Constraint("rod", "distance", "lower", value=l),),
         forces=(Force("spring", "joint-spring", "shoulder", stiffness=m1),),
-        gravity=scalar.asarray([0, 0, -g]),
+        gravity=arrays.asarray([0, 0, -g]),
     )
 
 

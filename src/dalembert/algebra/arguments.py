@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant, exact, is_symbolic
+from dalembert.algebra.arrays import Array, asarray, exact
+from dalembert.algebra.scalar import Scalar, constant, is_symbolic
 from dalembert.errors import ArgumentError
 
 Vector = Array | Sequence[Scalar]

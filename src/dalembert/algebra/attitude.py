@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 
 from dalembert.algebra.arguments import Matrix, Vector, components, rotation_matrix
+from dalembert.algebra.arrays import Array, asarray
 from dalembert.algebra.euler import (
     euler_from_rotation,
     euler_rate_inverse,
@@ -18,7 +19,7 @@ from dalembert.algebra.euler import (
     rotation_from_euler,
 )
 from dalembert.algebra.quaternions import quaternion_from_rotation, rotation_from_quaternion
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant
+from dalembert.algebra.scalar import Scalar, constant
 from dalembert.algebra.vectors import cross, dot
 from dalembert.errors import SingularityError
 

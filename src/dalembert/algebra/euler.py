@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, Vector, components, described, rotation_matrix
+from dalembert.algebra.arrays import Array, asarray, product
 from dalembert.algebra.rotations import LOCK, angle_but_at_lock, rotation_x, rotation_y, rotation_z, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant, cos, product, sin
+from dalembert.algebra.scalar import Scalar, atan2, constant, cos, sin
 from dalembert.errors import ArgumentError, SingularityError
 
 TAIT_BRYAN_SEQUENCES = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")

@@ -17,7 +17,8 @@ from dalembert.algebra.arguments import (
     scalar_argument,
     tensor,
 )
-from dalembert.algebra.scalar import Array, Scalar, asarray, product
+from dalembert.algebra.arrays import Array, asarray, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dual
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arguments import Vector, array, described, is_scalar, numeric, unrolled
-from dalembert.algebra.scalar import Array, asarray, constant, is_number, is_sympy
+from dalembert.algebra.arrays import Array, asarray
+from dalembert.algebra.scalar import constant, is_number, is_sympy
 from dalembert.errors import ArgumentError
 
 

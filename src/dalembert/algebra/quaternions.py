@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, Vector, components, numeric, rotation_matrix, scalar_argument
+from dalembert.algebra.arrays import Array, asarray
 from dalembert.algebra.scalar import (
-    Array,
     Scalar,
-    asarray,
     atan2,
     constant,
     cos,

@@ -23,21 +23,9 @@ from dalembert.algebra.arguments import (
     rotation_matrix,
     scalar_argument,
 )
+from dalembert.algebra.arrays import Array, asarray, exact
 from dalembert.algebra.quaternions import quaternion_from_rotation
-from dalembert.algebra.scalar import (
-    Array,
-    Scalar,
-    asarray,
-    atan2,
-    constant,
-    cos,
-    exact,
-    is_number,
-    is_symbolic,
-    select,
-    sin,
-    sqrt,
-)
+from dalembert.algebra.scalar import Scalar, atan2, constant, cos, is_number, is_symbolic, select, sin, sqrt
 from dalembert.algebra.vectors import dot, double_dot, dual, trace, unit, vect
 from dalembert.errors import ArgumentError, SingularityError
 

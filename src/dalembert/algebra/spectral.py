@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, exact_tensor, numeric
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant, is_symbolic, sqrt
+from dalembert.algebra.arrays import Array, asarray
+from dalembert.algebra.scalar import Scalar, constant, is_symbolic, sqrt
 from dalembert.algebra.tensors import axial_projection, scalar_invariants
 from dalembert.algebra.vectors import cross, dot, double_dot, norm, unit
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, Vector, components, exact_tensor, matrix, tensor
-from dalembert.algebra.scalar import Array, Scalar, asarray, atan2, constant
+from dalembert.algebra.arrays import Array, asarray
+from dalembert.algebra.scalar import Scalar, atan2, constant
 from dalembert.algebra.vectors import double_dot, dyad, norm_frobenius, trace
 from dalembert.errors import ArgumentError, SingularityError
 

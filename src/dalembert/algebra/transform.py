@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, Vector, array, components, described, scalar_argument, tensor, unrolled
+from dalembert.algebra.arrays import Array, asarray, exact, product
 from dalembert.algebra.rotations import rotation_from_rpy, sine_cosine
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant, exact, product, same
+from dalembert.algebra.scalar import Scalar, constant, same
 from dalembert.errors import ArgumentError
 
 

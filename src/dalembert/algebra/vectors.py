@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algebra.arguments import Matrix, Vector, components, exact_tensor, matrix, tensor
-from dalembert.algebra.scalar import Array, Scalar, asarray, constant, is_number, sqrt
+from dalembert.algebra.arrays import Array, asarray
+from dalembert.algebra.scalar import Scalar, constant, is_number, sqrt
 from dalembert.errors import ArgumentError, SingularityError
 
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.euler import EULER_SEQUENCES, euler_from_rotation, euler_rate_inverse, euler_rate_matrix
 from dalembert.algebra.quaternions import quaternion_from_rotation, quaternion_star
-from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import checked, checked_point, frame_on_link
@@ -81,8 +81,8 @@ def frame_coordinates(
     if rows == 3:
         return p
     if coordinates == "quaternion":
-        return scalar.asarray([*p, *frame_quaternion(mechanism, q, frame)])
-    return scalar.asarray([*p, *euler_from_rotation(coordinates, placed.rotation)])
+        return arrays.asarray([*p, *frame_quaternion(mechanism, q, frame)])
+    return arrays.asarray([*p, *euler_from_rotation(coordinates, placed.rotation)])
 
 
 def frame_quaternion(mechanism: Mechanism, q: Any, frame: str) -> Array:
@@ -103,7 +103,7 @@ def frame_quaternion(mechanism: Mechanism, q: Any, frame: str) -> Array:
         elif link.rotates:
             half = link.position(q)[0] / 2
             turn = [*(scalar.sin(half) * x for x in link.axis), scalar.cos(half)]
-            eta = quaternion_star(scalar.asarray(turn), eta)
+            eta = quaternion_star(arrays.asarray(turn), eta)
         eta = quaternion_star(quaternion_from_rotation(link.placement.rotation), eta)
         carrier = link.parent
     return eta
@@ -121,7 +121,7 @@ def analytic_jacobian(
         coordinates: one of :data:`COORDINATES`.
         point: the point, components in the frame.
     """
-    still = scalar.zeros(expect(mechanism, Mechanism, "mechanism").nv)
+    still = arrays.zeros(expect(mechanism, Mechanism, "mechanism").nv)
     return analytic_jacobian_rates(mechanism, q, still, still, frame, coordinates=coordinates, point=point).J
 
 
@@ -150,7 +150,7 @@ def analytic_jacobian_rates(
         turning = _quaternion_rates(frame_quaternion(mechanism, q, frame), _in_body_axes(R, angular, v, a), v, a)
     else:
         turning = _euler_rates(coordinates, euler_from_rotation(coordinates, R), _in_body_axes(R, angular, v, a), v, a)
-    return JacobianRates(*(scalar.stack([*upper, *lower]) for upper, lower in zip(linear, turning)))
+    return JacobianRates(*(arrays.stack([*upper, *lower]) for upper, lower in zip(linear, turning)))
 
 
 class _Joint(NamedTuple):
@@ -184,7 +184,7 @@ def _geometric(
     tree, n = mechanism.tree, mechanism.nv
     carrier, _ = frame_on_link(mechanism, frame)
     places, placed, p = _path(mechanism, q, frame, point)
-    zero = scalar.zeros(3)
+    zero = arrays.zeros(3)
     o, od, odd, w, wd = zero, zero, zero, zero, zero
     chain = []
     for i, place in zip(reversed(tree.ancestors[carrier]) if carrier >= 0 else (), places):
@@ -207,7 +207,7 @@ def _geometric(
                 for order, column in enumerate(order_columns):
                     at = joint.link.v + k
                     parts[order][at] = parts[order][at] + joint.link.gain * column
-    stacked = [tuple(scalar.stack(columns).reshape(n, 3).T for columns in parts) for parts in (angular, linear)]
+    stacked = [tuple(arrays.stack(columns).reshape(n, 3).T for columns in parts) for parts in (angular, linear)]
     return stacked[0], stacked[1], placed.rotation
 
 
@@ -234,7 +234,7 @@ def _in_body_axes(R: Array, angular: tuple[Array, ...], v: Array, a: Array) -> t
 
 
 def _turned(w: Array, J: Array) -> Array:
-    return scalar.stack([cross(w, column) for column in J.T]).reshape(J.shape[1], 3).T
+    return arrays.stack([cross(w, column) for column in J.T]).reshape(J.shape[1], 3).T
 
 
 def _quaternion_rates(eta: Array, J_R: tuple[Array, ...], v: Array, a: Array) -> tuple[Array, Array, Array]:
@@ -255,14 +255,14 @@ def _euler_rates(
     rates = product(J, v)
     # The body sees its three axes of turning s1, s2, s3 turn backwards with the turns that come after them.
     s1, s2, s3 = S.T
-    none = scalar.zeros(3)
+    none = arrays.zeros(3)
     after_1, after_2 = rates[1] * s2 + rates[2] * s3, rates[2] * s3
     s1d, s2d = -cross(after_1, s1), -cross(after_2, s2)
-    Sd = scalar.stack([s1d, s2d, none]).T
+    Sd = arrays.stack([s1d, s2d, none]).T
     Jd = product(inverse, J_R[1] - product(Sd, J))
     accelerations = product(J, a) + product(Jd, v)
     after_1d = accelerations[1] * s2 + rates[1] * s2d + accelerations[2] * s3
     after_2d = accelerations[2] * s3
-    Sdd = scalar.stack([-cross(after_1d, s1) - cross(after_1, s1d), -cross(after_2d, s2) - cross(after_2, s2d), none]).T
+    Sdd = arrays.stack([-cross(after_1d, s1) - cross(after_1, s1d), -cross(after_2d, s2) - cross(after_2, s2d), none]).T
     Jdd = product(inverse, J_R[2] - product(Sdd, J) - 2 * product(Sd, Jd))
     return J, Jd, Jdd

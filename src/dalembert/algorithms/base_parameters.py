@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import pseudo_inertia, symmetric_matrix
-from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import dyad
 from dalembert.algorithms.economy.regroup import regroup
 from dalembert.algorithms.exact_grouping import effect, exact_states, exact_tree, shortest, solve_exactly
@@ -67,7 +67,7 @@ class BaseParameters:
         Args:
             pi: all standard parameters, p.
         """
-        given = scalar.asarray(pi)
+        given = arrays.asarray(pi)
         if given.shape != (len(self.names),):
             raise ArgumentError(f"pi has shape {given.shape}; all standard parameters are needed, ({len(self.names)},)")
         return product(self.matrix, given)
@@ -171,14 +171,14 @@ def grouping_rules(mechanism: Mechanism, *, seed: int = 0) -> GroupingRules:
 def _with_symbolic_moments(mechanism: Mechanism, symbols: list[Any]) -> Tree:
     """The tree with unknown mass distributions: welded bodies added up, in the axes of the links."""
     tree = mechanism.tree
-    moments = [Moments(0, scalar.zeros(3), scalar.zeros(3, 3))] * len(tree.links)
+    moments = [Moments(0, arrays.zeros(3), arrays.zeros(3, 3))] * len(tree.links)
     for index, body in enumerate(mechanism.bodies):
         carrier, at = tree.carriers[body.name]
         if carrier < 0:
             continue
         m, hx, hy, hz, xx, xy, xz, yy, yz, zz = symbols[10 * index : 10 * index + 10]
         R, p = at.rotation, at.translation
-        h = product(R, scalar.asarray([hx, hy, hz]))
+        h = product(R, arrays.asarray([hx, hy, hz]))
         J = product(product(R, pseudo_inertia(symmetric_matrix(xx, yy, zz, xy, xz, yz))), R.T)
         before = moments[carrier]
         moments[carrier] = Moments(
@@ -279,7 +279,7 @@ def _effect(tree: Tree, place: tuple[int, int], state: tuple[Array, Array, Array
     index, entry = place
     unit = [int(k == entry) for k in range(10)]
     xx, xy, xz, yy, yz, zz = unit[4:]
-    moments = Moments(unit[0], scalar.asarray(unit[1:4]), symmetric_matrix(xx, yy, zz, xy, xz, yz))
+    moments = Moments(unit[0], arrays.asarray(unit[1:4]), symmetric_matrix(xx, yy, zz, xy, xz, yz))
     return effect(tree, index, moments, state)
 
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algorithms.analytic_jacobian import JacobianRates, analytic_jacobian_rates
 from dalembert.algorithms.consistent_inverse import consistent_inverse
 from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest, cheapest_name
@@ -122,7 +122,7 @@ def cartesian_dynamics(mechanism: Mechanism, q: Any, v: Any, frame: str, **along
         along: entries of :class:`Along`.
     """
     q, v = checked(mechanism, q=q, v=v)
-    still = scalar.zeros(mechanism.nv)
+    still = arrays.zeros(mechanism.nv)
     rates, _, inverse, Lambda = _motion(mechanism, q, v, still, frame, along)
     tree = along.get("tree", mechanism.tree)
     forces = CANDIDATES[cheapest_name(tree)]  # one for both, so that they share terms and cancel where they should
@@ -151,8 +151,8 @@ def resolved_acceleration(mechanism: Mechanism, q: Any, v: Any, xdd: Any, frame:
         along: entries of :class:`Along`.
     """
     q, v = checked(mechanism, q=q, v=v)
-    found = _motion(mechanism, q, v, scalar.zeros(mechanism.nv), frame, along)
-    wanted, rows = scalar.asarray(xdd), len(found.rates.J)
+    found = _motion(mechanism, q, v, arrays.zeros(mechanism.nv), frame, along)
+    wanted, rows = arrays.asarray(xdd), len(found.rates.J)
     if wanted.shape != (rows,):
         raise ArgumentError(
             f"xdd has shape {wanted.shape}; coordinates {along.get('coordinates', 'ZYX')!r} need ({rows},)"

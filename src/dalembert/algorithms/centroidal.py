@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import inertia_from_pseudo, parallel_axes, torque_from_tensor
-from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dual, dyad
@@ -58,7 +58,7 @@ def centroidal(mechanism: Mechanism, q: Any, v: Any) -> Centroidal:
     c = center_of_mass(mechanism, q)
     poses, step = link_poses(tree, q), steps(tree, q)
     mass, U, E = generalized_moments(tree, step)
-    columns: list[Array] = [scalar.zeros(6)] * tree.nv
+    columns: list[Array] = [arrays.zeros(6)] * tree.nv
     for i, link in enumerate(tree.links):
         W = poses[i].rotation if link.post is None else product(poses[i].rotation, link.post.T)  # moved joint frame
         arm = poses[i].translation - c
@@ -66,13 +66,13 @@ def centroidal(mechanism: Mechanism, q: Any, v: Any) -> Centroidal:
             zw, zv = link.axes_w[:, k], link.axes_v[:, k]
             linear = product(W, cross(zw, U[i]) + mass[i] * zv)
             angular = product(W, product(E[i], zw) + cross(U[i], zv)) + cross(arm, linear)
-            column = link.gain * scalar.asarray([*linear, *angular])
+            column = link.gain * arrays.asarray([*linear, *angular])
             columns[link.v + k] = columns[link.v + k] + column
     total = sum(mass[i] for i, link in enumerate(tree.links) if link.parent < 0)
     return Centroidal(
         center=c,
         mass=total,
-        matrix=scalar.stack(columns).reshape(tree.nv, 6).T,
+        matrix=arrays.stack(columns).reshape(tree.nv, 6).T,
         bias=_bias(tree, poses, v, c),
         inertia=_locked_inertia(tree, poses, c),
     )
@@ -114,8 +114,8 @@ def centroidal_matrix_rate(mechanism: Mechanism, q: Any, v: Any) -> Array:
             for moments in (mass, H, Hd, S, Sd):
                 moments[p] = moments[p] + moments[i]
     roots = [i for i, link in enumerate(tree.links) if link.parent < 0]
-    cd = sum((Hd[i] for i in roots), scalar.zeros(3)) / sum(mass[i] for i in roots)
-    columns: list[Array] = [scalar.zeros(6)] * tree.nv
+    cd = sum((Hd[i] for i in roots), arrays.zeros(3)) / sum(mass[i] for i in roots)
+    columns: list[Array] = [arrays.zeros(6)] * tree.nv
     for i, link in enumerate(tree.links):
         r, E, Ed = arms[i], inertia_from_pseudo(S[i]), inertia_from_pseudo(Sd[i])
         for k in range(link.nv):
@@ -125,8 +125,8 @@ def centroidal_matrix_rate(mechanism: Mechanism, q: Any, v: Any) -> Array:
             linear = mass[i] * vPd + cross(zwd, H[i]) + cross(zw, Hd[i])
             angular = product(Ed, zw) + product(E, zwd) + cross(Hd[i], vP) + cross(H[i], vPd)
             angular = angular - cross(cd, mass[i] * vP + cross(zw, H[i]))
-            columns[link.v + k] = columns[link.v + k] + link.gain * scalar.asarray([*linear, *angular])
-    return scalar.stack(columns).reshape(tree.nv, 6).T
+            columns[link.v + k] = columns[link.v + k] + link.gain * arrays.asarray([*linear, *angular])
+    return arrays.stack(columns).reshape(tree.nv, 6).T
 
 
 def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:
@@ -137,7 +137,7 @@ def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:
         q: positions, nq.
         v: velocities, nv.
     """
-    return product(centroidal(mechanism, q, v).matrix, scalar.asarray(v))
+    return product(centroidal(mechanism, q, v).matrix, arrays.asarray(v))
 
 
 def generalised_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:
@@ -149,13 +149,13 @@ def generalised_momentum(mechanism: Mechanism, q: Any, v: Any) -> Array:
         v: velocities, nv.
     """
     q, v = checked(mechanism, q=q, v=v)
-    weightless = replace(mechanism.tree, gravity=scalar.zeros(3))
-    return augmented_links(weightless, q, scalar.zeros(mechanism.nv), v)
+    weightless = replace(mechanism.tree, gravity=arrays.zeros(3))
+    return augmented_links(weightless, q, arrays.zeros(mechanism.nv), v)
 
 
 def _bias(tree: Tree, poses: list[Transform], v: Array, c: Array) -> Array:
     """Sum of the inertial forces at a = 0, and of their moments about c, in world axes."""
-    zero = scalar.zeros(3)
+    zero = arrays.zeros(3)
     motions: list[tuple[Array, Array, Array]] = []  # w, wd, acceleration of the origin, world axes
     force = moment = zero
     for i, link in enumerate(tree.links):
@@ -175,12 +175,12 @@ def _bias(tree: Tree, poses: list[Transform], v: Array, c: Array) -> Array:
         f = m * sdd + product(Om, h)
         about_origin = torque_from_tensor(Om, J, w) + cross(h, sdd)
         force, moment = force + f, moment + about_origin + cross(o - c, f)
-    return scalar.asarray([*force, *moment])
+    return arrays.asarray([*force, *moment])
 
 
 def _locked_inertia(tree: Tree, poses: list[Transform], c: Array) -> Array:
     """Sum of the links' inertia tensors about c, world axes; no link needs a centre of mass of its own."""
-    total = scalar.zeros(3, 3)
+    total = arrays.zeros(3, 3)
     for link, place in zip(tree.links, poses):
         if link.moments.is_zero:
             continue

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism, Tree
@@ -62,19 +63,19 @@ def consistent_inverse(mechanism: Mechanism, J: Array, D: Array, tree: Tree, dam
     weights = [*factors.reciprocals, *([damping * damping] * m if damped else [])]
     rows = [list(factors.inwards(row)) for row in J]
     if damped:
-        rows = [[*row, *scalar.identity(m)[i]] for i, row in enumerate(rows)]
+        rows = [[*row, *arrays.identity(m)[i]] for i, row in enumerate(rows)]
     U, R, reciprocals = _orthogonal(rows, weights)
     T = _unit_upper_inverse(R)  # R^-1
-    scaled = scalar.asarray([[T[r, c] * reciprocals[c] for c in range(m)] for r in range(m)])
+    scaled = arrays.asarray([[T[r, c] * reciprocals[c] for c in range(m)] for r in range(m)])
     Lambda = product(scaled, T.T)
     columns = [_lower(factors, u[:n]) for u in U]  # L^-1 Delta^-1 U
-    inverse = product(scalar.stack(columns).T, scaled.T)
+    inverse = product(arrays.stack(columns).T, scaled.T)
     upper = [[Lambda[min(r, c), max(r, c)] for c in range(m)] for r in range(m)]
-    return inverse, scalar.asarray(upper)
+    return inverse, arrays.asarray(upper)
 
 
 def _lower(factors: TreeFactors, u: list[Scalar]) -> Array:
-    return factors.outwards(scalar.asarray([x * r for x, r in zip(u, factors.reciprocals)]))
+    return factors.outwards(arrays.asarray([x * r for x, r in zip(u, factors.reciprocals)]))
 
 
 def _orthogonal(
@@ -106,7 +107,7 @@ def _unit_upper_inverse(R: list[list[Scalar]]) -> Array:
     for c in range(m):
         for r in reversed(range(c)):
             T[r][c] = -_sum([R[r][k] * T[k][c] for k in range(r + 1, c + 1)])
-    return scalar.asarray(T)
+    return arrays.asarray(T)
 
 
 def _check_rank(mechanism: Mechanism, J: Array) -> None:

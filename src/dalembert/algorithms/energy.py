@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.kinematics import link_poses
 from dalembert.algorithms.step import steps
@@ -13,7 +14,7 @@ from dalembert.model.tree import Tree
 def link_velocities(tree: Tree, q: Array, v: Array) -> list[tuple[Array, Array]]:
     """(angular velocity, velocity of the origin) of every link, in its own axes (4.2.15)."""
     step = steps(tree, q)
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     found: list[tuple[Array, Array]] = []
     for i, link in enumerate(tree.links):
         w_p, sd_p = found[link.parent] if link.parent >= 0 else (at_rest, at_rest)
@@ -44,7 +45,7 @@ def potential_energy(tree: Tree, q: Array) -> Scalar:
 
 def momentum(tree: Tree, q: Array, v: Array) -> tuple[Array, Array]:
     """Linear momentum, and angular momentum about the world's origin, both in world axes."""
-    linear = angular = scalar.zeros(3)
+    linear = angular = arrays.zeros(3)
     for link, (w, sd), place in zip(tree.links, link_velocities(tree, q, v), link_poses(tree, q)):
         m, h, I = link.moments.mass, link.moments.first, link.moments.tensor
         p = place.rotate(m * sd + cross(w, h))

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
 from dalembert.model.tree import Link, Moments, Tree
 
@@ -31,7 +31,7 @@ def effect(tree: Tree, link: int, moments: Moments, state: tuple[Array, Array, A
         moments: the matter.
         state: positions, velocities, accelerations.
     """
-    empty = Moments(0, scalar.zeros(3), scalar.zeros(3, 3))
+    empty = Moments(0, arrays.zeros(3), arrays.zeros(3, 3))
     links = tuple(replace(one, moments=moments if k == link else empty) for k, one in enumerate(tree.links))
     return tensor_form(replace(tree, links=links), *state)
 
@@ -55,7 +55,7 @@ def exact_states(tree: Tree, count: int) -> list[tuple[Array, Array, Array]]:
             else:
                 q[link.q] = _position(link, i + 3 * k)
         rates = [sympy.Rational(2 * ((5 * i + 7 * k) % 11) - 9, 4 + i) for i in range(2 * tree.nv)]
-        states.append((scalar.asarray(q), scalar.asarray(rates[: tree.nv]), scalar.asarray(rates[tree.nv :])))
+        states.append((arrays.asarray(q), arrays.asarray(rates[: tree.nv]), arrays.asarray(rates[tree.nv :])))
     return states
 
 
@@ -141,7 +141,7 @@ def exact_tree(tree: Tree) -> Tree:
 
     def of(array: Any) -> Any:
         flat = [in_fractions(x) for x in np.asarray(array, dtype=object).flat]
-        return scalar.asarray(flat).reshape(np.shape(array))
+        return arrays.asarray(flat).reshape(np.shape(array))
 
     links = tuple(
         replace(

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import check_axes, checked, checked_point, frame_on_link
@@ -116,7 +117,7 @@ def _in_world(mechanism: Mechanism, q: Any, frame: str, point: Any) -> tuple[Fra
             zw, zv = product(place.rotation, link.Zw[:, k]), product(place.rotation, link.Zv[:, k])
             own.append((link.v + k, link.gain, zw, cross(zw, p - place.translation) + zv if link.rotates else zv))
         joints.append(own)
-    nothing = scalar.zeros(3)
+    nothing = arrays.zeros(3)
     J_R, J_T, H_R, H_T = ([nothing] * (n * size) for size in (1, 1, n, n))
     for position, own in enumerate(joints):
         for j, gain, zw, t in own:
@@ -148,4 +149,4 @@ def _crossed(J: Array, d: Array) -> Array:
 
 
 def _columns(columns: list[Array], count: int) -> Array:
-    return scalar.stack(columns).reshape(count, 3).T
+    return arrays.stack(columns).reshape(count, 3).T

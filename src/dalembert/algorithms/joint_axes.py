@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.step import Step
 from dalembert.model.tree import Link
@@ -64,7 +64,7 @@ def own_axes(
         sdd: acceleration of the link's origin.
         child_axes: take the axes of spherical joints as fixed in the child throughout.
     """
-    none = scalar.zeros(3)
+    none = arrays.zeros(3)
     axes = []
     for k in range(link.nv):
         zw, zv = link.axes_w[:, k], link.axes_v[:, k]

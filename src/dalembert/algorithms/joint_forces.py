@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_items
@@ -34,13 +34,13 @@ class JointForces:
 
     def of(self, v: Array, a: Array) -> Array:
         """armature * a + damping * v + friction * sign(v): what the drives must give on top of inverse dynamics."""
-        return self.resistance(v) + (scalar.zeros(len(v)) if self.armature is None else self.armature * a)
+        return self.resistance(v) + (arrays.zeros(len(v)) if self.armature is None else self.armature * a)
 
     def resistance(self, v: Array) -> Array:
         """damping * v + friction * sign(v)."""
-        total = scalar.zeros(len(v)) if self.damping is None else self.damping * v
+        total = arrays.zeros(len(v)) if self.damping is None else self.damping * v
         if self.friction is not None:
-            total = total + scalar.asarray([f * _sign(x) for f, x in zip(self.friction, v)])
+            total = total + arrays.asarray([f * _sign(x) for f, x in zip(self.friction, v)])
         return total
 
 
@@ -75,4 +75,4 @@ def _gathered(mechanism: Mechanism, name: str) -> Array | None:
         weight = value * (scalar.absolute(gain) if name == "friction" else gain * gain)
         for k in range(own.start, own.stop):
             total[k] = total[k] + weight
-    return None if all(scalar.is_zero(x) for x in total) else scalar.asarray(total)
+    return None if all(scalar.is_zero(x) for x in total) else arrays.asarray(total)

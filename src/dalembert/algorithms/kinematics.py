@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, Coordinates, product
 from dalembert.algebra.quaternions import quaternion_rate
-from dalembert.algebra.scalar import Array, Coordinates, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
@@ -28,10 +28,10 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
         vectors: name = value.
     """
     expect(mechanism, Mechanism, "mechanism")
-    arrays = []
+    found: list[Array] = []
     for name, value in vectors.items():
         try:
-            array = scalar.asarray(value)
+            array = arrays.asarray(value)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"{name} must hold numbers or symbols, got {shown(value)}") from error
         if array.dtype == object and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
@@ -42,8 +42,8 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
                 f"{name} has shape {array.shape}, but {mechanism.name!r} needs ({size},): "
                 f"nq = {mechanism.nq}, nv = {mechanism.nv}"
             )
-        arrays.append(array)
-    return arrays
+        found.append(array)
+    return found
 
 
 def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
@@ -61,7 +61,7 @@ def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
             rate[link.q : link.q + 4] = quaternion_rate(eta, w).tolist()
         else:
             rate[link.q] = v[link.v]
-    return scalar.asarray(rate)
+    return arrays.asarray(rate)
 
 
 def link_poses(tree: Tree, q: Coordinates) -> list[Transform]:
@@ -164,20 +164,20 @@ def _jacobian_world(mechanism: Mechanism, q: Array, frame: str, point: Any) -> t
                 JR[row][link.v + k] = JR[row][link.v + k] + link.gain * zw[row]
                 JT[row][link.v + k] = JT[row][link.v + k] + link.gain * column[row]
     shape = (3, tree.nv)
-    return scalar.asarray(JR).reshape(shape), scalar.asarray(JT).reshape(shape), placed.rotation
+    return arrays.asarray(JR).reshape(shape), arrays.asarray(JT).reshape(shape), placed.rotation
 
 
 def _beside(other: Array, x: Array) -> Array:
     """Numbers that will be multiplied with others: exact if those may be symbols, so that 1 * q is q."""
-    return scalar.exact(x) if other.dtype == object else x
+    return arrays.exact(x) if other.dtype == object else x
 
 
 def checked_point(point: Any) -> Array:
     """The argument ``point`` as an array of three scalars, or an ArgumentError."""
     try:
-        given = scalar.asarray(point)
+        given = arrays.asarray(point)
     except (TypeError, ValueError):
-        given = scalar.zeros(0)
+        given = arrays.zeros(0)
     if given.shape != (3,) or any(isinstance(x, (str, bytes)) for x in given):
         raise ArgumentError(f"point: expected three numbers or symbols, components in the frame; got {shown(point)}")
     return given
@@ -229,7 +229,7 @@ def motion(
     tree = mechanism.tree
     carrier, at = frame_on_link(mechanism, frame)
     placed = Transform.identity()
-    w = wd = sd = sdd = scalar.zeros(3)
+    w = wd = sd = sdd = arrays.zeros(3)
     for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
         link = tree.links[i]
         A, s = link.rotation(q), link.translation(q)
@@ -271,9 +271,9 @@ def jacobian_rate(
     p = (places[carrier] @ at if carrier >= 0 else at).apply(checked_point(point))
     JRd: Any = [[0] * tree.nv for _ in range(3)]
     JTd: Any = [[0] * tree.nv for _ in range(3)]
-    wi = scalar.zeros(3)
-    od = scalar.zeros(3)
-    before = scalar.zeros(3)
+    wi = arrays.zeros(3)
+    od = arrays.zeros(3)
+    before = arrays.zeros(3)
     for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
         link = tree.links[i]
         W, o = places[i].rotation, places[i].translation
@@ -289,11 +289,11 @@ def jacobian_rate(
                 JRd[row][link.v + k] = JRd[row][link.v + k] + link.gain * zwd[row]
                 JTd[row][link.v + k] = JTd[row][link.v + k] + link.gain * column[row]
     shape = (3, tree.nv)
-    JRd, JTd = scalar.asarray(JRd).reshape(shape), scalar.asarray(JTd).reshape(shape)
+    JRd, JTd = arrays.asarray(JRd).reshape(shape), arrays.asarray(JTd).reshape(shape)
     if axes == "body":  # d/dt (R^T J) = R^T (Jdot - w x J)
         JR, JT = _beside(w, JR), _beside(w, JT)
-        turn_R = scalar.stack([cross(w, JR[:, k]) for k in range(tree.nv)]).T if tree.nv else JR
-        turn_T = scalar.stack([cross(w, JT[:, k]) for k in range(tree.nv)]).T if tree.nv else JT
+        turn_R = arrays.stack([cross(w, JR[:, k]) for k in range(tree.nv)]).T if tree.nv else JR
+        turn_T = arrays.stack([cross(w, JT[:, k]) for k in range(tree.nv)]).T if tree.nv else JT
         return product(R.T, JRd - turn_R), product(R.T, JTd - turn_T)
     return _in_axes(axes, R, JRd, JTd)
 
@@ -306,7 +306,7 @@ def center_of_mass(mechanism: Mechanism, q: Any) -> Array:
         q: positions, nq.
     """
     (q,) = checked(mechanism, q=q)
-    total, moment = 0, scalar.zeros(3)
+    total, moment = 0, arrays.zeros(3)
     for link, place in zip(mechanism.tree.links, link_poses(mechanism.tree, q)):
         total = total + link.moments.mass
         moment = moment + place.rotate(link.moments.first) + link.moments.mass * place.translation

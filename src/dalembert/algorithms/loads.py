@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.errors import ArgumentError
@@ -33,7 +33,7 @@ def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None, tre
         return None
     loads: list[tuple[Array, Array] | None] = [None] * len(mechanism.tree.links)
     for name, wrench in wrenches.items():
-        wrench = scalar.asarray(wrench)
+        wrench = arrays.asarray(wrench)
         if wrench.shape != (6,):
             raise ArgumentError(f"wrench on {name!r}: expected six numbers [force; moment], got shape {wrench.shape}")
         carrier, at = frame_on_link(mechanism, name, tree)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms import sensitivity
 from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links

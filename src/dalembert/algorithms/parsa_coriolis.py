@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.kinematics import checked, jacobian, jacobian_rate
 from dalembert.model import Mechanism
@@ -29,7 +29,7 @@ def parsa_coriolis(mechanism: Mechanism, q: Any, v: Any) -> Array:
         v: velocities, nv.
     """
     q, v = checked(mechanism, q=q, v=v)
-    C = scalar.zeros(mechanism.nv, mechanism.nv)
+    C = arrays.zeros(mechanism.nv, mechanism.nv)
     for body in mechanism.bodies:
         matter = body.inertia
         if mechanism.tree.carriers[body.name][0] < 0 or matter.is_zero:

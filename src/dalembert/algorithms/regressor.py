@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import euler_torque
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dot
@@ -35,7 +36,7 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 def parameter_vector(mechanism: Mechanism) -> Array:
     """pi: the inertial parameters of all bodies, ten each."""
     expect(mechanism, Mechanism, "mechanism")
-    return scalar.asarray([x for body in mechanism.bodies for x in body.inertia.parameters])
+    return arrays.asarray([x for body in mechanism.bodies for x in body.inertia.parameters])
 
 
 def parameter_names(mechanism: Mechanism) -> tuple[str, ...]:
@@ -61,11 +62,11 @@ def regressor(mechanism: Mechanism, q: Any, v: Any, a: Any) -> Array:
     for body in mechanism.bodies:
         carrier, at = tree.carriers[body.name]
         if carrier < 0:
-            columns += [scalar.zeros(tree.nv)] * 10
+            columns += [arrays.zeros(tree.nv)] * 10
             continue
         for eta, f in _wrenches(at, *motions[carrier]):
             columns.append(_generalised(tree, step, carrier, eta, f))
-    return scalar.stack(columns).reshape(10 * len(mechanism.bodies), tree.nv).T
+    return arrays.stack(columns).reshape(10 * len(mechanism.bodies), tree.nv).T
 
 
 def kinetic_energy_regressor(mechanism: Mechanism, q: Any, v: Any) -> Array:
@@ -88,7 +89,7 @@ def kinetic_energy_regressor(mechanism: Mechanism, q: Any, v: Any) -> Array:
         sd, w = product(at.rotation.T, sd + cross(w, at.translation)), product(at.rotation.T, w)
         squares = [w[i] * w[i] / 2 if i == j else w[i] * w[j] for i, j in ENTRIES]
         entries += [dot(sd, sd) / 2, *cross(sd, w), *squares]  # sd.(w x h) = h.(sd x w)
-    return scalar.asarray(entries)
+    return arrays.asarray(entries)
 
 
 def potential_energy_regressor(mechanism: Mechanism, q: Any) -> Array:
@@ -109,12 +110,12 @@ def potential_energy_regressor(mechanism: Mechanism, q: Any) -> Array:
         place = places[carrier] @ at
         up = -mechanism.gravity
         entries += [dot(up, place.translation), *product(place.rotation.T, up), *([0] * 6)]
-    return scalar.asarray(entries)
+    return arrays.asarray(entries)
 
 
 def _motions(tree: Tree, step: list[Step], v: Array, a: Array) -> list[tuple[Array, Array, Array]]:
     """(w, wd, sdd) of every link in its own axes, gravity included as acceleration of the base (5.2.10a-c)."""
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     found: list[tuple[Array, Array, Array]] = []
     for i, link in enumerate(tree.links):
         w_p, wd_p, sdd_p = found[link.parent] if link.parent >= 0 else (at_rest, at_rest, -tree.gravity)
@@ -133,14 +134,14 @@ def _wrenches(at: Transform, w: Array, wd: Array, sdd: Array) -> list[tuple[Arra
     R, p = at.rotation, at.translation
     Om = angular_acceleration_tensor(w, wd)
     here = sdd + product(Om, p)  # acceleration of the body's origin
-    nothing = scalar.zeros(3)
+    nothing = arrays.zeros(3)
     found = [(cross(p, here), here)]
     for k in range(3):
         axis = R[:, k]
         f = product(Om, axis)
         found.append((cross(axis, here) + cross(p, f), f))
     for i, j in ENTRIES:
-        unit = product(product(R, scalar.asarray([[int({r, c} == {i, j}) for c in range(3)] for r in range(3)])), R.T)
+        unit = product(product(R, arrays.asarray([[int({r, c} == {i, j}) for c in range(3)] for r in range(3)])), R.T)
         found.append((euler_torque(unit, w, wd), nothing))
     return found
 
@@ -157,4 +158,4 @@ def _generalised(tree: Tree, step: list[Step], i: int, eta: Array, f: Array) -> 
         f = step[i].from_joint(f)
         eta = step[i].from_joint(eta) + cross(step[i].s, f)
         i = link.parent
-    return scalar.asarray(total)
+    return arrays.asarray(total)

@@ -23,9 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import inertia_from_pseudo, torque_from_tensor
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.economy.frames import is_numeric
@@ -132,7 +133,7 @@ def _outward(tree: Tree, step: list[Step], v: Array, a: Array) -> _Motion:
     """Forward recursion (5.3.45a-e), with the rates of the joint vectors."""
     m = _Motion([], [], [], [], [], [], [], [], [], [], [])
     wd: list[Array] = []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p, out, settle = link.parent, step[i].to_joint, step[i].to_link
         w_p, wd_p, sdd_p = (m.w[p], wd[p], m.sdd[p]) if p >= 0 else (at_rest, at_rest, -tree.gravity)
@@ -162,7 +163,7 @@ def _wrenches(
     count = len(tree.links)
     Udd = [product(m.Om[i], u[i]) for i in range(count)]
     eta = [torque_from_tensor(m.Om[i], K[i], m.w[i]) + cross(u[i], m.sdd[i]) for i in range(count)]
-    external: list[Array] = [scalar.zeros(3)] * count
+    external: list[Array] = [arrays.zeros(3)] * count
     for i in reversed(range(count)):
         if loads and loads[i] is not None:
             force, moment = loads[i]  # type: ignore[misc]
@@ -192,9 +193,9 @@ def _generalized(
     for i in range(count):
         w = m.w[i]
         Ud.append(cross(w, u[i]))
-        spin = scalar.stack([cross(w, K[i][:, k]) for k in range(3)]).T  # w~ Kh
+        spin = arrays.stack([cross(w, K[i][:, k]) for k in range(3)]).T  # w~ Kh
         N.append(spin + spin.T)
-        c.append(scalar.asarray([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]]))
+        c.append(arrays.asarray([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]]))
     for i in reversed(range(count)):
         link = tree.links[i]
         p = link.parent
@@ -279,17 +280,17 @@ def _meet(i: int, j: int, columns: list[list[Array]], axes: list[Axis], blocks) 
     D, V, P = blocks
     D[j, i], V[j, i], P[j, i] = (_powers(axes, columns, at) for at in (0, 3, 5))
     D[i, j] = D[j, i].T
-    V[i, j] = scalar.asarray(
+    V[i, j] = arrays.asarray(
         [[dot(c[0], z.zdw_both) - dot(c[2], z.zw) + dot(c[1], z.drift) for z in axes] for c in columns]
     )
-    P[i, j] = scalar.asarray(
+    P[i, j] = arrays.asarray(
         [[dot(c[0], z.zddw) - dot(c[2], z.zdw) + dot(c[1], z.lift) for z in axes] for c in columns]
     )
 
 
 def _powers(axes: list[Axis], columns: list[list[Array]], at: int) -> Array:
     """Powers of wrenches (moment at index ``at``, force next to it) on the axes."""
-    return scalar.asarray([[dot(z.zw, c[at]) + dot(z.zv, c[at + 1]) for c in columns] for z in axes])
+    return arrays.asarray([[dot(z.zw, c[at]) + dot(z.zv, c[at + 1]) for c in columns] for z in axes])
 
 
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
@@ -298,6 +299,6 @@ def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
     For one-degree joints the Christoffel matrix (5.2.10), of which (7.3.3) is twice; for spherical joints, whose
     velocities are not rates of coordinates, the matrix of the same construction.
     """
-    weightless = replace(tree, gravity=scalar.zeros(3))
+    weightless = replace(tree, gravity=arrays.zeros(3))
     reached = axes_reach(tree) if q.dtype == object else twists_reach(tree)  # of this tree, which is kept
-    return sensitivity(weightless, q, v, scalar.zeros(tree.nv), child_axes=True, reached=reached).V / 2
+    return sensitivity(weightless, q, v, arrays.zeros(tree.nv), child_axes=True, reached=reached).V / 2

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, Coordinates, product
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.algebra.scalar import Array, Coordinates, Scalar, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.model.joint import rotation_about
 from dalembert.model.tree import Link, Tree
 
@@ -129,13 +130,13 @@ class PlaneTurn:
         out = list(u)
         x, y = u[self.i], u[self.j]
         out[self.i], out[self.j] = self.c * x - self.s * y, self.s * x + self.c * y
-        return scalar.asarray(out)
+        return arrays.asarray(out)
 
     def apply_transposed(self, u: Array) -> Array:
         out = list(u)
         x, y = u[self.i], u[self.j]
         out[self.i], out[self.j] = self.c * x + self.s * y, self.c * y - self.s * x
-        return scalar.asarray(out)
+        return arrays.asarray(out)
 
     def similar(self, E: Array) -> Array:
         """R E R^T with 8 multiplications and 7 additions, besides one addition for twice the cosine.
@@ -152,7 +153,7 @@ class PlaneTurn:
         out[i, j] = out[j, i] = c * y - Eij
         out[i, k] = out[k, i] = c * Eik - s * Ejk
         out[j, k] = out[k, j] = s * Eik + c * Ejk
-        return scalar.asarray(out.tolist())
+        return arrays.asarray(out.tolist())
 
     def similar_tensor(self, T: Array) -> Array:
         """R T R^T for any tensor, 12 multiplications and 11 additions; its trace and skew part in the plane stay.
@@ -167,7 +168,7 @@ class PlaneTurn:
         out[i, j], out[j, i] = z - T[j, i], z - T[i, j]
         out[i, k], out[j, k] = c * T[i, k] - s * T[j, k], s * T[i, k] + c * T[j, k]
         out[k, i], out[k, j] = c * T[k, i] - s * T[k, j], s * T[k, i] + c * T[k, j]
-        return scalar.asarray(out.tolist())
+        return arrays.asarray(out.tolist())
 
 
 class Matrix:
@@ -186,10 +187,10 @@ class Matrix:
 
     def similar(self, E: Array) -> Array:
         R = self.R
-        full = scalar.asarray([[_upper(E, i, j) for j in range(3)] for i in range(3)])
+        full = arrays.asarray([[_upper(E, i, j) for j in range(3)] for i in range(3)])
         half = product(R, full)
         upper = {(i, j): product(half[i : i + 1], R[j])[0] for i in range(3) for j in range(i, 3)}
-        return scalar.asarray([[upper[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
+        return arrays.asarray([[upper[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
 
     def similar_tensor(self, T: Array) -> Array:
         return product(product(self.R, T), self.R.T)

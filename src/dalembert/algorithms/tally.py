@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
 from dalembert.model.tree import Link, Moments, Tree
 
 
@@ -95,7 +95,7 @@ def vector(size: int, count: Count, start: int = 0) -> Array:
         count: where operations are noted.
         start: different starts give different numbers.
     """
-    return scalar.asarray([Tally(0.3 + 0.137 * math.sin(7 * (start + k) + 1), count) for k in range(size)])
+    return arrays.asarray([Tally(0.3 + 0.137 * math.sin(7 * (start + k) + 1), count) for k in range(size)])
 
 
 def positions(tree: Tree, count: Count) -> Array:

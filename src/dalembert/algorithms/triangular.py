@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class TreeFactors:
 
     def solve(self, b: Array) -> Array:
         """M^-1 b; b is a vector or has columns."""
-        return self.outwards(scalar.asarray([value * r for value, r in zip(self.inwards(b), self.reciprocals)]))
+        return self.outwards(arrays.asarray([value * r for value, r in zip(self.inwards(b), self.reciprocals)]))
 
     def inwards(self, b: Array) -> Array:
         """y with L^T y = b, from the tips to the base."""
@@ -38,7 +39,7 @@ class TreeFactors:
         for k in reversed(range(len(y))):
             for i, l in self.L[k].items():
                 y[i] = y[i] - y[k] * l
-        return scalar.asarray(y)
+        return arrays.asarray(y)
 
     def outwards(self, y: Array) -> Array:
         """x with L x = y, from the base to the tips."""
@@ -46,7 +47,7 @@ class TreeFactors:
         for k in range(len(x)):
             for i, l in self.L[k].items():
                 x[k] = x[k] - x[i] * l
-        return scalar.asarray(x)
+        return arrays.asarray(x)
 
     def solve_columns(self, *matrices: Array) -> list[Array]:
         """M^-1 B for matrices B whose columns are zero beyond their branch, as those of the derivatives of a tree are.
@@ -75,7 +76,7 @@ class TreeFactors:
                     x[k] = [out - l * value for out, value in zip(x[k], x[i])]
                 for m, value in enumerate(x[k]):
                     found[m][k][c] = value
-        return [scalar.asarray(rows).reshape(n, width) for rows in found]
+        return [arrays.asarray(rows).reshape(n, width) for rows in found]
 
     def inverse(self) -> Array:
         """M^-1, symmetric: row by row from the base, each by the rows before it."""
@@ -90,7 +91,7 @@ class TreeFactors:
                 for i, l in (self.L[k] if root == c else self._transfer(k, root)).items():
                     value = value - l * rows[i][c]
                 rows[k][c] = rows[c][k] = value
-        return scalar.asarray(rows).reshape(n, n)
+        return arrays.asarray(rows).reshape(n, n)
 
     def _transfer(self, k: int, root: int) -> dict[int, Scalar]:
         """Row k of L if all rows between it and ``root``, one of its ancestors, are eliminated: -T."""

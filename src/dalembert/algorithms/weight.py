@@ -6,7 +6,7 @@ and g outwards; a component that no joint feels, such as all of it about a verti
 
 from __future__ import annotations
 
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
 from dalembert.algorithms.step import steps

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, at_origin, mean
 from dalembert.conventions import Drake

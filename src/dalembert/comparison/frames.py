@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.comparison.difference import Difference

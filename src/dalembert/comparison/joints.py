@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.model.joint import rotation_about
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.conventions import Convention
 from dalembert.model import Mechanism

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, mean
 from dalembert.conventions import Pinocchio

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.comparison.difference import Measured
 from dalembert.comparison.peer import Peer, View
 from dalembert.model import Mechanism

@@ -9,8 +9,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
@@ -62,7 +63,7 @@ class ForceSet:
         Args:
             state: of this mechanism, or of one with the same layout and other numbers.
         """
-        total = scalar.zeros(state.mechanism.nv)
+        total = arrays.zeros(state.mechanism.nv)
         for part, _ in self.each(state).values():
             total = total + part
         return total
@@ -96,7 +97,7 @@ class ForceSet:
                 return gravity_field(item, state, program)
         x, k, gain = state.coordinate(item.a)
         push = _joint_push(item, state, x, gain * state.velocities[k], program)
-        return scalar.asarray([gain * push if j == k else 0 for j in range(state.mechanism.nv)]), []
+        return arrays.asarray([gain * push if j == k else 0 for j in range(state.mechanism.nv)]), []
 
 
 def _chosen(mechanism: Mechanism, names: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -135,7 +136,7 @@ def _between(item: Force, state: State) -> Effect:
     """A spring and damper on the distance, or on the angle about z of frame a."""
     pair = state.pair(item)
     stretch, slope = (_length if item.kind == "spring" else _angle)(pair)
-    zero = scalar.zeros(3)
+    zero = arrays.zeros(3)
     motion = pair.velocity if item.kind == "spring" else pair.turning
     if item.kind == "spring" and scalar.is_zero(item.rest):
         load = -item.stiffness * pair.offset  # has a direction where it matters, also where the ends coincide
@@ -162,7 +163,7 @@ def _angle(pair: Pair) -> tuple[Scalar, Array]:
 
     With R_ij' = w . (b_j x e_i), the angle of (R_00 + R_11, R_10 - R_01) is twice that of the quaternion's (w, z).
     """
-    R, e = pair.rotation, scalar.identity(3)
+    R, e = pair.rotation, arrays.identity(3)
     x, y = R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]
     dx = cross(R[:, 0], e[0]) + cross(R[:, 1], e[1])
     dy = cross(R[:, 0], e[1]) - cross(R[:, 1], e[0])
@@ -172,12 +173,12 @@ def _angle(pair: Pair) -> tuple[Scalar, Array]:
 def _wrench(item: Force, state: State, program: Program | None) -> Effect:
     """A force and moment at frame a, in the axes of frame b."""
     if program is None:
-        components = scalar.asarray(item.components)
+        components = arrays.asarray(item.components)
     else:
         components = inline(program, state.arguments(program))["value"]
     on, axes = (item.a, item.placement_a), (item.b, item.placement_b)
     pair = state.from_world(*on)
-    turned = product(pair.rotation, scalar.identity(3)) if on == axes else state.from_world(*axes).rotation
+    turned = product(pair.rotation, arrays.identity(3)) if on == axes else state.from_world(*axes).rotation
     force, moment = components[:3], components[3:]
     total = pair.generalised(product(turned, force), product(turned, moment))
     return total, [Action(on, axes, force, moment, mutual=False)]

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dot, trace, vect
 from dalembert.compiler.evaluate import inline
@@ -95,9 +96,9 @@ def gravity_field(item: Force, state: State, program: Program) -> Effect:
         g, gradient, second = found["value"], found["gradient"], found["second"]
         tensor = body.inertia.tensor
         half = trace(tensor) / 2
-        J = scalar.asarray([[(half if i == j else 0) - tensor[i, j] for j in range(3)] for i in range(3)])
+        J = arrays.asarray([[(half if i == j else 0) - tensor[i, j] for j in range(3)] for i in range(3)])
         J = product(product(pair.rotation, J), pair.rotation.T)
-        extra = scalar.asarray([_contracted(second[i], J) / 2 for i in range(3)])
+        extra = arrays.asarray([_contracted(second[i], J) / 2 for i in range(3)])
         return body.inertia.mass * g + extra, 2 * vect(product(gradient, J))
 
     return _on_all(state, on_body)
@@ -121,7 +122,7 @@ def _bodies(state: State) -> list[tuple[Body, Pair]]:
 
 
 def _on_all(state: State, on_body: Any) -> Effect:
-    total, actions = scalar.zeros(state.mechanism.nv), []
+    total, actions = arrays.zeros(state.mechanism.nv), []
     for body, pair in _bodies(state):
         force, moment = on_body(body, pair)
         total = total + pair.generalised(force, moment)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.state import State
@@ -29,7 +30,7 @@ def coupling_row(item: Constraint, state: State) -> JointRow:
     if item.b in ("", WORLD):
         row[i] = gain_a
         constant = item.coefficients[0] if item.coefficients else 0
-        return x - constant, scalar.asarray(row), 0, 0
+        return x - constant, arrays.asarray(row), 0, 0
     y, j, gain_b = state.coordinate(item.b)
     value, slope, curvature = _polynomial(item.coefficients, x)
     row[j] = gain_b
@@ -38,7 +39,7 @@ def coupling_row(item: Constraint, state: State) -> JointRow:
     if state.is_moving:
         speed = gain_a * state.velocities[i]
         gamma = curvature * speed * speed
-    return y - value, scalar.asarray(row), 0, gamma
+    return y - value, arrays.asarray(row), 0, gamma
 
 
 def motion_row(item: Constraint, state: State, program: Program | None) -> JointRow:
@@ -53,7 +54,7 @@ def motion_row(item: Constraint, state: State, program: Program | None) -> Joint
     row: list[Any] = [0] * state.mechanism.nv
     row[i] = gain
     value, rate, acceleration = function_of_time(item.coefficients, program, state)
-    return x - value, scalar.asarray(row), rate, acceleration
+    return x - value, arrays.asarray(row), rate, acceleration
 
 
 def function_of_time(coefficients: Sequence[Scalar], program: Program | None, state: State) -> tuple[Scalar, ...]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward

@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.constraints.relative import Pair
 
@@ -95,7 +96,7 @@ def _offsets(pair: Pair, count: int) -> list[Entry]:
 
 def _cosine(pair: Pair, i: int, j: int) -> Entry:
     """R_ij, the cosine between axis i of a and axis j of b."""
-    e, b = scalar.identity(3)[i], pair.rotation[:, j]
+    e, b = arrays.identity(3)[i], pair.rotation[:, j]
     quadratic = None
     if pair.state.is_moving:
         quadratic = cross(pair.turning, cross(pair.turning, b))[i]
@@ -165,11 +166,11 @@ def assemble(pair: Pair, entries: list[Entry]) -> tuple[Array, Array, Array, Arr
         pair: the relative motion.
         entries: functions of it.
     """
-    phi = scalar.asarray([entry.phi for entry in entries])
-    P = scalar.asarray([[*entry.linear, *entry.angular] for entry in entries])
+    phi = arrays.asarray([entry.phi for entry in entries])
+    P = arrays.asarray([[*entry.linear, *entry.angular] for entry in entries])
     Jd, Jw = pair.jacobians
     G = product(P[:, :3], Jd) + product(P[:, 3:], Jw)
     if not pair.state.is_moving:
         return phi, P, G, None
-    gamma = -(product(P, pair.drift) + scalar.asarray([entry.quadratic for entry in entries]))
+    gamma = -(product(P, pair.drift) + arrays.asarray([entry.quadratic for entry in entries]))
     return phi, P, G, gamma

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms import energy
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
@@ -78,12 +79,12 @@ def constraints(s: Setting, q: Array, v: Array, t: Scalar) -> tuple[Array, Array
 def forces(s: Setting, q: Array, v: Array, t: Scalar) -> Array:
     """Generalised forces of the chosen force elements, one row each."""
     found = s.forces.each(s.state(q, v, t))
-    return scalar.stack([found[name][0] for name in s.forces.names]).reshape(len(s.forces.names), s.mechanism.nv)
+    return arrays.stack([found[name][0] for name in s.forces.names]).reshape(len(s.forces.names), s.mechanism.nv)
 
 
 def applied(s: Setting, q: Array, v: Array, tau: Array, state: State) -> Array:
     """f: generalised forces, force elements and joint resistance minus Coriolis, centrifugal and gravity terms."""
-    bias = augmented_links(s.tree, q, v, scalar.zeros(s.mechanism.nv))
+    bias = augmented_links(s.tree, q, v, arrays.zeros(s.mechanism.nv))
     return tau + s.forces.generalised(state) - bias - s.joints.resistance(v)
 
 
@@ -141,11 +142,11 @@ def dynamics(
     doubtful = [k for k in pivots.redundant if k not in pivots.empty and (lost or s.constraints.timed[k])]
     if doubtful:
         doubt = satisfied(G[doubtful], a, gamma[doubtful], in_time=not lost)
-        a, lam = (scalar.asarray([x + doubt for x in part]) for part in (a, lam))
+        a, lam = (arrays.asarray([x + doubt for x in part]) for part in (a, lam))
     every: list[Any] = [0] * len(G)
     for row, x in zip(kept, lam):
         every[row] = x
-    return a, scalar.asarray(every)
+    return a, arrays.asarray(every)
 
 
 def total_energy(s: Setting, q: Array, v: Array, t: Scalar) -> Scalar:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion, pose
@@ -53,13 +53,13 @@ def reactions(s: Setting, q: Array, v: Array, a: Array, multipliers: Array, t: A
     for item, rows in zip(mechanism.constraints, s.constraints.each(state)):
         own = multipliers[first : first + len(rows.phi)]
         first += len(rows.phi)
-        wrench = scalar.zeros(6) if rows.P is None else product(rows.P.T, own)
+        wrench = arrays.zeros(6) if rows.P is None else product(rows.P.T, own)
         loops.append(wrench)
         if rows.P is not None:
             on, axes = acted_and_acting(item)
             actions.append(Action(on, axes, wrench[:3], wrench[3:], mutual=True))
     joints = transmitted(mechanism, q, v, a, actions)
-    return scalar.stack(joints), scalar.stack(loops) if loops else np.zeros((0, 6))
+    return arrays.stack(joints), arrays.stack(loops) if loops else np.zeros((0, 6))
 
 
 def acted_and_acting(item: Constraint) -> tuple[Any, Any]:
@@ -79,7 +79,7 @@ def transmitted(mechanism: Mechanism, q: Array, v: Array, a: Array, actions: Seq
         actions: everything that acts on bodies besides uniform gravity.
     """
     poses: dict[str, Transform] = {WORLD: Transform.identity()}
-    net: dict[str, tuple[Array, Array]] = {WORLD: (scalar.zeros(3), scalar.zeros(3))}
+    net: dict[str, tuple[Array, Array]] = {WORLD: (arrays.zeros(3), arrays.zeros(3))}
     for body in mechanism.bodies:  # rate of momentum minus weight: world axes, about the body's origin
         moving = motion(mechanism, q, v, a, body.name, axes="body")
         poses[body.name] = moving.pose
@@ -142,7 +142,7 @@ def places(s: Setting, q: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _stacked(items: Sequence[Array], shape: tuple[int, ...]) -> Array:
-    return scalar.stack([x.ravel() for x in items]).reshape(len(items), *shape) if items else np.zeros((0, *shape))
+    return arrays.stack([x.ravel() for x in items]).reshape(len(items), *shape) if items else np.zeros((0, *shape))
 
 
 def between_frames(item: Constraint) -> bool:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
@@ -41,13 +41,13 @@ class Chain:
 
     def __init__(self, state: State, links: Sequence[int], at: Transform):
         self.state, self.links = state, links
-        W, o = scalar.identity(3), scalar.zeros(3)
+        W, o = arrays.identity(3), arrays.zeros(3)
         self.origins: list[Array] = []
         self.axes: list[tuple[Array, Array]] = []
         for i in links:
             step, link = state.steps[i], state.tree.links[i]
             o = o + product(W, step.s)
-            W = scalar.stack([step.outward(row) for row in W])  # W A, row by row
+            W = arrays.stack([step.outward(row) for row in W])  # W A, row by row
             self.origins.append(o)
             self.axes.append((product(W, link.Zw), product(W, link.Zv)))
         self.rotation = product(W, at.rotation)
@@ -72,7 +72,7 @@ class Chain:
     def motion(self, point: Array) -> tuple[Array, Array, Array, Array]:
         """(w, v, alpha, a) of the frame and of its point at ``point``, for accelerations zero (4.2.15)-(4.2.24)."""
         tree, v = self.state.tree, self.state.velocities
-        w = alpha = velocity = acceleration = before = scalar.zeros(3)
+        w = alpha = velocity = acceleration = before = arrays.zeros(3)
         for i, o, (zw, zv) in zip(self.links, self.origins, self.axes):
             rate = tree.speed(tree.links[i], v)
             turn, slide, s = product(zw, rate), product(zv, rate), o - before
@@ -117,10 +117,10 @@ class Pair:
         """(Jd, Jw), each 3 x nv: d' = Jd v and w = Jw v."""
         point, nv = self.b.position, self.state.tree.nv
         a, b = self.a.columns(point), self.b.columns(point)
-        Jd: list[Array] = [scalar.zeros(3)] * nv
-        Jw: list[Array] = [scalar.zeros(3)] * nv
+        Jd: list[Array] = [arrays.zeros(3)] * nv
+        Jw: list[Array] = [arrays.zeros(3)] * nv
         for k in {*a, *b}:
-            turn = move = scalar.zeros(3)
+            turn = move = arrays.zeros(3)
             if k in b:
                 turn, move = b[k]
             if k in a:
@@ -128,7 +128,7 @@ class Pair:
             Jw[k], Jd[k] = self.in_a(turn), self.in_a(move)
         if not nv:
             raise ArgumentError(f"{self.state.mechanism.name!r} has no joints that move")
-        return scalar.stack(Jd).T, scalar.stack(Jw).T
+        return arrays.stack(Jd).T, arrays.stack(Jw).T
 
     @cached_property
     def _motions(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
@@ -156,4 +156,4 @@ class Pair:
     def generalised(self, force: Array, moment: Array) -> Array:
         """What a force at the origin of b and a moment, on b and opposite on a, in axes a, do to the velocities."""
         Jd, Jw = self.jacobians
-        return product(Jd.T, scalar.asarray(force)) + product(Jw.T, scalar.asarray(moment))
+        return product(Jd.T, arrays.asarray(force)) + product(Jw.T, arrays.asarray(moment))

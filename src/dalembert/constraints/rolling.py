@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, dual
 from dalembert.constraints.loops import NOTHING, Entry
 from dalembert.constraints.relative import Pair
@@ -54,12 +55,12 @@ def rolling_entries(item: Constraint, pair: Pair) -> list[Entry]:
 
 def _round(pair: Pair, r: Scalar) -> list[Entry]:
     """The contact stays below the centre: rho is constant."""
-    return _contact(pair, scalar.asarray([0, 0, -r]), NOTHING, pair.offset[2] - r)
+    return _contact(pair, arrays.asarray([0, 0, -r]), NOTHING, pair.offset[2] - r)
 
 
 def _ellipsoid(pair: Pair, semi_axes: Any) -> list[Entry]:
     R, n = pair.rotation, pair.rotation[2]
-    squares = scalar.asarray([x * x for x in semi_axes])
+    squares = arrays.asarray([x * x for x in semi_axes])
     Sn = squares * n
     s = scalar.sqrt(dot(n, Sn))
     rho = product(R, -Sn / s)
@@ -78,7 +79,7 @@ def _contact(pair: Pair, rho: Array, travel: Any, height: Scalar) -> list[Entry]
     quadratic: Any = (None, None, None)
     if pair.state.is_moving:
         quadratic = cross(pair.turning, travel)
-    linear = scalar.identity(3)
+    linear = arrays.identity(3)
     return [Entry(height if i == 2 else 0, linear[i], angular[i], quadratic[i]) for i in range(3)]
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.joint_rows import coupling_row, motion_row
@@ -198,7 +199,7 @@ class ConstraintSet:
         program = self.programs.get(item.name)
         if item.on_joints:
             row = motion_row(item, state, program) if item.kind == "motion" else coupling_row(item, state)
-            return Rows(*(None if x is None else scalar.stack([x]) for x in row))  # type: ignore[arg-type]
+            return Rows(*(None if x is None else arrays.stack([x]) for x in row))  # type: ignore[arg-type]
         if not item.has_ends:
             assert program is not None
             found = inline(program, state.arguments(program))
@@ -210,7 +211,7 @@ class ConstraintSet:
             pair = state.pair(item)
             entries = loop_entries(item.kind, pair, item.value)
         phi, P, G, gamma = assemble(pair, entries)
-        return Rows(phi, G, scalar.zeros(len(phi)), gamma, pair, P)
+        return Rows(phi, G, arrays.zeros(len(phi)), gamma, pair, P)
 
 
 def _joined(parts: list[Any], empty: tuple[int, ...] = (0,)) -> Array:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
@@ -38,8 +39,8 @@ class State:
         parameters: Any = None,
     ):
         self.mechanism, self.tree = mechanism, tree or mechanism.tree
-        self.q, self.t = scalar.asarray(q), t
-        self._v = None if v is None else scalar.asarray(v)
+        self.q, self.t = arrays.asarray(q), t
+        self._v = None if v is None else arrays.asarray(v)
         self.parameters = mechanism.symbols if parameters is None else parameters
         for name, given, size in (("q", self.q, mechanism.nq), ("v", self._v, mechanism.nv)):
             if given is not None and given.shape != (size,):
@@ -64,7 +65,7 @@ class State:
             program: with inputs among q, v, t and parameters.
             more: its other inputs by name.
         """
-        v = self._v if self._v is not None else scalar.zeros(self.mechanism.nv)
+        v = self._v if self._v is not None else arrays.zeros(self.mechanism.nv)
         known = {"q": self.q, "v": v, "t": self.t, "parameters": list(self.parameters), **more}
         return {port.name: known[port.name] for port in program.inputs}
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.constraints.pivots import Pivots
 
@@ -58,7 +59,7 @@ def by_multipliers(
     lam = _multipliers(S, right, regularisation, redundant)
     for k in range(m):
         y = [x + z * lam[k] for x, z in zip(y, Z[k])]
-    return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), scalar.asarray(lam)
+    return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), arrays.asarray(lam)
 
 
 def _multipliers(S: list[list[Scalar]], right: list[Scalar], regularisation: Scalar, redundant: bool) -> list[Scalar]:
@@ -73,11 +74,11 @@ def _multipliers(S: list[list[Scalar]], right: list[Scalar], regularisation: Sca
     if not scalar.is_zero(regularisation):
         for i in range(m):
             shifted[i][i] = shifted[i][i] + regularisation
-    factors = factor(scalar.asarray(shifted).reshape(m, m), range(-1, m - 1))
-    lam = list(factors.solve(scalar.asarray(right)))
+    factors = factor(arrays.asarray(shifted).reshape(m, m), range(-1, m - 1))
+    lam = list(factors.solve(arrays.asarray(right)))
     for _ in range(2 if redundant else 0):
         rest = [r - _dot(row, lam) for r, row in zip(right, S)]
-        lam = [x + dx for x, dx in zip(lam, factors.solve(scalar.asarray(rest)))]
+        lam = [x + dx for x, dx in zip(lam, factors.solve(arrays.asarray(rest)))]
     return lam
 
 
@@ -96,7 +97,7 @@ def _outward(factors: TreeFactors, b: list[Scalar]) -> Array:
     for k in range(len(x)):
         for i, l in factors.L[k].items():
             x[k] = x[k] - l * x[i]
-    return scalar.asarray(x)
+    return arrays.asarray(x)
 
 
 def _dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
@@ -131,7 +132,7 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
     c: list[Scalar] = [0] * n
     for row, x in eliminated.solve(gamma).items():
         c[row] = x
-    tensor, drift = scalar.asarray(B).reshape(n, len(speeds)), scalar.asarray(c)
+    tensor, drift = arrays.asarray(B).reshape(n, len(speeds)), arrays.asarray(c)
     push = f - product(M, drift)
     MB = product(M, tensor)
     k = len(speeds)
@@ -142,12 +143,12 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
     a = drift
     if k:
         right = product(tensor.T, push)
-        u = factor(scalar.asarray(reduced).reshape(k, k), range(-1, k - 1)).solve(right)
+        u = factor(arrays.asarray(reduced).reshape(k, k), range(-1, k - 1)).solve(right)
         a = drift + product(tensor, u)
     if not multipliers:
-        return a, scalar.zeros(len(pivots.order))
+        return a, arrays.zeros(len(pivots.order))
     lam = eliminated.solve_transposed(product(M, a) - f)
-    return a, scalar.asarray([lam[row] for row in pivots.rows])
+    return a, arrays.asarray([lam[row] for row in pivots.rows])
 
 
 VIOLATED = 1e-6

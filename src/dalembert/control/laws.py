@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
 from dalembert.compiler.evaluate import inline
@@ -128,18 +128,18 @@ def operational_space(
     def law(d: Dynamics, g: Mapping[str, Array]) -> Array:
         J, Jd = _part(d, "jacobian", g, **at)[:m], _part(d, "jacobian_rate", g, **at)[:m]
         R, origin = _parts(d, "pose", g, frame=frame)
-        position = origin + product(R, scalar.asarray(at["point"]))
+        position = origin + product(R, arrays.asarray(at["point"]))
         error = list(g["x_ref"] - position)
         if m == 6:
-            turned = sum((cross(R[:, k], g["R_ref"][:, k]) for k in range(3)), scalar.zeros(3)) / 2
+            turned = sum((cross(R[:, k], g["R_ref"][:, k]) for k in range(3)), arrays.zeros(3)) / 2
             error += list(turned)
         xd = product(J, g["v"])
-        xdd = g["xdd_ref"] + g["kd"] * (g["xd_ref"] - xd) + g["kp"] * scalar.asarray(error)
+        xdd = g["xdd_ref"] + g["kd"] * (g["xd_ref"] - xd) + g["kp"] * arrays.asarray(error)
         factors = factor(_part(d, "mass_matrix", g), d.mechanism.tree.velocity_parents)
-        MJ = scalar.stack([factors.solve(row) for row in J])  # rows of J M^-1
+        MJ = arrays.stack([factors.solve(row) for row in J])  # rows of J M^-1
         mobility = product(MJ, J.T)
         if damping:
-            mobility = mobility + damping * scalar.identity(m)
+            mobility = mobility + damping * arrays.identity(m)
         inertia = inverse(mobility)  # of the frame
         posture = g["posture_kp"] * difference(d.mechanism.tree, g["q"], g["q_ref"]) - g["posture_kd"] * g["v"]
         # a = posture + M^-1 J^T inertia (xdd - Jd v - J posture): the part of the posture along the task is replaced
@@ -185,8 +185,8 @@ def _kernel(
         from dalembert.compiler.passes import rebuild
         from dalembert.compiler.trace import trace
 
-        def compute(*arrays: Any) -> dict[str, Any]:
-            return {"tau": law(dynamics, dict(zip((port.name for port in ports), arrays)))}
+        def compute(*values: Any) -> dict[str, Any]:
+            return {"tau": law(dynamics, dict(zip((port.name for port in ports), values)))}
 
         return rebuild(trace(compute, {port.name: port.shape for port in ports}, name))
 

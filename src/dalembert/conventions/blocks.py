@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import quaternion_conjugate, quaternion_from_rotation
-from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, is_number
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import is_number
 from dalembert.conventions.blocks import Block, times
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism

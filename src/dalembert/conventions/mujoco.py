@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Free, ScalarFirst
 from dalembert.conventions.convention import Convention

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Joint, Mechanism
@@ -80,7 +80,7 @@ def base_of(mechanism: Mechanism, joint: Joint) -> Transform | None:
 
 def _numbers(entries: Any, what: str) -> Array:
     """Floats; symbols on which the maps between two libraries depend are refused."""
-    found = floats(scalar.asarray(entries))
+    found = floats(arrays.asarray(entries))
     if found is None:
         raise ArgumentError(f"{what} contains symbols, on which the coordinates depend; substitute(...) gives values")
     return found

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import DalembertError, FormatError, ModelWarning
 from dalembert.formats.suggest import check_keys

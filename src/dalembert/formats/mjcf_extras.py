@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.model.body import Shape
 from dalembert.model.constraint import Constraint

@@ -63,7 +63,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
 from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelWarning
 from dalembert.formats import toml_parts as parts
 from dalembert.formats.dh import KEYS as DH_KEYS
@@ -174,7 +174,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         document.problems.found.append(top.error("'notes' must be an array of texts"))
     document.positive = document.problems.attempt(lambda: _positive(top), ())
-    gravity = scalar.asarray(top.vector("gravity", (0, 0, -9.81)))
+    gravity = arrays.asarray(top.vector("gravity", (0, 0, -9.81)))
     strict = top.truth("strict", True) if strict is None else strict
 
     chain = _chain(top)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
 from dalembert.algebra.transform import Transform
 from dalembert.formats.suggest import hint
 from dalembert.formats.toml_formulas import formulas
@@ -28,7 +28,7 @@ ON_NOTHING = (*OF_USERS, "user", "gravity-field", "attraction")
 def body(table: Table) -> Body:
     """A ``[[body]]``."""
     table.only(("name", "mass", "center", "inertia", "shapes"))
-    inertia = Inertia(table.scalar("mass"), scalar.asarray(table.vector("center")), table.tensor("inertia"))
+    inertia = Inertia(table.scalar("mass"), arrays.asarray(table.vector("center")), table.tensor("inertia"))
     return Body(table.text("name"), inertia, tuple(_shape(t) for t in table.tables("shapes")))
 
 

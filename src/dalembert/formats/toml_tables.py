@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import is_rotation
-from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError
 from dalembert.formats.arithmetic import LARGEST

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.problems import Problems, together

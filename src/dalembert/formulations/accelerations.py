@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.linear import SMALL, inverse, is_singular

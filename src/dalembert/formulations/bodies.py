@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import vect
 from dalembert.compiler.derivatives import forward, reverse
 from dalembert.errors import ArgumentError
@@ -122,7 +122,7 @@ class MovingBodies:
                 "identity if it does not turn at all"
             )
         mass = scope.read(body.mass)[()]
-        R: Any = scalar.identity(3)
+        R: Any = arrays.identity(3)
         Jw = np.zeros((3, len(q)), dtype=object)
         inertia = None
         if body.rotation is not None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import dual
 from dalembert.compiler.derivatives import forward
 from dalembert.errors import UnsupportedError

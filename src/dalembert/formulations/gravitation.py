@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, asarray, product, sqrt
+from dalembert.algebra.arrays import Array, asarray, product
+from dalembert.algebra.scalar import Scalar, sqrt
 from dalembert.algebra.vectors import cross, dot, trace
 from dalembert.errors import ArgumentError
 from dalembert.model.constants import is_finite

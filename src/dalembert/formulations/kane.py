@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
 from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import (

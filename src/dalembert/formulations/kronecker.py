@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arrays import product
 from dalembert.algebra.kronecker import kron
-from dalembert.algebra.scalar import product
 from dalembert.algebra.vectors import dual
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.trace import label

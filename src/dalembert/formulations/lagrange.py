@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
-from dalembert.algebra.scalar import product
 from dalembert.compiler.derivatives import reverse
 from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import SHOWN, assembled, quantity, rotor_steps, velocity_map

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.compiler.derivatives import forward, hessian, reverse
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import is_one, is_zero, product
+from dalembert.algebra.arrays import product
+from dalembert.algebra.scalar import is_one, is_zero
 from dalembert.compiler.graph import Expr
 from dalembert.errors import SingularityError
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
@@ -107,7 +107,7 @@ class LinkMotion:
             arm = step.s if p < 0 else product(self.rotation[p], step.s)
             self._arm.append(arm)
             self.origin.append(arm if p < 0 else self.origin[p] + arm)
-            self.rotation.append(_turned(self.rotation[p] if p >= 0 else scalar.identity(3), step))
+            self.rotation.append(_turned(self.rotation[p] if p >= 0 else arrays.identity(3), step))
             self.angular.append(self._angular(link, step))
 
     def _angular(self, link: Any, step: Step) -> Array:
@@ -115,7 +115,7 @@ class LinkMotion:
         J = np.zeros((3, self.tree.nv), dtype=object)
         if link.parent >= 0:
             for j in self._velocities(link.parent):
-                J[:, j] = step.outward(scalar.asarray(self.angular[link.parent][:, j].tolist()))
+                J[:, j] = step.outward(arrays.asarray(self.angular[link.parent][:, j].tolist()))
         if link.rotates:
             for k in range(link.nv):
                 J[:, link.v + k] = J[:, link.v + k] + link.gain * link.Zw[:, k]
@@ -133,16 +133,16 @@ class LinkMotion:
 
     def point(self, i: int, r: Array) -> Array:
         """Position of a point fixed in link i; r in link axes."""
-        return self.origin[i] + product(self.rotation[i], scalar.asarray(r))
+        return self.origin[i] + product(self.rotation[i], arrays.asarray(r))
 
     def linear(self, i: int, r: Array) -> Array:
         """Jv: velocity, in inertial axes, of a point fixed in link i per velocity; r in link axes."""
         J = np.zeros((3, self.tree.nv), dtype=object)
-        arm = product(self.rotation[i], scalar.asarray(r))  # from the origin of link j to the point
+        arm = product(self.rotation[i], arrays.asarray(r))  # from the origin of link j to the point
         for j in self.tree.ancestors[i]:
             link, W = self.tree.links[j], self.rotation[j]
             for k in range(link.nv):
-                column = scalar.zeros(3)
+                column = arrays.zeros(3)
                 if link.rotates:
                     column = column + cross(product(W, link.Zw[:, k]), arm)
                 if link.translates:
@@ -170,4 +170,4 @@ class LinkMotion:
 
 def _turned(W: Array, step: Step) -> Array:
     """W A, row by row: as cheap as carrying three vectors across the joint."""
-    return scalar.asarray([step.outward(row).tolist() for row in W])
+    return arrays.asarray([step.outward(row).tolist() for row in W])

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
@@ -88,15 +88,15 @@ def newton_euler(
     if field is not None:
         system.gravity = field
         loads = _loads(trace, system, field)
-        cheap = dataclasses.replace(tree, gravity=scalar.zeros(3))
+        cheap = dataclasses.replace(tree, gravity=arrays.zeros(3))
     inverse_dynamics, matrix = choose(algorithm, INVERSE_DYNAMICS), choose(inertia, INERTIA_MATRIX)
-    at_rest = scalar.zeros(mechanism.nv)
+    at_rest = arrays.zeros(mechanism.nv)
 
     def forces(tree: Tree, v: np.ndarray, loads: Loads = None) -> np.ndarray:
         return np.array(inverse_dynamics(tree, q, v, at_rest, loads), dtype=object)
 
     M = label(with_rotors(system, np.array(matrix(cheap, q), dtype=object)), "M")
-    c = forces(dataclasses.replace(cheap, gravity=scalar.zeros(3)), v)
+    c = forces(dataclasses.replace(cheap, gravity=arrays.zeros(3)), v)
     g = forces(cheap, at_rest, loads)
     bias = forces(cheap, v, loads)
     moving, needed = body_quantities(trace, system)
@@ -134,7 +134,7 @@ def newton_euler(
     if not system.quaternions:
 
         def coriolis_matrix() -> np.ndarray:
-            slopes = sensitivity(dataclasses.replace(tree, gravity=scalar.zeros(3)), q, v, at_rest)
+            slopes = sensitivity(dataclasses.replace(tree, gravity=arrays.zeros(3)), q, v, at_rest)
             return np.array(slopes.V, dtype=object) / 2
 
         makers["coriolis_matrix"] = lambda: quantity(system, "coriolis_matrix", "C", coriolis_matrix())

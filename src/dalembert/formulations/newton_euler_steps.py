@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion
 from dalembert.formulations.assembly import SHOWN, quantity
@@ -31,19 +31,19 @@ def body_quantities(trace: TracedMechanism, system: System) -> tuple[list[Quanti
     ]
     if len(bodies) > SHOWN or system.n > SHOWN:
         return moving, needed
-    still = scalar.zeros(system.n)
+    still = arrays.zeros(system.n)
     field = system.gravity if isinstance(system.gravity, InverseSquare) else None
     for i, body in enumerate(bodies, 1):
         at = motion(trace.model, trace.q, trace.v, still, body.name, point=body.inertia.center, axes="body")
         w, wd, a = at.angular_velocity, at.angular_acceleration, at.linear_acceleration
         m, I, R = body.inertia.mass, body.inertia.tensor, at.pose.rotation
-        moment = product(I, scalar.asarray(wd)) + cross(w, product(I, scalar.asarray(w)))
+        moment = product(I, arrays.asarray(wd)) + cross(w, product(I, arrays.asarray(w)))
         if field is None:
-            force = m * (scalar.asarray(a) - product(R.T, trace.tree.gravity))
+            force = m * (arrays.asarray(a) - product(R.T, trace.tree.gravity))
         else:
             here = MovingBody(body.name, m, I, R, at.pose.apply(body.inertia.center), still, still)
             pull, twist = field_load(system, here, field)
-            force, moment = m * scalar.asarray(a) - pull, moment - twist
+            force, moment = m * arrays.asarray(a) - pull, moment - twist
         for name, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
             moving.append(quantity(system, f"{name}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
         for name, symbol, values in (("F", "F", force), ("M", "M", moment)):

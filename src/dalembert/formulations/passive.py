@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.joint_forces import TERMS, JointForces, joint_forces
 from dalembert.constraints.forces import ForceSet
 from dalembert.errors import ArgumentError
@@ -34,7 +35,7 @@ def passive_forces(trace: TracedMechanism, system: System, include: Sequence[str
     forces: list[tuple[str, Array]] = []
     if wanted:
         effects = ForceSet(mechanism, wanted).each(trace.state(0 if system.time is None else system.time))
-        forces = [(name, scalar.asarray(effect[0])) for name, effect in effects.items()]
+        forces = [(name, arrays.asarray(effect[0])) for name, effect in effects.items()]
     terms = joint_forces(mechanism, [name for name in include if name in ("damping", "friction")])
     own = JointForces(None, *(None if x is None else system.scope.read(x) for x in (terms.damping, terms.friction)))
     if own.damping is not None or own.friction is not None:
@@ -72,5 +73,5 @@ def rotors(trace: TracedMechanism, system: System, include: Sequence[str]) -> li
     armature = joint_forces(trace.mechanism, ["armature"]).armature if "armature" in include else None
     if armature is None:
         return []
-    rows = scalar.identity(system.n)
+    rows = arrays.identity(system.n)
     return [(x, rows[k]) for k, x in enumerate(system.scope.read(armature)) if not scalar.is_zero(x)]

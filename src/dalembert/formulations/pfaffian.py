@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import asarray, is_sympy, is_zero, product
+from dalembert.algebra.arrays import asarray, product
+from dalembert.algebra.scalar import is_sympy, is_zero
 from dalembert.algebra.vectors import cross
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import inline

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.compiler.derivatives import forward, reverse
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.scope import Scope

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.kronecker import block_skew, kron
-from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import dual
 
 

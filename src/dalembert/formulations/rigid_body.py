@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Attitude, DirectionCosines, EulerAngles, Quaternion
-from dalembert.algebra.scalar import product
 from dalembert.algebra.vectors import cross, dual
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
@@ -157,7 +157,7 @@ class _Body:
     def Gamma(self) -> np.ndarray:
         """Rates of position and attitude parameters per velocity."""
         G = np.zeros((len(self.q), 6), dtype=object)
-        G[:3, :3] = scalar.identity(3) if self.form == "mixed" else self.C.T
+        G[:3, :3] = arrays.identity(3) if self.form == "mixed" else self.C.T
         G[3:, 3:] = self.attitude.Gamma(self.parameters)
         return G
 
@@ -167,7 +167,7 @@ class _Body:
     def redundant_bias(self, M: np.ndarray) -> np.ndarray:
         """Lagrange's left-hand side in position and attitude parameters, without accelerations."""
         S = np.zeros((6, len(self.q)), dtype=object)
-        S[:3, :3], S[3:, 3:] = scalar.identity(3), self.attitude.S(self.parameters)
+        S[:3, :3], S[3:, 3:] = arrays.identity(3), self.attitude.S(self.parameters)
         return redundant_bias(self.scope, self.q, self.v, S, self.Gamma(), M)
 
     def angular_momentum(self) -> np.ndarray:

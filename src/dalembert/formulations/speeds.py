@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step

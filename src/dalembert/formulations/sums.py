@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, is_zero
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar, is_zero
 from dalembert.compiler.graph import Expr
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar, asarray, is_zero, product
+from dalembert.algebra.arrays import Array, asarray, product
+from dalembert.algebra.scalar import Scalar, is_zero
 from dalembert.algebra.vectors import dot
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.graph import Expr

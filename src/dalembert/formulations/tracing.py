@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.transform import Transform
 from dalembert.constraints.state import State
@@ -175,7 +175,7 @@ def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarra
         speeds = list(v[in_v])
         if joint.kind in ("spherical", "free"):
             eta = q[in_q.stop - 4 : in_q.stop]
-            turn = scalar.product(Quaternion().Gamma(eta), scalar.asarray(speeds[-3:]))
+            turn = arrays.product(Quaternion().Gamma(eta), arrays.asarray(speeds[-3:]))
             qdot += [*speeds[:-3], *turn]
             quaternions.append((in_q.stop - 4, in_v.stop - 3))
         else:

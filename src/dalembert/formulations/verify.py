@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import asarray
+from dalembert.algebra.arrays import asarray
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS, forward_dynamics
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics

@@ -7,7 +7,8 @@ import cmath
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 
 
 def is_finite(x: Scalar) -> bool:

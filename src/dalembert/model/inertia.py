@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.errors import ModelError
 from dalembert.model.checks import expect_items
 from dalembert.model.constants import is_negative
@@ -17,19 +18,19 @@ from dalembert.model.record import Record, check_scalar, frozen_array
 
 def _parallel(mass: Scalar, r: Array) -> Array:
     """m (r.r 1 - r r^T), the parallel-axes term (4.3.9)."""
-    x, y, z = r.tolist() if scalar.is_number(mass) else scalar.exact(r)
+    x, y, z = r.tolist() if scalar.is_number(mass) else arrays.exact(r)
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return _times(mass, scalar.stack([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]]))
+    return _times(mass, arrays.stack([[yy + zz, -xy, -xz], [-xy, xx + zz, -yz], [-xz, -yz, xx + yy]]))
 
 
 def _times(mass: Scalar, a: Array) -> Array:
     """``mass * a``; the integers of a numeric array stay exact beside a symbolic mass."""
-    return mass * (a if scalar.is_number(mass) else scalar.exact(a))
+    return mass * (a if scalar.is_number(mass) else arrays.exact(a))
 
 
 def _sum(a: Array, b: Array) -> Array:
     """``a + b``; the integers of a numeric array stay exact beside symbols."""
-    return a + b if a.dtype != object and b.dtype != object else scalar.exact(a) + scalar.exact(b)
+    return a + b if a.dtype != object and b.dtype != object else arrays.exact(a) + arrays.exact(b)
 
 
 def _length(x: Scalar, what: str) -> Scalar:
@@ -96,7 +97,7 @@ class Inertia(Record):
         """
         mass, radius = check_scalar(mass, "mass"), _length(radius, "radius")
         i = 2 * mass * radius**2 / 5
-        return cls(mass, center, scalar.asarray([[i, 0, 0], [0, i, 0], [0, 0, i]]))
+        return cls(mass, center, arrays.asarray([[i, 0, 0], [0, i, 0], [0, 0, i]]))
 
     @classmethod
     def box(cls, mass: Scalar, size: Any, center: Any = (0, 0, 0)) -> Inertia:
@@ -115,7 +116,7 @@ class Inertia(Record):
         return cls(
             mass,
             center,
-            scalar.asarray([[mass * (y + z) / 12, 0, 0], [0, mass * (x + z) / 12, 0], [0, 0, mass * (x + y) / 12]]),
+            arrays.asarray([[mass * (y + z) / 12, 0, 0], [0, mass * (x + z) / 12, 0], [0, 0, mass * (x + y) / 12]]),
         )
 
     @classmethod
@@ -130,7 +131,7 @@ class Inertia(Record):
         """
         mass, radius, length = check_scalar(mass, "mass"), _length(radius, "radius"), _length(length, "length")
         across = mass * (3 * radius**2 + length**2) / 12
-        return cls(mass, center, scalar.asarray([[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]]))
+        return cls(mass, center, arrays.asarray([[across, 0, 0], [0, across, 0], [0, 0, mass * radius**2 / 2]]))
 
     @classmethod
     def point(cls, mass: Scalar, center: Any = (0, 0, 0)) -> Inertia:
@@ -158,7 +159,7 @@ class Inertia(Record):
     def parameters(self) -> Array:
         """``[m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz]`` about the origin: dynamics is linear in these."""
         i = self.tensor_about_origin
-        return scalar.asarray([self.mass, *self.first_moment, i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]])
+        return arrays.asarray([self.mass, *self.first_moment, i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]])
 
     @property
     def is_zero(self) -> bool:
@@ -179,8 +180,8 @@ class Inertia(Record):
         """
         turned = product(product(rotation, self.tensor), rotation.T)
         mirrored = [[turned[min(i, j), max(i, j)] for j in range(3)] for i in range(3)]  # symmetric to the last bit
-        center = _sum(product(rotation, self.center), scalar.asarray(translation))
-        return Inertia(self.mass, center, scalar.asarray(mirrored))
+        center = _sum(product(rotation, self.center), arrays.asarray(translation))
+        return Inertia(self.mass, center, arrays.asarray(mirrored))
 
     def __add__(self, other: Inertia) -> Inertia:
         """Both bodies welded together; both must be expressed in the same frame."""

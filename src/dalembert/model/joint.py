@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.checks import expect, expect_choice, shown
@@ -195,13 +196,13 @@ def plane_axes(normal: Array) -> tuple[Array, Array]:
     if (upward := values[2]) is not None and upward < 0:
         h = 1 / (1 - z)
         return (
-            scalar.asarray([1 - h * x * x, -h * x * y, x]),
-            scalar.asarray([h * x * y, h * y * y - 1, -y]),
+            arrays.asarray([1 - h * x * x, -h * x * y, x]),
+            arrays.asarray([h * x * y, h * y * y - 1, -y]),
         )
     h = 1 / (1 + z)
     return (
-        scalar.asarray([1 - h * x * x, -h * x * y, -x]),
-        scalar.asarray([-h * x * y, 1 - h * y * y, -y]),
+        arrays.asarray([1 - h * x * x, -h * x * y, -x]),
+        arrays.asarray([-h * x * y, 1 - h * y * y, -y]),
     )
 
 
@@ -215,10 +216,10 @@ def rotation_about(axis: Array, q: Scalar) -> Array:
             R: Any = [[0, 0, 0], [0, 0, 0], [0, 0, 0]]
             R[k][k], R[i][i], R[j][j] = 1, c, c
             R[i][j], R[j][i] = (-s, s) if sign > 0 else (s, -s)
-            return scalar.asarray(R)
+            return arrays.asarray(R)
     x, y, z = axis
     C = 1 - c
-    return scalar.asarray(
+    return arrays.asarray(
         [
             [c + C * x * x, C * x * y - s * z, C * x * z + s * y],
             [C * x * y + s * z, c + C * y * y, C * y * z - s * x],

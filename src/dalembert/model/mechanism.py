@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model.body import WORLD, Body, Frame
@@ -216,7 +216,7 @@ class Mechanism(Record):
     @cached_property
     def tree(self) -> Tree:
         """The mechanism as a tree of links with elementary joints; see :mod:`dalembert.model.tree`."""
-        exactly: Callable[[Any], Array] = scalar.exact if self.symbols else scalar.asarray  # 1 * m is m, not 1.0 * m
+        exactly: Callable[[Any], Array] = arrays.exact if self.symbols else arrays.asarray  # 1 * m is m, not 1.0 * m
         links: list[Link] = []
         welded: list[list[Moments]] = []
         carriers: dict[str, tuple[int, Transform]] = {WORLD: (-1, Transform.identity())}

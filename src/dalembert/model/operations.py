@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
 from dalembert.algebra.rotations import rotation_from_axis_angle
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelError, ModelWarning, UnsupportedError
 from dalembert.model.assembly import dropped, refuse_functions_of_coordinates
@@ -78,9 +79,9 @@ def joint_motion(joint: Joint, position: Any) -> Transform:
         if part.kind == "spherical":
             step = Transform.from_rotation(rotation_from_quaternion(position[k : k + 4]))
         elif part.kind == "prismatic":
-            step = Transform.from_translation(position[k] * scalar.exact(part.axis))
+            step = Transform.from_translation(position[k] * arrays.exact(part.axis))
         elif part.kind == "helical":
-            advance = part.pitch * position[k] * scalar.exact(part.axis)
+            advance = part.pitch * position[k] * arrays.exact(part.axis)
             step = Transform(rotation_from_axis_angle(part.axis, position[k]), advance)
         else:
             step = Transform.from_rotation(rotation_from_axis_angle(part.axis, position[k]))
@@ -134,7 +135,7 @@ def lock(mechanism: Mechanism, positions: Mapping[str, Any]) -> Mechanism:
 def _warn_beyond_limits(mechanism: Mechanism, held: Mapping[str, list[Scalar]]) -> None:
     beyond = []
     for name, (position, *more) in held.items():
-        limits, number = mechanism.joint(name).limits, floats(scalar.asarray([position]))
+        limits, number = mechanism.joint(name).limits, floats(arrays.asarray([position]))
         if not more and number is not None and not limits.lower <= number[0] <= limits.upper:
             beyond.append(f"{name!r} at {number[0]:.6g}, outside {limits.lower:.6g} .. {limits.upper:.6g}")
     if beyond:
@@ -147,7 +148,7 @@ def _position(joint: Joint, value: Any) -> list[Scalar]:
         raise ArgumentError(f"joint {joint.name!r} is fixed; there is nothing to lock")
     where = f"the position of joint {joint.name!r}"
     try:
-        given: Array = scalar.asarray(value)
+        given: Array = arrays.asarray(value)
     except (TypeError, ValueError):
         raise ArgumentError(f"{where}: expected {size} real numbers or symbols, got {shown(value)}") from None
     if given.shape != (size,) and not (given.shape == () and size == 1):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
 from dalembert.errors import ModelError
 from dalembert.model.checks import shown
 
@@ -16,7 +16,7 @@ from dalembert.model.checks import shown
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """``value`` as a read-only array of scalars of the given shape, or a ModelError that names ``what``."""
     try:
-        array = np.array(scalar.asarray(value))
+        array = np.array(arrays.asarray(value))
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{what}: expected {_shape_words(shape)}, got {shown(value)}") from error
     if array.shape != shape:

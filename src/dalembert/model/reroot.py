@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import quaternion_conjugate, quaternion_from_rotation, rotation_from_quaternion
-from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model.assembly import refuse_functions_of_coordinates

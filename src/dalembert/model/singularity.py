@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.model.joint import Joint
 from dalembert.model.structure import depth_first
 

@@ -18,10 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, Coordinates, product
 from dalembert.algebra.inertia import inertia_from_pseudo, pseudo_inertia
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.algebra.scalar import Array, Coordinates, Scalar, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import rotation_about
@@ -112,15 +113,15 @@ class Link:
     def axes_w(self) -> Array:
         """Rotation columns of the joint in the axes of the moved joint frame, 3 x nv."""
         if self.kind == "spherical":
-            return scalar.identity(3)
-        return self.axis[:, None] if self.kind in ("revolute", "helical") else scalar.zeros(3, 1)
+            return arrays.identity(3)
+        return self.axis[:, None] if self.kind in ("revolute", "helical") else arrays.zeros(3, 1)
 
     @cached_property
     def axes_v(self) -> Array:
         """Translation columns of the joint in the axes of the moved joint frame, 3 x nv."""
         if self.kind == "prismatic":
             return self.axis[:, None]
-        return (self.pitch * self.axis)[:, None] if self.kind == "helical" else scalar.zeros(3, self.nv)
+        return (self.pitch * self.axis)[:, None] if self.kind == "helical" else arrays.zeros(3, self.nv)
 
     @cached_property
     def Zw(self) -> Array:
@@ -150,8 +151,8 @@ class Link:
     def position(self, q: Coordinates) -> Array:
         """This joint's own position, 1 or 4 numbers, out of the whole ``q``."""
         if self.kind == "spherical":
-            return scalar.asarray([q[self.q + k] for k in range(4)])
-        return scalar.asarray([self.gain * q[self.q] + self.offset])
+            return arrays.asarray([q[self.q + k] for k in range(4)])
+        return arrays.asarray([self.gain * q[self.q] + self.offset])
 
     def rotation(self, q: Coordinates) -> Array:
         """A_i: maps components in the link's axes to the parent link's axes."""
@@ -169,7 +170,7 @@ class Link:
             return s
         way = self.position(q)[0] if self.kind == "prismatic" else self.pitch * self.position(q)[0]
         along = product(self.placement.rotation, self.axis)
-        return s + (along if scalar.is_number(way) else scalar.exact(along)) * way
+        return s + (along if scalar.is_number(way) else arrays.exact(along)) * way
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +241,7 @@ class Tree:
 
     def speed(self, link: Link, v: Coordinates) -> Array:
         """The link's own joint velocity (or acceleration, given accelerations) out of the whole vector."""
-        own = scalar.asarray([v[link.v + k] for k in range(link.nv)])
+        own = arrays.asarray([v[link.v + k] for k in range(link.nv)])
         return own if scalar.is_one(link.gain) else link.gain * own
 
 
@@ -252,7 +253,7 @@ def gather(tree: Tree, parts: Sequence[Array]) -> Array:
             entry = part[k] if scalar.is_one(link.gain) else link.gain * part[k]
             before = total[link.v + k]
             total[link.v + k] = entry if scalar.is_zero(before) else before + entry
-    return scalar.asarray(total)
+    return arrays.asarray(total)
 
 
 def gather_matrix(tree: Tree, blocks: Mapping[tuple[int, int], Array]) -> Array:
@@ -266,4 +267,4 @@ def gather_matrix(tree: Tree, blocks: Mapping[tuple[int, int], Array]) -> Array:
                 entry = block[r, c] if scalar.is_one(gain) else gain * block[r, c]
                 before = total[row.v + r][column.v + c]
                 total[row.v + r][column.v + c] = entry if scalar.is_zero(before) else before + entry
-    return scalar.asarray(total).reshape(tree.nv, tree.nv)
+    return arrays.asarray(total).reshape(tree.nv, tree.nv)

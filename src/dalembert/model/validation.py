@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import is_rotation
-from dalembert.algebra.scalar import Array
 from dalembert.errors import ValidationError
 from dalembert.model.body import Body
 from dalembert.model.constants import floats, is_finite, is_negative

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms import energy, kinematics
 from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
@@ -34,13 +34,13 @@ def force_algorithm(s: Setting) -> Callable[..., Array]:
 
 
 def bias(s: Setting, q: Array, v: Array) -> Array:
-    return force_algorithm(s)(s.tree, q, v, scalar.zeros(s.nv), s.loads) + s.joints.resistance(v)
+    return force_algorithm(s)(s.tree, q, v, arrays.zeros(s.nv), s.loads) + s.joints.resistance(v)
 
 
 def gravity(s: Setting, q: Array) -> Array:
     if s.options.get("algorithm", "first-moments") == "first-moments":
         return weight(s.tree, q)
-    still = scalar.zeros(s.nv)
+    still = arrays.zeros(s.nv)
     return force_algorithm(s)(s.tree, q, still, still)
 
 
@@ -51,12 +51,12 @@ def mass_matrix(s: Setting, q: Array) -> Array:
 
 def mass_matrix_packed(s: Setting, q: Array) -> Array:
     D = mass_matrix(s, q)
-    return scalar.asarray([D[r, c] for r in range(s.nv) for c in range(r + 1)])
+    return arrays.asarray([D[r, c] for r in range(s.nv) for c in range(r + 1)])
 
 
 def mass_matrix_nonzeros(s: Setting, q: Array) -> Array:
     D = mass_matrix(s, q)
-    return scalar.asarray([D[r, c] for r, c in nonzeros(s.mechanism)])
+    return arrays.asarray([D[r, c] for r, c in nonzeros(s.mechanism)])
 
 
 def nonzeros(mechanism: Mechanism, both_halves: bool = False) -> list[tuple[int, int]]:
@@ -87,7 +87,7 @@ def inverse_dynamics_derivatives(s: Setting, q: Array, v: Array, a: Array) -> tu
 def inverse_dynamics_derivatives_nonzeros(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
     pairs = nonzeros(s.mechanism, both_halves=True)
     matrices = inverse_dynamics_derivatives(s, q, v, a)
-    return tuple(scalar.asarray([X[r, c] for r, c in pairs]) for X in matrices)
+    return tuple(arrays.asarray([X[r, c] for r, c in pairs]) for X in matrices)
 
 
 def sensitivities(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array]:
@@ -112,8 +112,8 @@ def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]
     dq, dv, dtau = forward_dynamics_derivatives(s, q, v, tau)
     n = s.nv
     turning = _tangent_rate(s.tree, v)
-    A = [[*turning[r], *scalar.identity(n)[r]] for r in range(n)] + [[*dq[r], *dv[r]] for r in range(n)]
-    return scalar.asarray(A), scalar.asarray([[0] * n] * n + [[*row] for row in dtau])
+    A = [[*turning[r], *arrays.identity(n)[r]] for r in range(n)] + [[*dq[r], *dv[r]] for r in range(n)]
+    return arrays.asarray(A), arrays.asarray([[0] * n] * n + [[*row] for row in dtau])
 
 
 def _tangent_rate(tree: Tree, v: Array) -> Array:
@@ -127,17 +127,17 @@ def _tangent_rate(tree: Tree, v: Array) -> Array:
             for r in range(3):
                 for c in range(3):
                     rows[link.v + r][link.v + c] = block[r][c]
-    return scalar.asarray(rows)
+    return arrays.asarray(rows)
 
 
 def kinetic_energy(s: Setting, q: Array, v: Array) -> Array:
     rotors = s.joints.armature
     spinning = 0 if rotors is None else sum(rotor * rate * rate for rotor, rate in zip(rotors, v)) / 2
-    return scalar.asarray(energy.kinetic_energy(s.tree, q, v) + spinning)
+    return arrays.asarray(energy.kinetic_energy(s.tree, q, v) + spinning)
 
 
 def potential_energy(s: Setting, q: Array) -> Array:
-    return scalar.asarray(energy.potential_energy(s.mechanism.tree, q))
+    return arrays.asarray(energy.potential_energy(s.mechanism.tree, q))
 
 
 def center_of_mass(s: Setting, q: Array) -> Array:
@@ -151,22 +151,22 @@ def pose(s: Setting, q: Array) -> tuple[Array, Array]:
 
 def jacobian(s: Setting, q: Array) -> Array:
     angular, linear = kinematics.jacobian(s.mechanism, q, **s.options)
-    return scalar.stack([*linear, *angular])
+    return arrays.stack([*linear, *angular])
 
 
 def jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
     angular, linear = kinematics.jacobian_rate(s.mechanism, q, v, **s.options)
-    return scalar.stack([*linear, *angular])
+    return arrays.stack([*linear, *angular])
 
 
 def velocity(s: Setting, q: Array, v: Array) -> Array:
-    found = kinematics.motion(s.mechanism, q, v, scalar.zeros(s.nv), **s.options)
-    return scalar.asarray([*found.linear_velocity, *found.angular_velocity])
+    found = kinematics.motion(s.mechanism, q, v, arrays.zeros(s.nv), **s.options)
+    return arrays.asarray([*found.linear_velocity, *found.angular_velocity])
 
 
 def acceleration(s: Setting, q: Array, v: Array, a: Array) -> Array:
     found = kinematics.motion(s.mechanism, q, v, a, **s.options)
-    return scalar.asarray([*found.linear_acceleration, *found.angular_acceleration])
+    return arrays.asarray([*found.linear_acceleration, *found.angular_acceleration])
 
 
 _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}

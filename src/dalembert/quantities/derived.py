@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.attitude import Quaternion
-from dalembert.algebra.scalar import Array
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
@@ -29,7 +29,7 @@ def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
 
 
 def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
-    p = force_algorithm(s)(replace(s.tree, gravity=scalar.zeros(3)), q, scalar.zeros(s.nv), v)
+    p = force_algorithm(s)(replace(s.tree, gravity=arrays.zeros(3)), q, arrays.zeros(s.nv), v)
     return p if s.joints.armature is None else p + s.joints.armature * v
 
 
@@ -46,7 +46,7 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
     if s.derivative is None:
         raise UnsupportedError("second derivatives are made of traced scalars; use Dynamics(...)")
     found = sensitivity(s.tree, q, v, a, s.loads)
-    by_q, by_v = _tangents(s.tree, q), scalar.identity(s.nv)
+    by_q, by_v = _tangents(s.tree, q), arrays.identity(s.nv)
     return (
         s.derivative(found.P, q, by_q),
         s.derivative(found.V, q, by_q),
@@ -80,12 +80,12 @@ def potential_energy_regressor(s: Setting, q: Array) -> Array:
 
 def hessian(s: Setting, q: Array) -> Array:
     angular, linear = algorithms.hessian(s.mechanism, q, **s.options)
-    return scalar.stack([*linear, *angular])
+    return arrays.stack([*linear, *angular])
 
 
 def relative_motion(s: Setting, q: Array) -> tuple[Array, Array]:
     found = algorithms.relative_motion(s.mechanism, q, **s.options)
-    return scalar.stack([*found.J_T, *found.J_R]), scalar.stack([*found.H_T, *found.H_R])
+    return arrays.stack([*found.J_T, *found.J_R]), arrays.stack([*found.H_T, *found.H_R])
 
 
 def frame_coordinates(s: Setting, q: Array) -> Array:
@@ -97,7 +97,7 @@ def analytic_jacobian(s: Setting, q: Array) -> Array:
 
 
 def analytic_jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
-    return algorithms.analytic_jacobian_rates(s.mechanism, q, v, scalar.zeros(s.nv), **s.options).Jd
+    return algorithms.analytic_jacobian_rates(s.mechanism, q, v, arrays.zeros(s.nv), **s.options).Jd
 
 
 def analytic_jacobian_second_rate(s: Setting, q: Array, v: Array, a: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.joint_forces import JointForces, joint_forces
 from dalembert.algorithms.loads import Loads, loads_on_links

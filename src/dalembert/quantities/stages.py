@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
 from dalembert.quantities.basic import BASIC, mass_matrix, nonzeros
 from dalembert.quantities.quantity import Quantity, Setting
@@ -31,7 +32,7 @@ class Step:
 def inertia_factors(s: Setting, q: Array) -> Array:
     """D = L^T diag(d) L: L in the order of the non-zeros of D, 1/d on the diagonal."""
     found = factor(mass_matrix(s, q), s.tree.velocity_parents)
-    return scalar.asarray([found.reciprocals[r] if r == c else found.L[r][c] for r, c in nonzeros(s.mechanism)])
+    return arrays.asarray([found.reciprocals[r] if r == c else found.L[r][c] for r, c in nonzeros(s.mechanism)])
 
 
 def _unpacked(s: Setting, factors: Array) -> TreeFactors:
@@ -48,7 +49,7 @@ def _unpacked(s: Setting, factors: Array) -> TreeFactors:
 
 def _slopes(s: Setting, factors: Array, P: Array, V: Array) -> tuple[Array, Array]:
     """-D^-1 P and -D^-1 V (7.2.2), a column of each side by side: they share the factors."""
-    found = _unpacked(s, factors).solve(scalar.asarray([[p, v] for p, v in zip(P, V)]))
+    found = _unpacked(s, factors).solve(arrays.asarray([[p, v] for p, v in zip(P, V)]))
     return -found[:, 0], -found[:, 1]
 
 

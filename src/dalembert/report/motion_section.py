@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.algebra.scalar import product
+from dalembert.algebra.arrays import product
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.mechanism_system import system_of

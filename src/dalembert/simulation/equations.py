@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
@@ -88,7 +89,7 @@ class TracedEquations:
 
     def _pull(self, q: Array) -> Array:
         """External wrenches as generalised forces, for dynamics that have no input for them."""
-        total, wrenches = scalar.zeros(self._tree.nv), self._given["wrenches"]
+        total, wrenches = arrays.zeros(self._tree.nv), self._given["wrenches"]
         for frame, wrench in zip(self.system.dynamics.wrenches, () if wrenches is None else wrenches):
             program = self.system.dynamics.program("jacobian", frame=frame, axes="body")
             total = total + product(self._inlined(program, {"q": q})[0].T, wrench)
@@ -129,7 +130,7 @@ class TracedEquations:
     def _pushed(self, q: Array, G: Array, b: Array) -> Array:
         """u = M^-1 G^T mu with G u = b: of all such vectors the one of least kinetic energy."""
         factors = factor(self._quantity("mass_matrix", q=q), self._tree.velocity_parents)
-        MG = scalar.stack([factors.solve(row) for row in G])  # rows of G M^-1
+        MG = arrays.stack([factors.solve(row) for row in G])  # rows of G M^-1
         mu = factor(product(MG, G.T), tuple(range(-1, len(b) - 1))).solve(b)
         return product(MG.T, mu)
 
@@ -160,7 +161,7 @@ class TracedEquations:
             for force in self._constrained("forces", q=q, v=v, t=t)[0]:
                 tau = tau + force
         C = self._quantity("coriolis_matrix", q=q, v=v)
-        nothing = scalar.zeros(len(v))
+        nothing = arrays.zeros(len(v))
         gyration = manifold.on_rotations(self._tree, cross, v, self.momentum(q, v), nothing)
         bias = self._quantity("bias", q=q, v=v)
         return product(C, v) + product(C.T, v) + gyration - bias + tau
@@ -191,6 +192,6 @@ class TracedEquations:
 
 def _least(G: Array, b: Array) -> Array:
     """The shortest x with G x = b, for independent rows."""
-    square = product(G, scalar.asarray(G.T))
+    square = product(G, arrays.asarray(G.T))
     parents = tuple(range(-1, len(b) - 1))
     return product(G.T, factor(square, parents).solve(b))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.compiler.kernel import Kernel
 from dalembert.simulation import manifold
 from dalembert.simulation.equations import Control, TracedEquations
@@ -123,7 +124,7 @@ def _traced(system: System, given: dict[str, Array]) -> TracedEquations:
 
 def _flow(system: System, given: dict[str, Array]) -> Array:
     equations, t, q, v = _traced(system, given), given.get("t", 0), given["q"], given["v"]
-    return scalar.asarray([*equations.rate(t, q, v), *equations.acceleration(t, q, v)])
+    return arrays.asarray([*equations.rate(t, q, v), *equations.acceleration(t, q, v)])
 
 
 _STATE = ("q", "v", "t", "parameters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.simulation.system import System

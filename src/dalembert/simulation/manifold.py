@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import (
     quaternion_conjugate,
     quaternion_exp,
@@ -21,7 +22,6 @@ from dalembert.algebra.quaternions import (
     quaternion_normalise,
     quaternion_star,
 )
-from dalembert.algebra.scalar import Array
 from dalembert.model import Tree
 
 
@@ -40,7 +40,7 @@ def displaced(tree: Tree, q: Array, d: Array) -> Array:
             found[link.q : link.q + 4] = quaternion_star(q[link.q : link.q + 4], turn).tolist()
         else:
             found[link.q] = q[link.q] + d[link.v]
-    return scalar.asarray(found)
+    return arrays.asarray(found)
 
 
 def difference(tree: Tree, q: Array, other: Array) -> Array:
@@ -59,7 +59,7 @@ def difference(tree: Tree, q: Array, other: Array) -> Array:
             found[link.v : link.v + 3] = turn.tolist()
         else:
             found[link.v] = other[link.q] - q[link.q]
-    return scalar.asarray(found)
+    return arrays.asarray(found)
 
 
 def normalised(tree: Tree, q: Array) -> Array:
@@ -75,7 +75,7 @@ def normalised(tree: Tree, q: Array) -> Array:
     found = q.tolist()
     for k in spherical:
         found[k : k + 4] = quaternion_normalise(found[k : k + 4]).tolist()
-    return scalar.asarray(found)
+    return arrays.asarray(found)
 
 
 def quaternion_places(tree: Tree) -> list[int]:
@@ -111,4 +111,4 @@ def on_rotations(tree: Tree, function: Callable[[Array, Array], Array], d: Array
         if link.kind == "spherical":
             part = slice(link.v, link.v + 3)
             found[part] = function(d[part], p[part]).tolist()
-    return scalar.asarray(found)
+    return arrays.asarray(found)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.compiler.program import Port, Program
 from dalembert.compiler.recurrence import Recurrence
 from dalembert.errors import ArgumentError, DalembertError
@@ -87,8 +87,8 @@ def _program(
     ports = [*state, *held, *driven]
     nv = system.mechanism.nv
 
-    def step(*arrays: Any) -> dict[str, Any]:
-        given = dict(zip((port.name for port in ports), arrays))
+    def step(*values: Any) -> dict[str, Any]:
+        given = dict(zip((port.name for port in ports), values))
         q, v, h = given["q"], given["v"], given["h"]
         t = given["count"] * h if "count" in given else 0
         if policy is not None:
@@ -98,10 +98,10 @@ def _program(
                 tau = control(t, q, v)
                 control = lambda t, q, v: tau  # noqa: E731
         else:
-            tau = scalar.zeros(nv).tolist()
+            tau = arrays.zeros(nv).tolist()
             for k, place in enumerate(actuators or ()):
                 tau[place] = given["u"][k]
-            held_tau = scalar.asarray(tau)
+            held_tau = arrays.asarray(tau)
             control = lambda t, q, v: held_tau  # noqa: E731
         equations = TracedEquations(system, control, given.get("wrenches"), given.get("parameters"))
         stepper = STEPPERS[method]
@@ -127,7 +127,7 @@ def _traced(function: Callable[..., Any], what: str, shape: tuple[int, ...], *gi
     """What a user's function gives for traced scalars; what goes wrong in it is told as its fault."""
     try:
         answer = function(*given)
-        found = scalar.asarray(list(answer) if shape else [answer])
+        found = arrays.asarray(list(answer) if shape else [answer])
     except DalembertError:
         raise
     except Exception as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.simulation.equations import TracedEquations
 
 

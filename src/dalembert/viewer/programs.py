@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
 from dalembert.algorithms.energy import potential_energy
 from dalembert.algorithms.kinematics import center_of_mass, link_poses
 from dalembert.compiler.printers.javascript import to_javascript
@@ -51,7 +51,7 @@ def programs(mechanism: Mechanism, q: np.ndarray) -> dict[str, Program]:
 
     def place(q: Any) -> dict[str, Any]:
         rows = [[*pose.rotation.flat, *pose.translation] for pose in link_poses(mechanism.tree, q)]
-        found = {"poses": scalar.asarray(rows).reshape(-1)}
+        found = {"poses": arrays.asarray(rows).reshape(-1)}
         return found | ({"center": center_of_mass(mechanism, q)} if heavy else {})
 
     def hold(q: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _fall(mechanism: Mechanism, start: np.ndarray) -> Program | None:
     setting = Setting(mechanism, terms)
     storing = ForceSet(mechanism, [force.name for force in mechanism.forces if force.kind in CONSERVATIVE])
     loaded = ConstrainedSetting(mechanism, ConstraintSet(mechanism), storing)
-    still = scalar.zeros(mechanism.nv)
+    still = arrays.zeros(mechanism.nv)
 
     def open_tree(q: Any, v: Any, t: Any) -> Any:
         return forward_dynamics(setting, q, v, still)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
@@ -62,8 +62,8 @@ def operations(tree: Tree, moves: bool = True, speeds_up: bool = True) -> dict[s
     numeric, counts = in_numbers(tree), {}
     for name, algorithm in CANDIDATES.items():
         count = Count()
-        v = vector(tree.nv, count, 100) if moves else scalar.zeros(tree.nv)
-        a = vector(tree.nv, count, 200) if speeds_up else scalar.zeros(tree.nv)
+        v = vector(tree.nv, count, 100) if moves else arrays.zeros(tree.nv)
+        a = vector(tree.nv, count, 200) if speeds_up else arrays.zeros(tree.nv)
         algorithm(numeric, positions(tree, count), v, a)
         counts[name] = count.operations
     return counts

@@ -20,8 +20,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import rotation_x
-from dalembert.algebra.scalar import Array
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.economy.moments import moved_moments
 from dalembert.model.tree import Link, Tree

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.model.tree import Moments
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import dyad
 from dalembert.model.tree import Link, Moments, Tree
 
@@ -36,11 +37,11 @@ def regroup(tree: Tree) -> Tree:
 def _split(link: Link, moments: Moments) -> tuple[Moments, Moments | None]:
     """What stays with the link, and what moves to its parent (in the parent's axes and about its origin)."""
     m, h, J = moments.mass, moments.first, moments.second
-    none = scalar.zeros(3)
+    none = arrays.zeros(3)
     R = link.placement.rotation
     if link.kind == "prismatic":
         across = R if link.post is None else product(R, link.post)
-        return Moments(m, h, scalar.zeros(3, 3)), Moments(0, none, product(product(across, J), across.T))
+        return Moments(m, h, arrays.zeros(3, 3)), Moments(0, none, product(product(across, J), across.T))
     if link.kind == "spherical":
         s = link.placement.translation
         return Moments(0, h, J), Moments(m, m * s, m * dyad(s, s))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross, dual
 from dalembert.algorithms.choose import refuse_mimic_joints
 from dalembert.algorithms.loads import Loads
@@ -65,17 +65,17 @@ def articulated_body(
         Dh = product(Zw.T, Un) + product(Zv.T, Uf)
         own = slice(link.v, link.v + link.nv)
         if armature is not None:
-            Dh = Dh + scalar.asarray(
+            Dh = Dh + arrays.asarray(
                 [[armature[link.v + r] if r == c else 0 for c in range(link.nv)] for r in range(link.nv)]
             )
         factors = factor(Dh, range(-1, link.nv - 1))
-        u = scalar.asarray(tau[own]) - product(Zw.T, body.pn) - product(Zv.T, body.pf)
+        u = arrays.asarray(tau[own]) - product(Zw.T, body.pn) - product(Zv.T, body.pf)
         reduced[i] = (np.concatenate([Un, Uf]), factors, u)
         if link.parent < 0:
             continue
         # Eliminated row by row: an explicit inverse of Dh would lose digits with the square of its condition.
         Wn, Wf, w = factors.inwards(Un.T), factors.inwards(Uf.T), factors.inwards(u)
-        Gn, Gf = (scalar.asarray([row * r for row, r in zip(W, factors.reciprocals)]).T for W in (Wn, Wf))
+        Gn, Gf = (arrays.asarray([row * r for row, r in zip(W, factors.reciprocals)]).T for W in (Wn, Wf))
         free = _without_joint(link, body, Wn, Wf, Gn, Gf, armature is None)
         c_w, c_v = drift[i]
         free.pn = body.pn + product(free.I, c_w) + product(free.H, c_v) + product(Gn, w)
@@ -90,7 +90,7 @@ def _outward(
     """Velocity-dependent accelerations (joint frames) and each body's own inertia and bias."""
     w: list[Array] = []
     drift, bodies = [], []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p, s = link.parent, step[i].s
         w_p = w[p] if p >= 0 else at_rest
@@ -105,7 +105,7 @@ def _outward(
         if loads and loads[i] is not None:
             force, moment = loads[i]  # type: ignore[misc]
             pn, pf = pn - moment, pf - force
-        bodies.append(_Articulated(I, dual(h), m * scalar.identity(3), pn, pf))
+        bodies.append(_Articulated(I, dual(h), m * arrays.identity(3), pn, pf))
     return drift, bodies
 
 
@@ -126,9 +126,9 @@ def _without_joint(
     else:
         axes = [k for k in range(3) if link.kind == "revolute" and link.axis[k] in (1, -1)]
     if axes and exact:  # a free axis transmits no moment about itself: those entries cancel exactly
-        I = scalar.asarray([[0 if r in axes or c in axes else I[r, c] for c in range(3)] for r in range(3)])
-        H = scalar.asarray([[0 if r in axes else H[r, c] for c in range(3)] for r in range(3)])
-    return _Articulated(I, H, M, scalar.zeros(3), scalar.zeros(3))
+        I = arrays.asarray([[0 if r in axes or c in axes else I[r, c] for c in range(3)] for r in range(3)])
+        H = arrays.asarray([[0 if r in axes else H[r, c] for c in range(3)] for r in range(3)])
+    return _Articulated(I, H, M, arrays.zeros(3), arrays.zeros(3))
 
 
 def _at_parent(step: Step, b: _Articulated) -> _Articulated:
@@ -146,7 +146,7 @@ def _accelerations(tree: Tree, step: list[Step], drift: list, reduced: dict) -> 
     wd: list[Array] = []
     sdd: list[Array] = []
     own: list[Array] = []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p = link.parent
         wd_p, sdd_p = (wd[p], sdd[p]) if p >= 0 else (at_rest, -tree.gravity)

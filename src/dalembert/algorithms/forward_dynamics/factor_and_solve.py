@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.loads import Loads
@@ -33,7 +33,7 @@ def factor_and_solve(
         forces: algorithm of inverse dynamics for the bias.
         inertia: algorithm of the inertia matrix.
     """
-    bias = forces(tree, q, v, scalar.zeros(tree.nv), loads)
+    bias = forces(tree, q, v, arrays.zeros(tree.nv), loads)
     D = with_armature(inertia(tree, q), armature)
     return factor(D, tree.velocity_parents).solve(tau - bias)
 
@@ -43,4 +43,4 @@ def with_armature(D: Array, armature: Array | None) -> Array:
     if armature is None:
         return D
     n = len(D)
-    return scalar.asarray([[D[r, c] + armature[r] if r == c else D[r, c] for c in range(n)] for r in range(n)])
+    return arrays.asarray([[D[r, c] + armature[r] if r == c else D[r, c] for c in range(n)] for r in range(n)])

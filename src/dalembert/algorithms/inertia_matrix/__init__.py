@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.inertia_matrix.column_method import column_method
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links

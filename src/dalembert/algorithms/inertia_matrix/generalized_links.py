@@ -7,9 +7,10 @@ wherever a revolute joint precedes a prismatic one. Published cost: 11 n^2 + 11 
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import inertia_from_pseudo
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
 from dalembert.algorithms.step import Step, steps
@@ -44,7 +45,7 @@ def cross_moments(s: Array, U: Array, twice_s: Array | None = None) -> Array:
     twice = 2 * s if twice_s is None else twice_s
     x, y, z = (-twice[k] * U[k] for k in range(3))
     xy, xz, yz = (s[i] * U[j] + s[j] * U[i] for i, j in ((0, 1), (0, 2), (1, 2)))
-    return scalar.asarray([[y + z, xy, xz], [xy, x + z, yz], [xz, yz, x + y]])
+    return arrays.asarray([[y + z, xy, xz], [xy, x + z, yz], [xz, yz, x + y]])
 
 
 def generalized_links(tree: Tree, q: Array) -> Array:
@@ -67,7 +68,7 @@ def generalized_links(tree: Tree, q: Array) -> Array:
             ]
             if i == j:  # symmetric: take the upper triangle for both
                 entries = [[entries[min(r, c)][max(r, c)] for c in range(link.nv)] for r in range(link.nv)]
-            blocks[j, i] = scalar.asarray(entries)  # (6.3.30c)
+            blocks[j, i] = arrays.asarray(entries)  # (6.3.30c)
             blocks[i, j] = blocks[j, i].T
             if row.parent < 0:
                 break

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.choose import refuse_mimic_joints
 from dalembert.algorithms.kinematics import link_poses
@@ -61,7 +61,7 @@ class OperatorFactors:
 
 
 def _unit_plus(tree: Tree, blocks: dict[tuple[int, int], Array], sign: int) -> Array:
-    return scalar.identity(tree.nv) + sign * gather_matrix(tree, blocks)
+    return arrays.identity(tree.nv) + sign * gather_matrix(tree, blocks)
 
 
 def operator_factors(tree: Tree, q: Array) -> OperatorFactors:
@@ -77,18 +77,18 @@ def operator_factors(tree: Tree, q: Array) -> OperatorFactors:
         H.append(np.concatenate([product(W, link.Zw), product(W, link.Zv)]).T)
         I = product(product(W, link.moments.tensor), W.T)
         h = dual(product(W, link.moments.first))
-        P.append(_spatial(I, h, -h, link.moments.mass * scalar.identity(3)))
-        origin = poses[link.parent].translation if link.parent >= 0 else scalar.zeros(3)
+        P.append(_spatial(I, h, -h, link.moments.mass * arrays.identity(3)))
+        origin = poses[link.parent].translation if link.parent >= 0 else arrays.zeros(3)
         s = dual(poses[i].translation - origin)
-        phi.append(_spatial(scalar.identity(3), s, scalar.zeros(3, 3), scalar.identity(3)))
-    Dh: list[Array] = [scalar.zeros(1)] * count
-    Dh_inverse: list[Array] = [scalar.zeros(1)] * count
-    G: list[Array] = [scalar.zeros(1)] * count
+        phi.append(_spatial(arrays.identity(3), s, arrays.zeros(3, 3), arrays.identity(3)))
+    Dh: list[Array] = [arrays.zeros(1)] * count
+    Dh_inverse: list[Array] = [arrays.zeros(1)] * count
+    G: list[Array] = [arrays.zeros(1)] * count
     for i in reversed(range(count)):
         PH = product(P[i], H[i].T)
         Dh[i] = product(H[i], PH)
         if all(scalar.is_zero(x) for x in Dh[i].flat):  # moves no mass: P H^T vanishes as well, and any gain will do
-            Dh_inverse[i], G[i] = scalar.zeros(*Dh[i].shape), scalar.zeros(*PH.shape)
+            Dh_inverse[i], G[i] = arrays.zeros(*Dh[i].shape), arrays.zeros(*PH.shape)
         else:
             Dh_inverse[i] = inverse(Dh[i])
             G[i] = product(PH, Dh_inverse[i])
@@ -113,4 +113,4 @@ def operator_factors(tree: Tree, q: Array) -> OperatorFactors:
 def _spatial(a: Array, b: Array, c: Array, d: Array) -> Array:
     top = np.concatenate([a.astype(object), b.astype(object)], axis=1)
     bottom = np.concatenate([c.astype(object), d.astype(object)], axis=1)
-    return scalar.asarray(np.concatenate([top, bottom]).tolist())
+    return arrays.asarray(np.concatenate([top, bottom]).tolist())

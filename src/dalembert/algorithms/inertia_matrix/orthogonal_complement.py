@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross, dual
 from dalembert.algorithms.kinematics import link_poses
 from dalembert.errors import SingularityError
@@ -32,19 +32,19 @@ def twist_matrix_and_inertias(tree: Tree, q: Array) -> tuple[list[Array], list[A
         W = poses[i].rotation
         I = product(product(W, body.moments.tensor), W.T)
         h = dual(product(W, body.moments.first))
-        m = body.moments.mass * scalar.identity(3)
-        T.append(scalar.asarray(columns.tolist()).reshape(6, tree.nv))
-        M.append(scalar.asarray(np.block([[I.astype(object), h], [-h, m]]).tolist()))
+        m = body.moments.mass * arrays.identity(3)
+        T.append(arrays.asarray(columns.tolist()).reshape(6, tree.nv))
+        M.append(arrays.asarray(np.block([[I.astype(object), h], [-h, m]]).tolist()))
     return T, M
 
 
 def orthogonal_complement(tree: Tree, q: Array) -> Array:
     """Joint-space inertia matrix D(q) = sum of T_i^T M_i T_i, nv x nv."""
     T, M = twist_matrix_and_inertias(tree, q)
-    total = scalar.zeros(tree.nv, tree.nv)
+    total = arrays.zeros(tree.nv, tree.nv)
     for t, m in zip(T, M):
         total = total + product(t.T, product(m, t))
-    return scalar.asarray(total)
+    return arrays.asarray(total)
 
 
 def two_stage_solve(tree: Tree, q: Array, force: Array) -> Array:

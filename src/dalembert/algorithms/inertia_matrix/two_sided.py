@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_moments
@@ -139,5 +140,5 @@ def _wrench(link: Link, k: int, mass: Scalar, U: Array, E: Array) -> Pair:
 
 
 def _put(blocks: dict[tuple[int, int], Array], j: int, i: int, entries: list[list[Scalar]]) -> None:
-    blocks[j, i] = scalar.asarray(entries)
+    blocks[j, i] = arrays.asarray(entries)
     blocks[i, j] = blocks[j, i].T

@@ -6,9 +6,9 @@ link must be a real body: regrouped moments, a first moment without mass, have n
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import parallel_axes
-from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.step import steps
 from dalembert.errors import UnsupportedError
@@ -27,7 +27,7 @@ def walker_orin(tree: Tree, q: Array) -> Array:
                 f"walker-orin (Algorithm 6.1) needs centres of mass, but link {link.name!r} of joint {link.joint!r} "
                 "has a first moment and no mass: use algorithm='generalized-links', or a tree that is not regrouped"
             )
-        center = link.moments.first / m if not scalar.is_zero(m) else scalar.zeros(3)
+        center = link.moments.first / m if not scalar.is_zero(m) else arrays.zeros(3)
         mass.append(m)
         R.append(center)
         E_C.append(parallel_axes(link.moments.tensor, -m, center))
@@ -42,7 +42,7 @@ def walker_orin(tree: Tree, q: Array) -> Array:
         j = i
         while True:
             row = tree.links[j]
-            blocks[j, i] = scalar.stack(
+            blocks[j, i] = arrays.stack(
                 [
                     product(row.Zw.T, n) + product(row.Zv.T, f)  # (6.2.9c)
                     for f, n in zip(columns_f, columns_n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.inverse_dynamics.closed_forms import kane_silver, uicker_kahn, waters

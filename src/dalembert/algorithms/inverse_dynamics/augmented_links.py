@@ -8,9 +8,10 @@ the "off-line" step 1. Published cost for n revolute joints with general twist: 
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import parallel_axes_pseudo, torque_from_tensor
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads
@@ -41,7 +42,7 @@ def augmented_links(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = Non
     Om: list[Array] = []
     sdd: list[Array] = []
     zeta: list[Array] = []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p, out, settle = link.parent, step[i].to_joint, step[i].to_link
         w_p, wd_p, sdd_p = (w[p], wd[p], sdd[p]) if p >= 0 else (at_rest, at_rest, -tree.gravity)

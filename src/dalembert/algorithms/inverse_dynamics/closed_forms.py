@@ -5,8 +5,9 @@ They cost O(n^4), O(n^2) and O(n^2) operations and serve as independent witnesse
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.choose import refuse_quaternions
 from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import (
@@ -28,8 +29,8 @@ def _world_twists(tree: Tree, q: Array) -> tuple[list[Array], list[list[Array]]]
         A = transformation(link, q)
         W.append(product(W[link.parent], A) if link.parent >= 0 else A)
         R, p = W[-1][:3, :3], W[-1][:3, 3]
-        inverse = scalar.asarray([[*R.T[k], -dot(R.T[k], p)] for k in range(3)] + [[0, 0, 0, 1]])
-        Y.append([product(product(W[-1], twist_matrix(link, unit)), inverse) for unit in scalar.identity(link.nv)])
+        inverse = arrays.asarray([[*R.T[k], -dot(R.T[k], p)] for k in range(3)] + [[0, 0, 0, 1]])
+        Y.append([product(product(W[-1], twist_matrix(link, unit)), inverse) for unit in arrays.identity(link.nv)])
     return W, Y
 
 
@@ -37,12 +38,12 @@ def uicker_kahn(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
     """(5.2.2): sums of traces over all pairs and triples of joints, O(n^4). Joints of one degree only."""
     refuse_quaternions(tree, "uicker-kahn (5.2.2)", "algorithm='waters' or 'augmented-links'")
     W, Y = _world_twists(tree, q)
-    g = scalar.asarray([*tree.gravity, 0])
+    g = arrays.asarray([*tree.gravity, 0])
     tau: list[Scalar] = [0] * len(tree.links)
     for j, body in enumerate(tree.links):
         chain = tree.ancestors[j]
         J = pseudo_inertia_4x4(body)
-        center = scalar.asarray([*body.moments.first, body.moments.mass])
+        center = arrays.asarray([*body.moments.first, body.moments.mass])
         load = load_matrix(loads, j, W[j])
         for i in chain:
             dW = product(Y[i][0], W[j])
@@ -56,7 +57,7 @@ def uicker_kahn(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
                     second = product(Y[inner][0], product(Y[outer][0], W[j]))
                     rates = tree.speed(tree.links[k], v)[0] * tree.speed(tree.links[l], v)[0]
                     tau[i] = tau[i] + trace_of_product(JdW, second.T) * rates
-    return gather(tree, [scalar.asarray([t]) for t in tau])
+    return gather(tree, [arrays.asarray([t]) for t in tau])
 
 
 def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
@@ -75,16 +76,16 @@ def waters(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Arr
             inherited = product(Wd[link.parent], A)
             Wd.append(inherited + product(W[i], X))
             Wdd.append(product(Wdd[link.parent], A) + 2 * product(inherited, X) + product(W[i], Xd))
-    g = scalar.asarray([*tree.gravity, 0])
+    g = arrays.asarray([*tree.gravity, 0])
     tau: list[list[Scalar]] = [[0] * link.nv for link in tree.links]
     for j, body in enumerate(tree.links):
         JWdd = product(pseudo_inertia_4x4(body), Wdd[j].T) - load_matrix(loads, j, W[j])
-        center = scalar.asarray([*body.moments.first, body.moments.mass])
+        center = arrays.asarray([*body.moments.first, body.moments.mass])
         for i in tree.ancestors[j]:
             for k in range(tree.links[i].nv):
                 dW = product(Y[i][k], W[j])
                 tau[i][k] = tau[i][k] + trace_of_product(dW, JWdd) - dot4(g, product(dW, center))
-    return gather(tree, [scalar.asarray(t) for t in tau])
+    return gather(tree, [arrays.asarray(t) for t in tau])
 
 
 def kane_silver(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
@@ -94,14 +95,14 @@ def kane_silver(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
     w: list[Array] = []
     wd: list[Array] = []
     sdd: list[Array] = []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p = link.parent
         A, s = link.rotation(q), link.translation(q)
         W_p, o_p, w_p, wd_p, sdd_p = (
             (W[p], o[p], w[p], wd[p], sdd[p])
             if p >= 0
-            else (scalar.identity(3), at_rest, at_rest, at_rest, -tree.gravity)
+            else (arrays.identity(3), at_rest, at_rest, at_rest, -tree.gravity)
         )
         W.append(product(W_p, A))
         arm = product(W_p, s)
@@ -128,7 +129,7 @@ def kane_silver(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
             for k in range(tree.links[i].nv):
                 zw, zv = product(W[i], tree.links[i].Zw[:, k]), product(W[i], tree.links[i].Zv[:, k])
                 tau[i][k] = tau[i][k] + dot(zw, moment) + dot(zv, F)
-    return gather(tree, [scalar.asarray(t) for t in tau])
+    return gather(tree, [arrays.asarray(t) for t in tau])
 
 
 def dot4(a: Array, b: Array) -> Scalar:

@@ -6,8 +6,9 @@ As printed it holds for revolute joints only; the terms with Zv extend it to joi
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import dot, double_dot, dual, dyad
 from dalembert.algorithms.loads import Loads
 from dalembert.model.tree import Tree, gather
@@ -51,7 +52,7 @@ def hollerbach_3x3(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
             force, moment = loads[i]  # type: ignore[misc]
             e[i] = e[i] - product(W[i], force)
             D[i] = D[i] + product(dual(moment), W[i].T) / 2  # tr(dW m~ W^T)/2 = -m.x for dW = W x~
-    tau: list[Array] = [scalar.zeros(1)] * len(tree.links)
+    tau: list[Array] = [arrays.zeros(1)] * len(tree.links)
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
         forces: list[Scalar] = []
@@ -59,7 +60,7 @@ def hollerbach_3x3(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
             dW = product(W[i], dual(link.Zw[:, k]))
             torque = double_dot(dW, D[i]) - dot(g, product(dW, c[i]))  # (5.2.8d)
             forces.append(torque + dot(e[i] - mass[i] * g, product(W[i], link.Zv[:, k])))
-        tau[i] = scalar.asarray(forces)
+        tau[i] = arrays.asarray(forces)
         p = link.parent
         if p >= 0:
             e[p] = e[p] + e[i]  # (5.2.8a)

@@ -6,8 +6,9 @@ for every elementary joint. Published cost: 830 n - 592 multiplications, 675 n -
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, Scalar, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.loads import Loads
 from dalembert.model.tree import Link, Tree, gather
@@ -26,7 +27,7 @@ def transformation(link: Link, q: Array) -> Array:
 def pseudo_inertia_4x4(link: Link) -> Array:
     """[[J_o, m r], [m r^T, m]]."""
     J, h = link.moments.second, link.moments.first
-    return scalar.asarray([[*J[k], h[k]] for k in range(3)] + [[*h, link.moments.mass]])
+    return arrays.asarray([[*J[k], h[k]] for k in range(3)] + [[*h, link.moments.mass]])
 
 
 def load_matrix(loads: Loads, i: int, W: Array) -> Array:
@@ -35,10 +36,10 @@ def load_matrix(loads: Loads, i: int, W: Array) -> Array:
     With dW = W [[x~, t], [0, 0]], where x is the turn and t the motion of the origin, tr(dW N) = m.x + f.t.
     """
     if not loads or loads[i] is None:
-        return scalar.zeros(4, 4)
+        return arrays.zeros(4, 4)
     force, moment = loads[i]  # type: ignore[misc]
     half = dual(moment) / 2
-    return product(scalar.asarray([[*-half[k], 0] for k in range(3)] + [[*force, 0]]), W.T)
+    return product(arrays.asarray([[*-half[k], 0] for k in range(3)] + [[*force, 0]]), W.T)
 
 
 def hollerbach_4x4(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> Array:
@@ -61,16 +62,16 @@ def hollerbach_4x4(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
         Wd.append(inherited + product(W[i], X))
         Wdd.append(product(Wdd[p], A[i]) + 2 * product(inherited, X) + product(W[i], Xd))  # (5.2.4)
     D = [product(pseudo_inertia_4x4(link), Wdd[i].T) - load_matrix(loads, i, W[i]) for i, link in enumerate(tree.links)]
-    c = [scalar.asarray([*link.moments.first, link.moments.mass]) for link in tree.links]
-    g = scalar.asarray([*tree.gravity, 0])
-    tau: list[Array] = [scalar.zeros(1)] * len(tree.links)
+    c = [arrays.asarray([*link.moments.first, link.moments.mass]) for link in tree.links]
+    g = arrays.asarray([*tree.gravity, 0])
+    tau: list[Array] = [arrays.zeros(1)] * len(tree.links)
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
         forces: list[Scalar] = []
-        for unit in scalar.identity(link.nv):
+        for unit in arrays.identity(link.nv):
             dW = product(W[i], twist_matrix(link, unit))
             forces.append(trace_of_product(dW, D[i]) - product(g[None], product(dW, c[i]))[0])  # (5.2.5c)
-        tau[i] = scalar.asarray(forces)
+        tau[i] = arrays.asarray(forces)
         if link.parent >= 0:
             D[link.parent] = D[link.parent] + product(A[i], D[i])  # (5.2.5a)
             c[link.parent] = c[link.parent] + product(A[i], c[i])  # (5.2.5b)
@@ -78,7 +79,7 @@ def hollerbach_4x4(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None
 
 
 def _matrix4(R: Array, p: Array, corner: int) -> Array:
-    return scalar.asarray([[*R[k], p[k]] for k in range(3)] + [[0, 0, 0, corner]])
+    return arrays.asarray([[*R[k], p[k]] for k in range(3)] + [[0, 0, 0, corner]])
 
 
 def trace_of_product(A: Array, B: Array) -> Scalar:

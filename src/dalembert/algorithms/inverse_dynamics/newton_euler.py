@@ -6,8 +6,8 @@ with general twist, as published: 150 n - 48 multiplications, 131 n - 48 additio
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
-from dalembert.algebra.scalar import Array, product
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.step import steps
@@ -22,7 +22,7 @@ def newton_euler(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) 
     sdd: list[Array] = []
     F: list[Array] = []
     M: list[Array] = []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p, s, out = link.parent, step[i].s, step[i].outward
         w_p, wd_p, sdd_p = (w[p], wd[p], sdd[p]) if p >= 0 else (at_rest, at_rest, -tree.gravity)

@@ -6,9 +6,9 @@ moment. Published cost for n revolute joints, general twist: 96 n - 77 multiplic
 
 from __future__ import annotations
 
-from dalembert.algebra import scalar
+from dalembert.algebra import arrays
+from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import torque_from_tensor
-from dalembert.algebra.scalar import Array, product
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads
@@ -25,7 +25,7 @@ def tensor_form(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -
     sdd: list[Array] = []
     f: list[Array] = []
     eta: list[Array] = []
-    at_rest = scalar.zeros(3)
+    at_rest = arrays.zeros(3)
     for i, link in enumerate(tree.links):
         p, out = link.parent, step[i].outward
         w_p, wd_p, sdd_p = (w[p], wd[p], sdd[p]) if p >= 0 else (at_rest, at_rest, -tree.gravity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dalembert.algebra.scalar import Array
+from dalembert.algebra.arrays import Array
 from dalembert.simulation.steppers.lie_runge_kutta import lie_runge_kutta_4
 from dalembert.simulation.steppers.runge_kutta import runge_kutta_4
 from dalembert.simulation.steppers.semi_implicit_euler import semi_implicit_euler

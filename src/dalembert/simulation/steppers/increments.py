@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dalembert.algebra.scalar import Array, Scalar, cos, is_number, select, sin, sqrt
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar, cos, is_number, select, sin, sqrt
 from dalembert.algebra.vectors import cross, dot
 
 SMALL = 1e-4

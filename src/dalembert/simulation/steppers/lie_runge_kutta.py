@@ -7,7 +7,8 @@ Runge-Kutta methods on manifolds, Appl. Numer. Math. 29, 1999).
 
 from __future__ import annotations
 
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross
 from dalembert.simulation.equations import Equations
 

@@ -3,7 +3,8 @@ step. Four evaluations; energy drifts with the fifth power of the step."""
 
 from __future__ import annotations
 
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.simulation.equations import Equations
 
 

@@ -5,7 +5,8 @@ Symplectic, and so without energy drift, only where the mass matrix is constant.
 
 from __future__ import annotations
 
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.simulation.equations import Equations
 
 

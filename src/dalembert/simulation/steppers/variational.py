@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra.scalar import Array, Scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.errors import SingularityError
 from dalembert.simulation.equations import Equations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
