@@ -101,7 +101,7 @@ def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
                 "use evaluate() for batches"
             )
     scalars = [x for array in arrays if array.dtype == object for x in array.flat]
-    traced = next((x for x in scalars if type(x) is Expr), None)
+    traced = next((x for x in scalars if isinstance(x, Expr)), None)
     sympy = sys.modules.get("sympy")
     if traced is not None:
         graph = traced.graph

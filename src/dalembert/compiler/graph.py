@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import ArgumentError
 from . import rules
 from .program import Port
-from .traced import Expr, Predicate, lift
+from .traced import Constant, Expr, Predicate, lift
 
 __all__ = ["Expr", "Graph", "Predicate"]
 
@@ -39,7 +39,7 @@ class Graph:
         self.inputs: list[Port] = []
         self.labels: dict[int, str] = {}
         self._table: dict[tuple[str, tuple], Expr | Predicate] = {}
-        self._constants: dict[float, Expr] = {}
+        self._constants: dict[float, Constant] = {}
         self._truths: dict[bool, Predicate] = {}
 
     def input(self, name: str, shape: tuple[int, ...] = ()) -> Any:
@@ -76,7 +76,7 @@ class Graph:
             value = math.nan  # this one object: a dict finds a NaN by identity only
             if value in self._constants:
                 return self._constants[value]
-        expr = self._constants[value] = Expr(self, len(self.nodes), "const", (), value)
+        expr = self._constants[value] = Constant(self, len(self.nodes), "const", (), value)
         self.nodes.append(expr)
         return expr
 

@@ -56,10 +56,6 @@ class Traced:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.index}: {_text(self, 3)}>"
 
-    def __hash__(self) -> int:
-        """That of the number, which a constant equals; else by identity, since equal expressions of a graph are one."""
-        return hash(self.value) if self.op == "const" else object.__hash__(self)
-
     @property
     def is_constant(self) -> bool:
         """True if the value is known."""
@@ -152,7 +148,7 @@ class Expr(Elementary, Traced):
             "at run time; dalembert.algebra.scalar.is_zero(x) asks whether an expression is literally zero"
         )
 
-    __hash__ = Traced.__hash__
+    __hash__ = Traced.__hash__  # by identity, since equal expressions of a graph are one
 
     def equals(self, other: Any) -> Predicate:
         """The traced comparison ``self == other``, decided at run time."""
@@ -197,6 +193,15 @@ class Expr(Elementary, Traced):
         return self.op == "const" and self.value == 1
 
 
+class Constant(Expr):
+    """A traced number whose value is known. A kind of its own, so that hashing all others costs no Python."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(self.value)  # that of the number it equals
+
+
 class Predicate(Traced):
     """A traced truth value: combine with ``& | ~``, use with ``select``. It is not a number."""
 
@@ -223,7 +228,8 @@ class Predicate(Traced):
             "condition.select(yes, no), combine conditions with & | ~"
         )
 
-    __hash__ = Traced.__hash__
+    def __hash__(self) -> int:
+        return hash(self.value) if self.op == "const" else Traced.__hash__(self)
 
     def __invert__(self):
         return rules.opposite(self)
@@ -239,7 +245,7 @@ def lift(graph: Graph, value: Any) -> Expr | None:
     if kind is int or kind is float:
         found = graph._constants.get(value)
         return _constant(graph, value) if found is None else found
-    if kind is Expr:
+    if kind is Expr or kind is Constant:
         return value
     if kind is Predicate:
         raise TracingError(f"the truth value {value!r} is not a number; turn it into one with condition.select(1, 0)")
