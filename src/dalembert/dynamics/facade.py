@@ -10,7 +10,6 @@ is kept on disk, so that the next start does not compile again.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,8 @@ from dalembert.dynamics.arrays import parts, ports
 from dalembert.dynamics.building import Form, build_program
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.parameters import Parameters
-from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.dynamics.words import kernel_doc, missing_input_hints, warn_of_open_loops
+from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros
@@ -84,7 +84,7 @@ class Dynamics:
         parameters, wrenches = _names("parameters", parameters), _names("wrenches", wrenches)
         self.mechanism = mechanism
         if not expect(open_loops, bool, "Dynamics, open_loops"):
-            _say_what_is_left_out(mechanism)
+            warn_of_open_loops(mechanism)
         self.wrenches = wrenches
         for name in self.wrenches:
             mechanism.frame(name)
@@ -132,7 +132,7 @@ class Dynamics:
         if key not in self._kernels:
             inputs, outputs = ports(self.mechanism, spec, chosen, self.wrenches, self.parameter_names)
             thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
-            doc = self._doc(spec, chosen, inputs)
+            doc = kernel_doc(self.mechanism, spec, chosen, self.include, self._orders, inputs)
             if self.device == "cuda":
                 from dalembert.compiler.cuda.kernel import CudaKernel
 
@@ -142,7 +142,7 @@ class Dynamics:
             else:
                 digest = self._digest(quantity, chosen)
                 made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, doc)
-                made.arguments.hints.update(self._hints())
+                made.arguments.hints.update(missing_input_hints(self.mechanism, self._orders))
                 self._kernels[key] = made
         return self._kernels[key]
 
@@ -275,28 +275,10 @@ class Dynamics:
         traced = self._parameters.traced(given.get("parameters"))
         return Setting(traced, self.include, options, wrenches, forward, form)
 
-    def _doc(self, spec: Quantity, options: dict[str, Any], inputs: tuple[Port, ...]) -> str:
-        """What a kernel computes, of what, and in which order its inputs come: all that exported source says of it."""
-        chosen = "".join(f", {name} {value}" for name, value in options.items() if value is not None)
-        told = [spec.doc, f"Of {self.mechanism.name!r}{chosen}."]
-        if self.include:
-            told.append(f"Included where they enter: {', '.join(self.include)}.")
-        orders = {"wrenches": self.wrenches, "parameters": self.parameter_names}
-        told += [f"{port.name}: {', '.join(orders[port.name])}." for port in inputs if port.name in orders]
-        return " ".join(told)
-
-    def _hints(self) -> dict[str, str]:
-        """What to tell a caller who leaves out the parameters or the wrenches."""
-        wrenches = f"one row [force; moment] for each of {', '.join(self.wrenches)}"
-        numbers = f"pass parameters=, the values of {', '.join(self.parameter_names)} in this order"
-        if self.mechanism.symbols:
-            mend = (
-                f"; or give the symbols of {self.mechanism.name!r} numbers for good: dalembert.substitute(mechanism, "
-                "{name: value}), or, for the default values of a TOML description, load(..., parameters='default')"
-            )
-        else:
-            mend = " (parameter_values has those of the mechanism)"
-        return {"wrenches": wrenches, "parameters": numbers + mend}
+    @property
+    def _orders(self) -> dict[str, tuple[str, ...]]:
+        """What the rows of the inputs beyond the state belong to."""
+        return {"wrenches": self.wrenches, "parameters": self.parameter_names}
 
     def _parts(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Parts | None:
         return parts(self.mechanism, inputs, outputs, self.wrenches)
@@ -326,15 +308,3 @@ def _names(what: str, given: Any, ordered: bool = True) -> tuple[str, ...]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ArgumentError(f"{what} has {twice[0]!r} twice: {', '.join(names)}; name everything once")
     return names
-
-
-def _say_what_is_left_out(mechanism: Mechanism) -> None:
-    for items, what in ((mechanism.constraints, "loop closures and couplings"), (mechanism.forces, "force elements")):
-        if items:
-            names = ", ".join(repr(item.name) for item in items[:3]) + (", ..." if len(items) > 3 else "")
-            warnings.warn(
-                f"{mechanism.name!r} has {what} ({names}), which the kernels of Dynamics leave out: they are those of "
-                "the open tree. ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
-                ModelWarning,
-                stacklevel=3,
-            )
