@@ -161,3 +161,23 @@ def test_the_site_builds_strictly_and_asks_nobody_for_anything(tmp_path):
                 foreign.append(f"{path.name}: {tag}")
     assert foreign == []
     assert (tmp_path / "reference" / "dynamics.html").exists()
+    _search_works_from_a_folder(tmp_path / "howto" / "toml.html")
+
+
+def _search_works_from_a_folder(page: Path) -> None:
+    """Words typed into the field of a page that no server sends find pages."""
+    sys.path.insert(0, str(DOCS / "pictures"))
+    browsers = importlib.import_module("chromium")
+    if browsers.find_chromium() is None:
+        return
+    with browsers.Chromium(1000, 640) as browser:
+        browser.open(page)
+        browser.run("""(() => {
+          const field = document.querySelector("input.md-search__input");
+          field.focus(); field.value = "mimic"; field.dispatchEvent(new KeyboardEvent("keyup", { bubbles: true }));
+        })()""")
+        browser.until("document.querySelectorAll('.md-search-result__link').length > 0")
+        assert any("reference/model.html" in link for link in browser.run(
+            "[...document.querySelectorAll('.md-search-result__link')].map((link) => link.href)"
+        ))  # fmt: skip
+        assert browser.messages == []
