@@ -81,6 +81,8 @@ def test_numbers_keep_their_precision_but_never_become_integers():
     for given, wanted in (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), (bool, "float64")):
         found = function(*(jax.numpy.asarray(x).astype(given) for x in whole))
         assert found.dtype == wanted
+    for given, wanted in (("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int8", "float64")):
+        assert function(whole[0], whole[1].astype(given), whole[2]).dtype == wanted  # whole numbers decide nothing
     single = JaxDynamics(da.Dynamics(arm, dtype="float32")).inverse_dynamics(*(x.astype(float) for x in whole))
     assert single.dtype == np.float32
 

@@ -151,12 +151,26 @@ def test_copies_and_pickles_compute_the_same():
         assert torch.equal(other.forward_dynamics(*state), functions.forward_dynamics(*state))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int64])
-def test_other_real_types_are_computed_in_double(dtype):
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int64, torch.bool])
+def test_one_rule_of_precision(dtype):
+    """The longest number with a point decides, float32 at least; whole numbers decide nothing. As in JAX."""
     arm = da.load("demo_arm")
     function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics
     state = [(2 * x.detach()).to(dtype) for x in tensors(arm, (2,))]
-    assert torch.equal(function(*state), function(*(x.double() for x in state)))
+    short = dtype.is_floating_point
+    for others, wanted in (
+        (dtype, torch.float32 if short else torch.float64),
+        (torch.float32, torch.float32),
+        (torch.int32, torch.float32 if short else torch.float64),
+        (torch.float64, torch.float64),
+    ):
+        given = [state[0], state[1].to(others), state[2].to(others)]
+        found = function(*given)
+        assert found.dtype == wanted
+        assert torch.equal(found, function(*(x.to(wanted) for x in given)))
+    if short:
+        found = torch.func.grad(lambda v: function(state[0], v, state[2]).sum())(state[1])
+        assert found.dtype == dtype
 
 
 def test_what_is_no_fitting_tensor_is_refused():

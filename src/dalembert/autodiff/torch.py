@@ -12,7 +12,7 @@ of derivatives are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -205,14 +205,19 @@ def _empty(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[
             raise ArgumentError(
                 f"{kernel.name}: {port.name} has shape {tuple(x.shape)}; expected (..., {port.shape[0]})"
             )
-    if dynamics.dtype is not None:
-        dtype = torch.float32 if np.dtype(dynamics.dtype) == np.float32 else torch.float64
-    else:
-        dtype = torch.float32 if all(x.dtype == torch.float32 for x in tensors) else torch.float64
+    dtype = _dtype(torch, dynamics, tensors)
     batch = tensors[0].shape[:-1]
     if any(x.shape[:-1] != batch for x in tensors):  # finding it is slow
         batch = torch.broadcast_shapes(*(x.shape[:-1] for x in tensors))
     return tuple(tensors[0].new_empty((*batch, *port.shape), dtype=dtype) for port in kernel.outputs)
+
+
+def _dtype(torch: Any, dynamics: Dynamics, tensors: Sequence[Any]) -> Any:
+    """In which precision a function computes: that of the kernels, or of its arguments; float32 at least."""
+    if dynamics.dtype is not None:
+        return torch.float32 if np.dtype(dynamics.dtype) == np.float32 else torch.float64
+    given = [x.dtype for x in tensors if x.is_floating_point()]
+    return torch.float32 if given and torch.float64 not in given else torch.float64
 
 
 def _call(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[Any, ...]:
