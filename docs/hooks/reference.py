@@ -32,7 +32,7 @@ SPECIFIED = {
         "Dynamics and kernels",
         (
             "dynamics.facade", "dynamics.frame_quantity", "compiler.kernel", "compiler.bound", "compiler.cost",
-            "compiler.cuda.kernel",
+            "compiler.cuda.kernel", "compiler.cuda.bound",
         ),
     ),
     "model": Page(
@@ -69,7 +69,8 @@ SPECIFIED = {
 ONLY = {
     "compiler.bound": ("BoundKernel",),
     "compiler.cost": ("Cost", "cost"),
-    "compiler.cuda.kernel": ("CudaKernel", "BoundCudaKernel"),
+    "compiler.cuda.kernel": ("CudaKernel",),
+    "compiler.cuda.bound": ("BoundCudaKernel",),
     "formats.urdf": ("read_urdf",),
     "formats.urdf_writer": ("write_urdf",),
     "formats.toml": ("read_toml",),

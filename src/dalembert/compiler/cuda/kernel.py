@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.cuda import arrays, tensors
+from dalembert.compiler.cuda.bound import BoundCudaKernel
 from dalembert.compiler.cuda.crew import Parts
 from dalembert.compiler.cuda.launch import Launch, shared_memory
 from dalembert.compiler.cuda.source import LIVE, CudaSource, to_cuda
@@ -319,21 +320,3 @@ class CudaKernel:
 def _scratch(launch: Launch | StagedLaunch, count: int, dtype: np.dtype) -> list[Any]:
     """Memory for what kernels hand on to each other, on the current device and stream."""
     return [arrays.cupy().empty((count, *shape), dtype=dtype) for shape in launch.between]
-
-
-class BoundCudaKernel:
-    """A kernel bound to its arrays: call it to evaluate on the current stream.
-
-    Args:
-        graph: the captured launch.
-        inputs: kept alive as long as this is.
-        outputs: where results appear.
-        scratch: what the launch writes besides, kept alive too.
-    """
-
-    def __init__(self, graph: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], scratch: Sequence[Any] = ()):
-        self._graph, self.inputs, self.outputs, self._scratch = graph, inputs, outputs, scratch
-
-    def __call__(self) -> None:
-        """Read the inputs as they are now and write the outputs."""
-        self._graph.launch()
