@@ -67,7 +67,67 @@ def test_every_format_gives_back_what_was_computed(tmp_path, kind):
         import pyarrow.dataset
 
         table = pyarrow.dataset.dataset(tmp_path).to_table()
+        assert table.column_names == ["x", "y", "value", "pair[0]", "pair[1]"]
         assert np.array_equal(table["value"].to_numpy(), found["value"].ravel())
+        assert np.array_equal(table["value"].to_numpy(), table["x"].to_numpy() ** 2 + table["y"].to_numpy())
+
+
+def test_a_point_and_a_result_may_have_the_same_name(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    found = sweep(lambda points: {"x": 2 * points["x"]}, samples(x=np.arange(3.0)), tmp_path, format="parquet")
+    table = pyarrow.parquet.read_table(found.store.path(0))
+    assert table["point x"].to_pylist() == [0, 1, 2] and found["x"].tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet", "zarr"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "u1", "?", "U7", "S3", "M8[s]", "c16", "longdouble"])
+@pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
+@pytest.mark.filterwarnings("ignore:The data type")  # of zarr, about texts
+def test_types_and_shapes_come_back_or_are_refused_by_name(tmp_path, kind, dtype, shape):
+    package = {"parquet": "pyarrow", "zarr": "zarr"}.get(kind)
+    if package:
+        pytest.importorskip(package)
+    whole = np.arange(5 * int(np.prod(shape))).reshape(5, *shape).astype(dtype)
+    points = samples(k=np.arange(5))
+    unknown = {"parquet": ("c16", "longdouble"), "zarr": ("longdouble",)}.get(kind, ())
+    try:
+        found = sweep(lambda p: {"value": whole[p["k"]]}, points, tmp_path, piece=2, format=kind, key="whole")["value"]
+    except SweepError as error:
+        assert dtype in unknown and isinstance(error.__cause__, ArgumentError) and "'value'" in str(error)
+        return
+    assert found.dtype == whole.dtype and np.array_equal(found, whole) and (dtype not in unknown or shape == (0,))
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet", "zarr"])
+def test_a_folder_without_results_is_free_and_one_with_results_is_not(tmp_path, kind):
+    """A mistake in a task costs no folder; once there is a result, nothing else may be put beside it."""
+    package = {"parquet": "pyarrow", "zarr": "zarr"}.get(kind)
+    if package:
+        pytest.importorskip(package)
+    points = samples(x=np.arange(4.0))
+    for wrong in (lambda p: {"value": p["z"]}, lambda p: {"value": np.ones((len(p["x"]), 3)), "more": np.ones(9)}):
+        with pytest.raises(SweepError, match=r"2 of 2 pieces failed\. The first"):
+            sweep(wrong, points, tmp_path, piece=2, format=kind)
+    right = partial(_half, number=2)
+    assert sweep(right, points, tmp_path, piece=2, format=kind)["value"].tolist() == [0, 0.5, 1, 1.5]
+    with pytest.raises(ArgumentError, match="task differs"):
+        sweep(partial(_half, number=3), points, tmp_path, piece=2, format=kind)
+    with pytest.raises(SweepError, match="1 of 2 pieces failed; the others are kept"):
+        sweep(_first_only, points, tmp_path / "other", piece=2, format=kind)
+    with pytest.raises(ArgumentError, match="task differs"):
+        sweep(right, points, tmp_path / "other", piece=2, format=kind)
+
+
+def _half(points, number):
+    return {"value": points["x"] / number}
+
+
+def _first_only(points):
+    if points["x"][0]:
+        raise ValueError("no")
+    return _half(points, 2)
 
 
 def test_a_folder_has_pieces_and_what_readers_leave_out(tmp_path):

@@ -98,9 +98,9 @@ def sweep(
 ) -> Sweep:
     """Compute a task at many points, in pieces, and keep the results on disk as they come.
 
-    Called again with the same arguments after an interruption, a crash or an error, it computes what is missing. With a
-    Dask client the same pieces go to its workers; those of a worker that dies go to another one. The results come back
-    to this process, which writes them.
+    Called again with the same arguments after an interruption, a crash or an error, it computes what is missing; if
+    there is no result yet, the folder is free for another task. With a Dask client the same pieces go to its workers;
+    those of a worker that dies go to another one. The results come back to this process, which writes them.
 
     Args:
         task: takes a dict of points, (n, ...) each, and returns a dict of results, (n, ...) each; for motions of a
@@ -138,7 +138,7 @@ def sweep(
         place.mkdir(parents=True, exist_ok=True)
     except OSError as refused:
         raise ArgumentError(f"{place} cannot be made a folder for results: {refused}") from refused
-    _claim(place, told)
+    claimed = _claim(place, told)
     pieces = -(-len(points) // piece)
     missing = [k for k in range(pieces) if not store.has(k)]
     made = Sweep(points, store, pieces)
@@ -147,10 +147,11 @@ def sweep(
         layout.update(_layout(store.read(next(k for k in range(pieces) if k not in set(missing)))))
 
     def keep(number: int, results: Any) -> None:
-        arrays = _checked(results, len(_piece(points, piece, number)[1]))
+        given, whole = _piece(points, piece, number)
+        arrays = _checked(results, len(whole))
         if layout and _layout(arrays) != layout:
             raise ArgumentError(f"the results are {_layout(arrays)}, by name and shape, but {layout} in other pieces")
-        store.write(number, arrays)
+        store.write(number, arrays, given)
         layout.update(_layout(arrays))
 
     with Progress(f"sweep of {len(points)} points", progress) as line:
@@ -163,11 +164,15 @@ def sweep(
                 stacklevel=2,
             )
             return made
+        finally:
+            if claimed is not None and not made.done.any():  # there is nothing that another sweep could disturb
+                claimed.unlink(missing_ok=True)
+                store.release()
     if failures:
         number, error = failures[0]
-        begin = number * piece
+        begin, kept = number * piece, f"; the others are kept in {place}" if made.done.any() else ""
         raise SweepError(
-            f"{len(failures)} of {pieces} pieces failed; the others are kept in {place}. The first, points {begin} to "
+            f"{len(failures)} of {pieces} pieces failed{kept}. The first, points {begin} to "
             f"{min(begin + piece, len(points)) - 1}: {type(error).__name__}: {error}",
             made,
             [number for number, _ in failures],
@@ -261,14 +266,14 @@ def _layout(arrays: Arrays) -> dict[str, tuple[int, ...]]:
     return {name: array.shape[1:] for name, array in sorted(arrays.items())}
 
 
-def _claim(folder: Path, told: dict[str, Any]) -> None:
-    """Write the manifest, or compare it with the one that is there."""
+def _claim(folder: Path, told: dict[str, Any]) -> Path | None:
+    """Write the manifest, and say where; or compare it with the one that is there."""
     manifest = folder / "_sweep.json"  # readers of a folder of tables leave out names that begin like this
     if (earlier := folder / "sweep.json").exists():
         manifest = earlier
     if not manifest.exists():
         write_whole(manifest, lambda name: Path(name).write_text(json.dumps(told, indent=1)))
-        return
+        return manifest
     try:
         known = json.loads(manifest.read_text())
     except ValueError as error:
@@ -279,6 +284,7 @@ def _claim(folder: Path, told: dict[str, Any]) -> None:
             f"{folder} holds another sweep: {', '.join(different)} differ{'s' if len(different) == 1 else ''}. Choose "
             "another folder, or remove this one"
         )
+    return None
 
 
 def _key(task: Any) -> str:
