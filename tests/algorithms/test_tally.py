@@ -9,6 +9,7 @@ import sympy
 import dalembert as da
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.economy import economical, operations, reframe, regroup
+from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach, two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
@@ -83,5 +84,17 @@ def test_symbols_among_masses_and_geometry():
     assert all(link.moments.first.dtype != object for link in in_numbers(light.tree).links)
     assert min(operations(economical(light.tree)).values()) > 0
     symbolic = da.from_dh([{"a": a, "mass": 1, "center": [0.1, 0, 0], "inertia": [1, 1, 1]}] * 3)
-    assert twists_reach(symbolic.tree) == (True, False, False)
+    assert is_numeric(in_numbers(symbolic.tree)) and twists_reach(symbolic.tree) == (True, False, False)
     assert len(economical(symbolic.tree).links) == 3
+
+
+def test_the_same_symbol_is_the_same_number_and_different_ones_differ():
+    """So that what cancels in a program cancels here, and nothing else does; zeros and ones of turns stay."""
+    a, b, angle = sympy.symbols("a b angle", positive=True)
+    arm = da.from_dh([{"a": a, "d": b, "alpha": angle, "mass": 1, "center": [a, 0, b], "inertia": [1, 1, 1]}] * 2)
+    first, second = in_numbers(arm.tree).links
+    np.testing.assert_array_equal(first.placement.translation, second.placement.translation)
+    assert len({*first.placement.translation} - {0}) >= 2
+    for link, written in zip((first, second), arm.tree.links):
+        for number, entry in zip(link.placement.rotation.flat, written.placement.rotation.flat):
+            assert number == entry if entry in (0, 1, -1) else number not in (0, 1, -1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,9 +36,9 @@ class Choice(NamedTuple):
 def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
     """The algorithm behind each quantity of a mechanism, by the number of operations, with the reason.
 
-    Told from the mechanism alone, before anything is compiled. Of up to 16 velocities
-    :class:`~dalembert.dynamics.Dynamics` writes all candidates down and takes the shortest program, which may be
-    another one; its method ``algorithms`` says what it took.
+    Told from the mechanism alone, before anything is compiled. Up to 48 velocities
+    :class:`~dalembert.dynamics.Dynamics` writes candidates down and takes the shortest program, which may be another
+    one; its method ``algorithms`` says what it took.
 
     Args:
         mechanism: the mechanism.
@@ -80,13 +79,11 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
 def select_forward_dynamics(tree: Tree) -> tuple[str, str]:
     """The forward dynamics algorithm with fewer operations for this tree, and why.
 
-    Where the geometry is numeric, both are run on numbers that count. With symbols in it an estimate decides: factoring
-    costs about d^2/2 + 18 d + 95 multiplications for a velocity with d others inside it, articulated bodies about 223
-    for every joint, less some 360 for one on the ground, as counted on generic arms.
+    Both are run on numbers that count (:mod:`dalembert.algorithms.tally`).
     """
     if tree.coupled:
         return "factor-and-solve", "mimic joints couple the velocities, which articulated bodies cannot express"
-    factoring, articulated = _counted(tree) if is_numeric(tree) else _estimated(tree)
+    factoring, articulated = _counted(tree)
     if factoring <= articulated:
         return "factor-and-solve", f"about {factoring:.0f} operations against {articulated:.0f} for articulated bodies"
     return "articulated-body", f"about {articulated:.0f} operations against {factoring:.0f} for factoring"
@@ -98,13 +95,6 @@ def _counted(tree: Tree) -> tuple[float, float]:
     for count, algorithm in zip(counts, (factor_and_solve, articulated_body)):
         algorithm(in_numbers(tree), positions(tree, count), vector(tree.nv, count, 100), vector(tree.nv, count, 200))
     return counts[0].operations, counts[1].operations
-
-
-def _estimated(tree: Tree) -> tuple[float, float]:
-    factoring = sum(d * d / 2 + 18 * d + 95 if d > 1 else 5 + 55 * d for d in _depths(tree))
-    rotating = [link for link in tree.links if link.rotates]
-    articulated = sum(223 * (3 if link.kind == "spherical" else 1) - 360 * (link.parent < 0) for link in rotating)
-    return 2 * factoring, 2 * max(articulated, 70 * len(rotating)) if rotating else math.inf
 
 
 def _spherical(tree: Tree) -> bool:

@@ -29,7 +29,6 @@ from dalembert.algebra.inertia import inertia_from_pseudo, torque_from_tensor
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross, dot
-from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
@@ -228,7 +227,7 @@ def axes_reach(tree: Tree) -> tuple[bool, ...]:
     Judged by running the algorithm on numbers that count (:mod:`dalembert.algorithms.tally`).
     """
     farthest = twists_reach(tree)
-    if not is_numeric(tree) or not any(farthest):
+    if not any(farthest):
         return farthest
     depths = [len(chain) for chain in tree.ancestors]
     most = max(depth for depth, reached in zip(depths, farthest) if reached)

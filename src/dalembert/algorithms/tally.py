@@ -114,27 +114,36 @@ def positions(tree: Tree, count: Count) -> Array:
 
 
 def in_numbers(tree: Tree) -> Tree:
-    """The tree with a general number for every mass, gain, pitch, offset or translation that is none.
+    """The tree with a general number for everything in it that is none, and the same one for the same thing.
 
-    Directions must be numeric. Translations have symbols where the pitch of a screw is one and its angle is offset.
+    Turns by symbols become matrices that turn nothing, with their zeros and ones: to count, that is good enough.
 
     Args:
         tree: the links.
     """
-    return replace(tree, links=tuple(_link_in_numbers(link) for link in tree.links))
+    known: dict[Any, float] = {}
 
+    def number(x: Any) -> Any:
+        if scalar.is_number(x):
+            return x
+        if scalar.is_zero(x):
+            return 0
+        if scalar.is_one(x) or scalar.is_one(-x):
+            return 1 if scalar.is_one(x) else -1
+        general = 0.3 + 0.137 * math.sin(7 * len(known) + 5)
+        return known.setdefault(x if scalar.is_sympy(x) else id(x), general)  # equals of traced scalars are one object
 
-def _link_in_numbers(link: Link) -> Link:
-    m = link.moments
-    moments = Moments(_number(m.mass), *(_numbers(x) for x in (m.first, m.second)))
-    placement = replace(link.placement, translation=_numbers(link.placement.translation))
-    scalars = {name: _number(getattr(link, name)) for name in ("pitch", "gain", "offset")}
-    return replace(link, moments=moments, placement=placement, **scalars)
+    def numbers(array: Array) -> Array:
+        return array if array.dtype != object else np.array([number(x) for x in array.flat]).reshape(array.shape)
 
+    def link_in_numbers(link: Link) -> Link:
+        m, at = link.moments, link.placement
+        return replace(
+            link,
+            moments=Moments(number(m.mass), numbers(m.first), numbers(m.second)),
+            placement=replace(at, rotation=numbers(at.rotation), translation=numbers(at.translation)),
+            axis=numbers(link.axis),
+            **{name: number(getattr(link, name)) for name in ("pitch", "gain", "offset")},
+        )
 
-def _numbers(array: Array) -> Array:
-    return array if array.dtype != object else np.array([_number(x) for x in array.flat]).reshape(array.shape)
-
-
-def _number(x: Any) -> Any:
-    return x if scalar.is_number(x) else 0 if scalar.is_zero(x) else 0.377
+    return replace(tree, links=tuple(link_in_numbers(link) for link in tree.links), gravity=numbers(tree.gravity))

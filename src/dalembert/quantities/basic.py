@@ -20,7 +20,7 @@ from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
 from dalembert.model import Mechanism, Tree
-from dalembert.quantities.contest import MOST
+from dalembert.quantities.contest import MANY, MOST
 from dalembert.quantities.quantity import Quantity, Setting
 
 
@@ -173,7 +173,7 @@ _AT = {"frame": ..., "point": (0, 0, 0), "axes": "world"}
 _SIX = "[linear; angular]"
 
 FORCE_RIVALS = {
-    **dict.fromkeys(CANDIDATES, MOST),
+    **dict.fromkeys(CANDIDATES, MANY),
     "newton-euler": 4,
     "kane-silver": 2,
     "waters": 2,
@@ -188,7 +188,7 @@ _FACTORING: dict[str, Callable[..., Array]] = {
     for inertia in INERTIA_RIVALS
 }
 _SOLVERS = {**FORWARD_DYNAMICS, **_FACTORING}
-_FORWARD = dict.fromkeys((*_FACTORING, "articulated-body"), MOST)
+_FORWARD = {name: MANY if name.endswith("two-sided") else MOST for name in _FACTORING} | {"articulated-body": MANY}
 
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
@@ -202,7 +202,7 @@ BASIC: dict[str, Quantity] = {
     "gravity": Quantity(
         ("q",), {"gravity": ("n",)}, gravity,
         "Generalised forces that hold the mechanism still against its weight; wrenches do not enter.",
-        rivals={"first-moments": MOST} | FORCE_RIVALS),
+        rivals={"first-moments": MANY} | FORCE_RIVALS),
     "mass_matrix": Quantity(
         ("q",), {"M": ("n", "n")}, mass_matrix, "Joint-space inertia matrix, both halves filled.",
         algorithms=INERTIA_MATRIX, rivals=INERTIA_RIVALS),

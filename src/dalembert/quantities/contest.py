@@ -17,11 +17,17 @@ from dalembert.model.tree import Tree
 
 MOST = 16
 """Velocities of a mechanism beyond which writing all candidates down takes longer than one would want to wait; there
-the choice is made beforehand, by :mod:`dalembert.algorithms.selection`."""
+the promising ones are written, in economical frames only."""
+
+MANY = 48
+"""Velocities beyond which none is: the choice is made beforehand, by :mod:`dalembert.algorithms.selection`."""
 
 CLOSE = 40
 """Candidates with at most so many operations more than the shortest are improved: passes save up to that many more of
 one than of another, most where rotation matrices come from quaternions. Improving takes no longer than writing."""
+
+SHARE = 50
+"""Of long programs passes save more: those within this part of the shortest are improved, too."""
 
 HOPELESS = 1.1
 """An algorithm with so many times the operations of another on the same form is not tried on other forms, and a form
@@ -75,15 +81,14 @@ class Outcome(NamedTuple):
 
 
 def plans(rivals: Mapping[str, int], nv: int) -> list[Plan]:
-    """The candidates for a mechanism, none if there are too many velocities.
+    """The candidates for a mechanism, in economical frames only if it has many velocities, none if it has too many.
 
     Args:
         rivals: algorithm -> most velocities for which it is worth writing down.
         nv: number of velocities.
     """
-    if nv > MOST:
-        return []
-    return [Plan(name, form) for form in FORMS for name, most in rivals.items() if nv <= most]
+    forms = FORMS if nv <= MOST else ["economical"]
+    return [Plan(name, form) for form in forms for name, most in rivals.items() if nv <= most]
 
 
 def contest(
@@ -152,7 +157,8 @@ def _written(
 
 def _is_close(operations: int, counts: Mapping[Plan, int]) -> bool:
     """Whether passes may make this the shortest."""
-    return operations <= min(counts.values()) + CLOSE
+    fewest = min(counts.values())
+    return operations <= fewest + max(CLOSE, fewest // SHARE)
 
 
 def _expected(plan: Plan, counts: Mapping[Plan, int]) -> int | None:

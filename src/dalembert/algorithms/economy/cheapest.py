@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
-from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
 from dalembert.algorithms.loads import Loads
@@ -37,15 +36,13 @@ def cheapest(tree: Tree, q: Array, v: Array, a: Array, loads: Loads = None) -> A
 
 
 def cheapest_name(tree: Tree, moves: bool = True, speeds_up: bool = True) -> str:
-    """The name of the algorithm with fewer operations; with symbols in the geometry, augmented links.
+    """The name of the algorithm with fewer operations.
 
     Args:
         tree: the links.
         moves: whether velocities differ from zero.
         speeds_up: whether accelerations do.
     """
-    if not is_numeric(tree):
-        return "augmented-links"
     counts = operations(tree, moves, speeds_up)
     return min(counts, key=lambda name: counts[name])
 
@@ -55,7 +52,7 @@ def operations(tree: Tree, moves: bool = True, speeds_up: bool = True) -> dict[s
     """About how many operations each candidate takes; equal terms are counted as often as they occur.
 
     Args:
-        tree: the links, with numeric geometry; symbols among the masses count as general numbers.
+        tree: the links; symbols count as general numbers.
         moves: whether velocities differ from zero.
         speeds_up: whether accelerations do.
     """
