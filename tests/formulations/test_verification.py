@@ -15,9 +15,9 @@ from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.scalar import sin
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.constraints import forces
+from dalembert.constraints import ConstrainedDynamics, forces
 from dalembert.errors import ArgumentError
-from dalembert.formulations import verify
+from dalembert.formulations import laws, verify
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.force import FORCE_KINDS
@@ -135,6 +135,32 @@ def test_joint_terms_enter_constrained_motion_and_constraint_forces():
         assert {"constrained motion, joint terms", "constraint forces, joint terms"} <= {
             row.quantity for row in outcome.rows
         }
+
+
+def driven_tree_with_forces() -> Mechanism:
+    """One joint moves as time says; two of the forces depend on time as well."""
+    tree = random_mechanism(1, 3, kinds=("revolute",), branching=0.0, massless=0.0)
+    coil = Force("coil", "spring", WORLD, "b3", Transform.from_translation([1.0, 2, 0]), stiffness=40.0, damping=2.0)
+    motor = Force("motor", "joint-force", "j2", function=lambda t: 3 * sin(3 * t))
+    drive = Constraint("drive", "motion", "j1", function=lambda t: sin(2 * t))
+    return tree.replace(constraints=(drive,), forces=(coil, motor))
+
+
+def test_force_elements_enter_constrained_motion():
+    outcome = verify(driven_tree_with_forces(), states=2)
+    assert outcome.ok and sum(row.quantity == "constrained motion" for row in outcome.rows) >= 6, str(outcome)
+
+
+def test_a_force_that_constrained_motion_forgets_is_found(monkeypatch):
+    """Compiled without one of the forces, the terms move otherwise; nothing else notices."""
+
+    def forgetful(mechanism, forces=(), **options):
+        return ConstrainedDynamics(mechanism, forces=["coil"], **options)
+
+    monkeypatch.setattr(laws, "ConstrainedDynamics", forgetful)
+    outcome = verify(driven_tree_with_forces(), states=1)
+    wrong = {(row.quantity, row.against.partition(",")[0]) for row in outcome.rows if not row.ok}
+    assert wrong == {("constrained motion", "compiled terms"), ("constrained motion", "compiled kernel")}
 
 
 def test_without_joint_terms_there_are_no_rows_of_them():

@@ -14,7 +14,7 @@ from dalembert.errors import SingularityError, UnsupportedError
 
 @dataclass(frozen=True)
 class Motion:
-    """A state on the constraints and its acceleration without drives and force elements.
+    """A state on the constraints and its acceleration without drives.
 
     Args:
         q: positions.
@@ -43,7 +43,7 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
     """Largest errors, by route: every method on the compiled terms, and both kinds of kernel around the first motion.
 
     Args:
-        system: the mechanism with its constraints, without force elements.
+        system: the mechanism with its constraints.
         motions: at least one.
         skipped: receives what is left out.
     """
@@ -60,7 +60,7 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
     for method in ("multipliers", "projection"):
         try:
             kernel = ConstrainedDynamics(
-                mechanism, forces=(), include=system.include, method=method, reference=first.q,
+                mechanism, forces=system.forces.names, include=system.include, method=method, reference=first.q,
                 parameters=system.parameters.tolist(),
             )  # fmt: skip
             found = kernel.forward_dynamics(first.q, first.v, rest, first.t)

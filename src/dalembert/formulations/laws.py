@@ -189,9 +189,10 @@ def constraint_rows(
         states: number of states, at which all loops are closed.
         tolerance: allowed relative error.
         skipped: receives what is left out.
-        include: terms of the joints that enter; then nothing else is passive in the equations.
+        include: terms of the joints that enter, or ``forces`` for all force elements; then nothing else is passive in
+            the equations.
     """
-    system = system_of(mechanism)
+    system = system_of(mechanism, None, include)
     rng = np.random.default_rng(2)
     known = named_inputs(system.scope, values)
     try:
@@ -200,7 +201,8 @@ def constraint_rows(
         skipped.append(f"constraints by Kane: {error}")
         return []
     numbers = {symbol.name: values[symbol.name] for symbol in mechanism.symbols}
-    closed = ConstrainedDynamics(mechanism, forces=(), include=include, parameters=numbers)
+    terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
+    closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
@@ -268,6 +270,6 @@ def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray
 
 
 def _resisting(equations: Equations, named: Mapping[str, Any], include: tuple[str, ...]) -> np.ndarray:
-    """Coriolis forces and gravity, and what the joints take if it is included."""
+    """Coriolis forces and gravity, and what joints and force elements take if it is included."""
     bias = equations.bias.evaluate(named)
     return bias - equations.passive.evaluate(named) if include and equations.passive is not None else bias

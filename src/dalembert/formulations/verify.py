@@ -44,9 +44,10 @@ def verify(
     Rows: mass matrix, Coriolis forces, gravity, inverse and forward dynamics by every route; symmetry and definiteness
     of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; if there are
     force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; if there
-    are constraints, their elimination against multipliers, Udwadia and Kalaba's way and compiled kernels; and, if
-    joints have armature, damping or friction, all formulations once more with these included, and joint by joint
-    (algorithms of inverse dynamics and the inertia matrix know nothing of them). Symbols get random positive values.
+    are constraints, their elimination against multipliers, Udwadia and Kalaba's way and compiled kernels, with all
+    force elements acting; and, if joints have armature, damping or friction, all formulations once more with these
+    included, and joint by joint (algorithms of inverse dynamics and the inertia matrix know nothing of them). Symbols
+    get random positive values.
 
     Args:
         mechanism: the mechanism.
@@ -82,7 +83,8 @@ def verify(
     if mechanism.forces:
         rows += force_rows(numeric, derived, in_tree, (q, v), tolerance)
     if mechanism.constraints:
-        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped)
+        acting = ("forces",) if mechanism.forces else ()
+        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped, acting)
     if terms := terms_of(mechanism):
         told: list[str] = []
         derived = _derived(mechanism, free, methods, told, terms)
