@@ -15,9 +15,10 @@ import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, from_lagrangian, rigid_body
+from dalembert.formulations.equations import METHODS as WORDS
 from dalembert.model import WORLD, Body, Inertia, Joint
 from dalembert.report import document, report
-from dalembert.report.document import Display, Heading, Sequence
+from dalembert.report.document import Display, Heading, Sequence, Table
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
@@ -365,3 +366,18 @@ def test_constraints_and_forces_are_told_with_their_numbers():
     for name, parts in expected.items():
         (row,) = (row for row in rows if row.startswith(f"| {name} |"))
         assert all(part in row for part in parts), row
+
+
+@pytest.mark.parametrize("include", [(), ("armature",), ("armature", "damping")])
+@pytest.mark.parametrize("method", METHODS)
+def test_all_routes_count_what_was_asked_for(method, include):
+    """The route of the report is among those it is compared with, at the very cost of its own equations."""
+    pendulum = da.load("double_pendulum")
+    geared = pendulum.replace(joints=tuple(j.replace(armature=sympy.Symbol(f"J_{j.name}")) for j in pendulum.joints))
+    own, others = [x for x in document(geared, method, include=include, agreement=False).blocks if is_count(x)]
+    counted = {row[0][0]: row[1:] for row in others.rows}
+    assert counted[WORDS[method]] == own.rows[-1][1:] and len(counted) == len(METHODS)
+
+
+def is_count(block) -> bool:
+    return isinstance(block, Table) and ("multiplications",) in block.head

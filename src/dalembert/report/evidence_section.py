@@ -126,7 +126,7 @@ def cost_blocks(equations: Equations, mechanism: Mechanism | None) -> Iterator[B
     caption = "Operations to evaluate each part once, shared subexpressions counted once; h = c + g."
     yield table(head, rows, caption, numbers)
     if mechanism is not None and mechanism.nv <= LARGE:
-        others = [[(METHODS[route],), *_counts(count)] for route, count in _routes(mechanism)]
+        others = [[(METHODS[route],), *_counts(count)] for route, count in _routes(mechanism, equations)]
         yield table(head, others, "The mass matrix and h together, as each route arrives at them.", numbers)
 
 
@@ -147,11 +147,13 @@ def _together(equations: Equations) -> Cost:
     return cost(equations.scope.program(values, "together"))
 
 
-def _routes(mechanism: Mechanism) -> Iterator[tuple[str, Cost]]:
+def _routes(mechanism: Mechanism, equations: Equations) -> Iterator[tuple[str, Cost]]:
     free = mechanism.replace(constraints=())
+    left_out = any(what.startswith("armature ") for what in equations.omitted)
+    include = () if left_out else ("armature",)  # of all that may be included, M and h have the rotors alone
     for route in ROUTES:
         try:
-            yield route, _together(derive(free, route))
+            yield route, _together(derive(free, route, include=include))
         except UnsupportedError:
             continue
 
