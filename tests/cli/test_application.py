@@ -391,6 +391,9 @@ def test_every_phrase_is_translated():
         "joint 'ball' is spherical; URDF knows only revolute, prismatic joints; write TOML instead",
         "\n  kept: 2 samples up to t = 1000 in .partial",
         "rtol belongs to the methods",
+        "step belongs to the methods rk4; DOP853 chooses its steps by rtol and atol; max_step bounds them",
+        "rtol belongs to the methods DOP853; rk4 takes steps of the length step",
+        "with_base(body=None): name one of the root bodies of 'pair': 'left', 'right'",
         "coordinates = 'foo'; choose one of",
         "mechanism with numbers, for example by load(..., parameters='default')",
     ]

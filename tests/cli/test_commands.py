@@ -579,7 +579,11 @@ def test_completion_completes(capsys, line, expected):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize(("line", "expected"), [("dalembert sho", ["show"]), ("dalembert view sho", ["show me.urdf"])])
+@pytest.mark.parametrize(("line", "expected"), [
+    ("dalembert sho", ["show"]), ("dalembert view sho", ["show me.urdf"]),
+    ("dalembert cost x --plot sho", ["show me.urdf"]),
+    ("dalembert export x bias --language sho", [""]), ("dalembert help sho", ["show"]),
+])  # fmt: skip
 def test_files_complete_whole_and_only_where_they_may_stand(capsys, tmp_path, line, expected):
     (tmp_path / "show me.urdf").touch()
     script = run(capsys, "completion", "bash").out

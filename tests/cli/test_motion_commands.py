@@ -187,3 +187,30 @@ def test_linearize_says_where_forces_come_from(capsys):
     assert "forces are zero, so it may accelerate" in run(capsys, "linearize", "four_bar", "--q", "drive=60deg").out
     trimmed = run(capsys, "linearize", "four_bar", "--q", "drive=60deg", "--trim").out
     assert "this is an equilibrium" in trimmed and "forces are zero" not in trimmed
+
+
+@pytest.mark.parametrize("command", ["simulate", "linearize", "verify"])
+def test_what_cannot_move_is_refused(capsys, tmp_path, command):
+    block = da.Mechanism("block", [da.Body("b", da.Inertia.sphere(1.0, 0.1))], [da.Joint("w", "fixed", "world", "b")])
+    da.write_toml(block, tmp_path / "block.toml")
+    outcome = run(capsys, command, str(tmp_path / "block.toml"))
+    assert outcome.code == 2 and outcome.out == "" and "'block' has no degree of freedom" in outcome.err
+
+
+def test_a_base_of_several_roots_is_told_in_the_words_of_the_command_line(capsys, tmp_path):
+    ball = da.Inertia.sphere(1.0, 0.1)
+    pair = da.Mechanism("pair", [da.Body(n, ball) for n in "ab"], [da.Joint(f"{n}j", "free", "world", n) for n in "ab"])
+    da.write_toml(pair, tmp_path / "pair.toml")
+    outcome = run(capsys, "show", str(tmp_path / "pair.toml"), "--base", "fixed")
+    assert outcome.code == 2 and "--base is for a mechanism with one root body" in outcome.err
+    assert "'a', 'b'" in outcome.err
+
+
+def test_a_joint_may_have_the_sign_of_assignment_in_its_name(capsys, tmp_path):
+    hinge = da.Joint("a=b", "revolute", "world", "rod")
+    rod = da.Mechanism("rod", [da.Body("rod", da.Inertia.sphere(1.0, 0.1))], [hinge])
+    da.write_toml(rod, tmp_path / "rod.toml")
+    told = run(capsys, "simulate", str(tmp_path / "rod.toml"), "--q", "a=b=0.5", "--time", "0.1", "--json").json
+    assert told["q"]["first"] == [0.5]
+    page = tmp_path / "rod.html"
+    assert run(capsys, "view", str(tmp_path / "rod.toml"), "--at", "a=b=0.5", "--to", str(page)).code == 0

@@ -77,7 +77,8 @@ def test_names_are_what_is_not_known():
         ("asin(2)", "not a real number"), ("atan2(0, 0)", "no direction"),
         ("atan2(1)", "gives atan2 1 argument; it takes 2"),
         ("abs(1, 2)", "gives abs 2 arguments"), ("1,5", "decimals come after a point"), ("2π", "a product is written"),
-        ("90°", "radians"), ("atan2(1, 2", "closing parenthesis"), ("log()", "unexpected"),
+        ("90°", "radians"), ("30deg", "radians"), ("2*45 degrees", "radians"),
+        ("atan2(1, 2", "closing parenthesis"), ("log()", "unexpected"),
     ],
 )  # fmt: skip
 def test_errors(text, message):

@@ -163,7 +163,9 @@ def test_counts(pyplot_free):
 @pytest.mark.parametrize("name", DRAWN)
 def test_trees(pyplot_free, name, tmp_path):
     mechanism = da.load(name)
-    assert is_drawn(pictures.draw_tree(mechanism))
+    figure = pictures.draw_tree(mechanism)
+    assert is_drawn(figure)
+    assert all(tick == int(tick) for axis in figure.axes[1:] for tick in (*axis.get_xticks(), *axis.get_yticks()))
     path = pictures.write_tree(mechanism, tmp_path / "tree.svg")
     root = ElementTree.parse(path).getroot()
     assert root.tag.endswith("svg")

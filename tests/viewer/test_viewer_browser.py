@@ -189,6 +189,23 @@ def test_the_camera_follows_what_flies_away(browser, folder):
     assert np.linalg.norm(flight(2.9).q[:3]) > 20  # it went far
 
 
+@pytest.mark.parametrize("moves", [False, True])
+def test_what_is_drawn_is_in_the_picture_wherever_the_masses_are(browser, folder, moves):
+    """Only the first body has a shape; the masses are ten of its sizes away."""
+    ball = Body("ball", Inertia.sphere(1.0, 0.1, [0, 0, 1.0]), (Shape("sphere", (0.1,)),))
+    rod = Body("rod", Inertia.sphere(5.0, 0.1, [0, 0, 1.0]))
+    joints = (Joint("swing", "revolute", WORLD, "ball", axis=[0, 1, 0]), Joint("tip", "revolute", "ball", "rod"))
+    partly = Mechanism("partly", (ball, rod), joints)
+    shown = da.simulate(partly, v0=[0.2, 0.1], t=0.3) if moves else partly
+    browser.open(view(shown, to=folder / f"partly-{moves}.html", equations=False), READY)
+    browser.run(FRAME)
+    x, y, z = browser.run("""(() => { const { stage } = dalembert, [ball] = stage.layers.geometry;
+        stage.dirty = true; stage.render(); ball.updateWorldMatrix(true, false);
+        const at = stage.whole.position.clone().setFromMatrixPosition(ball.matrixWorld);
+        return at.project(stage.camera).toArray(); })()""")
+    assert abs(x) < 0.5 and abs(y) < 0.5 and abs(z) < 1
+
+
 def test_hostile_names_are_shown_and_not_obeyed(browser, folder):
     with pytest.warns(da.errors.ModelWarning):
         page = view(cases.hostile(), to=folder / "hostile.html")

@@ -206,6 +206,13 @@ def test_the_start_is_closed_and_inside_the_limits(tmp_path):
     assert abs(q[0] - 1.0) < 1e-9 and np.abs(system.evaluate("positions", q, 0.0)[0]).max() < 1e-6
 
 
+def test_forces_do_not_keep_loops_open(tmp_path):
+    spring = da.Force("spring", "joint-spring", "drive", stiffness=2.0)
+    mechanism = da.load("four_bar", parameters="default").replace(forces=[spring])
+    q = cases.data_of(view(mechanism, to=tmp_path / "x.html").read_text(encoding="utf-8"))["scene"]["q"]
+    assert np.abs(da.ConstrainedDynamics(mechanism, forces=()).evaluate("positions", q, 0.0)[0]).max() < 1e-6
+
+
 def test_a_floating_base_starts_at_home(tmp_path):
     page = view("free_body", to=tmp_path / "body.html", equations=False).read_text(encoding="utf-8")
     np.testing.assert_allclose(cases.data_of(page)["scene"]["q"], [0, 0, 0, 0, 0, 0, 1], atol=1e-12)

@@ -16,7 +16,7 @@ SUMMARY = "print a script for completion in bash or zsh"
 
 SCRIPT = """\
 _dalembert() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words files=yes
     case "${{COMP_WORDS[1]}} $before" in
 {values}
         *) if [ "$COMP_CWORD" -eq 1 ]; then
@@ -34,7 +34,7 @@ _dalembert() {{
     esac
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     local IFS=$'\\n'
-    [ "$COMP_CWORD" -eq 1 ] || COMPREPLY+=($(compgen -f -- "$word"))
+    [ "$COMP_CWORD" -eq 1 ] || [ $files = no ] || COMPREPLY+=($(compgen -f -- "$word"))
 }}
 complete -o filenames -F _dalembert dalembert
 """
@@ -51,11 +51,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     commands = _subcommands(build_parser())
     values = [
-        f'        "{name} {flag}") words="{" ".join(words)}" ;;'
+        f'        "{name} {flag}") words="{" ".join(words)}" files=no ;;'
         for name, parser in commands.items()
         for flag, words in _values(name, parser)
     ]
-    values.append(f'        "help help") words="{" ".join(commands)}" ;;')
+    values.append(f'        "help help") words="{" ".join(commands)}" files=no ;;')
     flags = [f'                {name}) words="{" ".join(_flags(parser))}" ;;' for name, parser in commands.items()]
     models = [name for name, parser in commands.items() if any(action.dest == "model" for action in parser._actions)]
     if options.shell == "zsh":

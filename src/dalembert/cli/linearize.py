@@ -58,6 +58,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.keep and not options.trim:
         raise ArgumentError("--keep says what must not move while --trim looks for an equilibrium; give --trim, too")
     mechanism = open_model(options, numeric=True)
+    if not mechanism.nv:
+        raise ArgumentError(f"{mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     terminal.progress(f"linearising {mechanism.name} ...")
     system = dynamics_of(mechanism, options.include, options.elements)
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))

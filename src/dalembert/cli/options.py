@@ -190,7 +190,7 @@ def number(text: str) -> float:
 
 def assignment(text: str) -> tuple[str, float]:
     """``NAME=VALUE`` with a finite number."""
-    name, equals, value = text.partition("=")
+    name, equals, value = text.rpartition("=")  # a joint may be called a=b, a number may not
     try:
         found = number(value)
     except ValueError:

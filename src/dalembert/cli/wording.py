@@ -38,6 +38,12 @@ PHRASES: tuple[tuple[str, str], ...] = (
     ),
     (r"\n  kept: .* in \.partial", ""),
     (r"^(rtol|step) belongs", r"--\1 belongs"),
+    (r" chooses its steps by rtol and atol; max_step bounds them", " chooses its steps by --rtol"),
+    (r" takes steps of the length step$", " takes steps of the length --step"),
+    (
+        r"with_base\(body=None\): name one of the root bodies of (.*)",
+        r"--base is for a mechanism with one root body, and these are those of \1; in Python, da.with_base names one",
+    ),
     (r"coordinates = '([^']*)';", r"--coordinates \1:"),
     (r"for example by load\(\.\.\., parameters='default'\)", "for example by --set NAME=VALUE"),
 )

@@ -19,6 +19,8 @@ FUNCTIONS = (
     "exp", "log", "abs",
 )  # fmt: skip
 RESERVED = {*PI, *FUNCTIONS, "nan", "inf"}
+DEGREES = ("deg", "degree", "degrees")
+RADIANS = "; an angle is in radians, 90 degrees are pi/2"
 MAX_LENGTH = 1000
 MAX_NESTING = 50
 
@@ -80,7 +82,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         if match is None:
             rest = text[position:].lstrip()
             hint = "; powers are written **" if rest.startswith("^") else ""
-            hint = "; an angle is in radians, 90 degrees are pi/2" if rest.startswith("°") else hint
+            hint = RADIANS if rest.startswith("°") else hint
             fail(text, f"contains {rest[0]!r}, which has no meaning here{hint}")
         kind = str(match.lastgroup)
         found.append((kind, match[kind]))
@@ -112,6 +114,7 @@ class _Parser:
             kind, word = self.tokens[self.at]
             hint = "; a product is written *" if kind == "name" or word == "(" else ""
             hint = "; decimals come after a point" if word == "," else hint
+            hint = RADIANS if word in DEGREES else hint
             fail(self.text, f"has an unexpected {word!r}{hint}")
         return value
 

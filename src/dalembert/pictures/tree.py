@@ -77,6 +77,7 @@ def draw_tree(mechanism: Mechanism) -> Any:
     place = layout(expect(mechanism, Mechanism, "draw_tree"))
     figure = new_figure("a picture of a kinematic tree")
     from matplotlib.patheffects import withStroke
+    from matplotlib.ticker import MaxNLocator
 
     deep, rows = max(x for x, _ in place.values()), max(y for _, y in place.values())
     figure.set_size_inches(min(20, 6 + 1.2 * deep), min(20, max(3, 1.5 + 0.3 * rows)))
@@ -103,6 +104,8 @@ def draw_tree(mechanism: Mechanism) -> Any:
     left.set_title(f"{mechanism.name}: grey joints are fixed" + (", red: loops" if _loops(mechanism) else ""))
     if mechanism.nv:
         right.imshow(mechanism.tree.support, cmap="Blues", vmin=0, vmax=1)
+        for axis in (right.xaxis, right.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))  # rows of a matrix, none of them half
     else:
         right.set_axis_off()
     right.set_title("inertia matrix, white: zero" if mechanism.nv else "nothing moves")

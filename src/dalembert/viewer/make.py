@@ -137,7 +137,7 @@ def _closed(mechanism: Mechanism, q: np.ndarray, given: Any) -> np.ndarray:
         return q
     keep = list(given) if isinstance(given, dict) else []
     try:
-        return ConstrainedDynamics(mechanism, reference=q).assemble(q, keep=keep)
+        return ConstrainedDynamics(mechanism, reference=q, forces=()).assemble(q, keep=keep)  # forces close nothing
     except DalembertError as error:
         warnings.warn(f"loops are shown open: {error}", ModelWarning, stacklevel=4)
         return q

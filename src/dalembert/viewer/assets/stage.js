@@ -6,6 +6,8 @@ class Stage extends Figure {
   constructor(canvas, scene, meshes, block, facing) {
     super(scene, meshes, block);
     this.facing = facing;
+    this.centres = [];
+    this.offset = new THREE.Vector3();
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
@@ -75,7 +77,6 @@ class Stage extends Figure {
 
   // Ground, light and camera for everything the mechanism reaches in the given positions.
   frame(box, lowest = box.min.y, far = false) {
-    this.leash = far ? 0.3 : 1;
     this.margin = far ? 1.8 : 1.2;
     const sphere = box.getBoundingSphere(new THREE.Sphere());
     const radius = Math.max(sphere.radius, 1e-12);
@@ -94,6 +95,9 @@ class Stage extends Figure {
     shade.far = 12 * radius;
     shade.updateProjectionMatrix();
     this.sphere = new THREE.Sphere(sphere.center.clone(), radius);
+    const seen = far ? this.centres.slice(0, 1) : this.centres;
+    if (seen.length) this.offset = seen[0].clone().sub(sphere.center);  // masses may lie far from what is drawn
+    this.leash = Math.max((far ? 0.3 : 1) * radius, ...seen.map((point) => point.distanceTo(seen[0])));
     this.center();
     this.look();
     this.paint();
@@ -153,11 +157,11 @@ class Stage extends Figure {
     this.dirty = true;
   }
 
-  // What goes far away takes camera, light and ground with it.
+  // What goes far away takes camera, light and ground with it: its centre of mass tells how far.
   follow(center) {
-    if (!this.sphere) return;
-    const away = center.clone().sub(this.sphere.center);
-    const excess = away.length() - this.leash * this.sphere.radius;
+    if (!this.sphere) { this.centres.push(center); return; }
+    const away = center.clone().sub(this.sphere.center).sub(this.offset);
+    const excess = away.length() - this.leash;
     if (excess <= 0) return;
     const shift = away.setLength(excess);
     this.sphere.center.add(shift);
