@@ -110,6 +110,24 @@ def test_mimic_joints_that_move_on_their_own_in_pinocchio(mechanism, seed):
             convention.mass_matrix(q, np.eye(mechanism.nv))
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "continuous"])
+@pytest.mark.parametrize("gain", [1.0, -2.5, 0.3])
+def test_a_geared_joint_remembers_the_turns_that_cosine_and_sine_forget(kind, gain):
+    """The leader is kept as (cosine, sine); the follower as a number or, where it is unbounded too, likewise."""
+    chain = random_mechanism(1, 3, kinds=["revolute"], massless=0, branching=0)
+    lead, second, third = chain.joints
+    lead = lead.replace(kind="continuous", axis=[0, 0, 1])
+    second = second.replace(kind=kind, axis=[0, 1, 0], mimic=Mimic(lead.name, gain, 0.4))
+    mechanism = chain.replace(joints=[lead, second, third])
+    convention = conventions.Pinocchio(mechanism, to_pinocchio(mechanism))
+    q = np.array([[x, 0.2] for x in (0, 3, 4, -3.5, 10, -18)])
+    back = convention.from_q(convention.q(q))
+    np.testing.assert_allclose(convention.q(back), convention.q(q), atol=1e-12)
+    if kind != "continuous":  # else both forget, and turns that make no difference stay unknown
+        np.testing.assert_allclose(back, q, atol=1e-12)
+    np.testing.assert_array_equal(convention.from_q(convention.q(q[2])), back[2])
+
+
 MIMIC_URDF = """
 <robot name="r"><link name="a"/>
 <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>

@@ -112,6 +112,20 @@ def test_functions_of_all_coordinates_do_not_survive_another_order():
         reroot(mechanism.replace(constraints=(rule,)), "b2")
 
 
+def test_reroot_at_a_root_leaves_every_joint_as_it_is():
+    """Another root, on whatever joint, is no obstacle; only the order of the coordinates changes."""
+    one, other = chain(), random_mechanism(3, 2, kinds=["revolute"], floating=True, massless=0)
+    both = attach(one, other, to=WORLD, prefix="other_")
+    q, v, a = both.random_state(np.random.default_rng(0))
+    new = reroot(both, "other_b1")
+    q2, v2 = rerooted_state(both, new, q, v)
+    expected = by_name(both, new, q, v, a)
+    np.testing.assert_array_equal(q2, expected[0])
+    np.testing.assert_array_equal(v2, expected[1])
+    for body in both.bodies:
+        same_pose(poses(both, q)[body.name], poses(new, q2)[body.name])
+
+
 def test_states_of_wrong_size_are_refused():
     mechanism = random_mechanism(1, 2, kinds=["revolute"], floating=True)
     with pytest.raises(ArgumentError, match=r"q has shape \(3,\), expected \(8,\)"):

@@ -6,6 +6,7 @@ arrays hold the joint's own coordinates in the last dimension; the dimensions be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import quaternion_conjugate, quaternion_from_rotation
 from dalembert.algebra.transform import Transform
+
+TURNS = np.array(sorted(range(-20, 21), key=abs))
+"""Whole turns, the least first, that are tried where only the directions of two geared joints are known."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,27 @@ class Free(Block):
         turning = -np.cross(v[..., 3:], linear)  # d/dt (R^T u) = R^T udot - w x R^T u
         parts = [np.zeros_like(turning), turning] if self.angular_first else [turning, np.zeros_like(turning)]
         return np.concatenate(parts, axis=-1)
+
+
+def add_turns(blocks: Sequence[Block], ours: Array, theirs: Array) -> None:
+    """Add to our angles the whole turns that (cosine, sine) forgets, as far as mimic joints remember them.
+
+    Args:
+        blocks: all joints.
+        ours: our positions, (..., nq), which are changed.
+        theirs: their positions.
+    """
+    angles = [block.own_q for block in blocks if isinstance(block, Circle) and not block.follower]
+    followers = [block for block in blocks if block.follower and block.gain and block.own_q in angles]
+    for block in sorted(followers, key=lambda block: isinstance(block, Circle)):  # those that count turns come first
+        ahead = block.from_q(theirs[..., block.their_q]) - block.offset - block.gain * ours[..., block.own_q]
+        ahead /= 2 * np.pi
+        if isinstance(block, Circle):  # the least number of turns that makes it point where it does
+            miss = block.gain * TURNS - ahead
+            turns = TURNS[np.argmin(np.abs(miss - np.round(miss)) > 1e-6, axis=-1)][..., None]
+        else:
+            turns = np.round(ahead / block.gain)
+        ours[..., block.own_q] += 2 * np.pi * turns
 
 
 def times(matrix: Array, vector: Array) -> Array:

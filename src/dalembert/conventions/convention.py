@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import is_number
-from dalembert.conventions.blocks import Block, times
+from dalembert.conventions.blocks import Block, add_turns, times
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 
@@ -109,6 +109,7 @@ class Convention:
         ours = np.zeros((*theirs.shape[:-1], self.mechanism.nq))
         for block in self._leaders():
             ours[..., block.own_q] = block.from_q(theirs[..., block.their_q])
+        add_turns(self.blocks, ours, theirs)
         self._check_followers("position", theirs, self._their_q(ours), [b.their_q for b in self.blocks])
         return ours
 

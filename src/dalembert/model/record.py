@@ -74,7 +74,7 @@ def content(value: Any) -> Any:
     """A hashable image of a field: arrays become nested tuples, records their own content."""
     if isinstance(value, np.ndarray):
         entries = value.ravel()
-        return ("array", value.shape, tuple(map(content, entries) if value.dtype == object else entries.tolist()))
+        return ("array", value.shape, tuple(map(exact_number, entries) if value.dtype == object else entries.tolist()))
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple):

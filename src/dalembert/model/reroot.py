@@ -93,7 +93,7 @@ def rerooted_state(mechanism: Mechanism, rerooted: Mechanism, q: Any, v: Any) ->
     for name, given, size in (("q", q, mechanism.nq), ("v", v, mechanism.nv)):
         if given.shape != (size,):
             raise ArgumentError(f"rerooted_state: {name} has shape {given.shape}, expected ({size},)")
-    *turned, root = _path(mechanism, body)
+    *turned, root = _path(mechanism, body) if body else [None]
     new_q, new_v = new.neutral, np.zeros(new.nv)
 
     def put(name: str, position: Any, velocity: Any) -> None:
@@ -114,19 +114,19 @@ def rerooted_state(mechanism: Mechanism, rerooted: Mechanism, q: Any, v: Any) ->
                 put(f"{joint.name}/{k + 1}", x[k], u[k])
             if joint.kind == "free":
                 put(f"{joint.name}/4", quaternion_conjugate(x[3:]), -rotation_from_quaternion(x[3:]) @ u[3:])
-    if root.kind == "free":
+    if root and root.kind == "free":
         put(root.name, *_free_state(mechanism, root, body, q, v))
     return new_q, new_v
 
 
 def _new_root(mechanism: Mechanism, new: Mechanism) -> str:
-    """The body at which a mechanism was re-rooted."""
+    """The body at which a mechanism was re-rooted; nothing if it was a root before."""
     roots = {joint.name: joint.child for joint in mechanism.joints if joint.parent == WORLD}
     now = {joint.name: joint.child for joint in new.joints if joint.parent == WORLD}
     changed = [body for name, body in now.items() if body != roots.get(name)]
     if roots.keys() != now.keys() or len(changed) > 1 or mechanism.nv != new.nv:
         raise ArgumentError(f"rerooted_state: {new!r} is not {mechanism!r} re-rooted at another body")
-    return changed[0] if changed else next(iter(roots.values()))
+    return changed[0] if changed else ""
 
 
 def _path(mechanism: Mechanism, body: str) -> list[Joint]:
