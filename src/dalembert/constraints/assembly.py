@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints import numeric
-from dalembert.constraints.descent import check_gradients, descend, moved, normalise
+from dalembert.constraints.descent import check_gradients, descend, moved, normalise, row_units, units
 from dalembert.constraints.loops import LOOP_ROWS
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.state import State
@@ -41,14 +41,16 @@ def assemble(
 ) -> np.ndarray:
     """Positions that satisfy the constraints; SingularityError with the residual of every constraint if none are found.
 
-    Other starts differ from the given one by normal deviates of 0.2, 0.4, ... m or rad, up to 2.
+    Other starts differ from the given one by normal deviates of 0.2, 0.4, ..., up to 2, m or rad; of a mechanism
+    larger than a metre, its longest distance or rad.
 
     Args:
         system: the constrained mechanism.
         q: where to start.
         t: time, s.
         keep: joints whose positions must not change.
-        tolerance: largest residual, m or rad, relative to the largest coordinate where that exceeds one.
+        tolerance: largest residual, m or rad, relative to the largest coordinate, and of lengths to the longest one
+            in the mechanism, where these exceed one.
         iterations: largest number of steps from each start.
         restarts: number of other starts, if the given one leads nowhere; 0 stays near the given one or fails.
         seed: of the other starts.
@@ -63,15 +65,17 @@ def assemble(
     check_gradients(system, system.evaluate("positions", start, t)[1][on_positions], t, on_positions)
     restarts = expect_whole(restarts, "restarts")
     rng = np.random.default_rng(expect_whole(seed, "seed", high=2**64))
+    unit = units(system)
     least, best = np.inf, np.full(int(on_positions.sum()), np.nan)
     for k in range(1 + restarts):
-        step = np.where(free, rng.normal(size=mechanism.nv) * min(0.2 * k, 2.0), 0.0)
+        step = np.where(free, rng.normal(size=mechanism.nv) * min(0.2 * k, 2.0), 0.0) * unit
         found, residual = descend(system, moved(mechanism, start, step), t, free, tolerance, iterations)
         left = float(np.nan_to_num(np.abs(residual), nan=np.inf).max(initial=0.0))
         if left <= tolerance and not mirrored(system, found, t):
             return found
         if tolerance < left < least:
             least, best = left, residual
+    best = best * row_units(system)
     raise SingularityError(_cannot(system, best, expect_names(keep, "keep"), t, restarts))
 
 
@@ -163,7 +167,7 @@ def ranks_nearby(
     rng = np.random.default_rng(0)
     ranks = []
     for _ in range(count):
-        start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv))
+        start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv) * units(system))
         try:
             ranks.append(rank(system, assemble(system, start, t, restarts=0), t, tolerance))
         except SingularityError:
@@ -189,7 +193,8 @@ def assembly_modes(
         t: time, s.
         keep: joints whose positions are held; enough of them that assemblies are isolated points.
         starts: number of starts.
-        spread: standard deviation of the random starts, m or rad.
+        spread: standard deviation of the random starts, m or rad; of a mechanism larger than a metre, its longest
+            distance or rad.
         seed: of the random starts.
     """
     mechanism = system.mechanism
@@ -197,15 +202,16 @@ def assembly_modes(
     starts, spread = expect_whole(starts, "starts", 1), expect_real(spread, "spread", 0)
     base = _start(system, system.reference if q is None else q)
     free = _free(mechanism, keep)
+    unit = units(system)
     modes: list[np.ndarray] = []
     marks: list[np.ndarray] = []
     for k in range(starts):
-        step = np.where(free, rng.normal(size=mechanism.nv) * spread, 0.0) if k else np.zeros(mechanism.nv)
+        step = np.where(free, rng.normal(size=mechanism.nv) * spread * unit, 0.0) if k else np.zeros(mechanism.nv)
         try:
             found = assemble(system, moved(mechanism, base, step), t, keep, restarts=0)
         except SingularityError:
             continue
-        mark = _mark(mechanism, found)
+        mark = _mark(mechanism, found, unit)
         if all(np.abs(mark - other).max(initial=0.0) > 1e-5 for other in marks):
             modes.append(found)
             marks.append(mark)
@@ -231,8 +237,8 @@ def _refuse_continuum(system: ConstrainedKernels, modes: list[np.ndarray], t: fl
     )
 
 
-def _mark(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Positions as numbers that do not care for whole turns or the sign of a quaternion."""
+def _mark(mechanism: Mechanism, q: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Positions as numbers that do not care for whole turns or the sign of a quaternion, in their units."""
     entries: list[float] = []
     for link in mechanism.tree.links:
         own = np.asarray(link.position(q), dtype=float)
@@ -241,7 +247,7 @@ def _mark(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
         elif link.kind == "revolute":
             entries += [np.cos(own[0]), np.sin(own[0])]
         else:
-            entries.append(float(own[0]))
+            entries.append(float(own[0]) / float(unit[link.v]))
     return np.array(entries)
 
 
@@ -269,8 +275,11 @@ def project_velocity(
     M = system.evaluate("mass_matrix", q)
     free = _free(mechanism, keep)
     missing = rate - G @ v
-    # A trace of the identity lets coordinates that move no mass take part.
-    weight = M[np.ix_(free, free)] + 1e-9 * np.trace(M) / max(len(M), 1) * np.eye(int(free.sum()))
+    # A trace of its diagonal lets coordinates that move no mass take part, each in its own unit.
+    inertia = np.diag(M)
+    least = inertia[inertia > 0].min(initial=np.inf)
+    trace = np.where(inertia > 0, inertia, least if np.isfinite(least) else 1.0)
+    weight = M[np.ix_(free, free)] + np.diag(1e-9 * trace[free])
     solution = numeric.solve(weight, G[:, free], np.zeros(int(free.sum())), missing)
     scale = np.abs(rate).max(initial=0.0) + np.abs(G).max(initial=0.0) * np.abs(v).max(initial=0.0)
     if solution.violation > tolerance * max(scale, 1e-300):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.assembly import RESTARTS, assemble, rank, ranks_nearby
-from dalembert.constraints.descent import moved
+from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
 from dalembert.errors import ArgumentError, SingularityError
 
@@ -56,7 +56,7 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     Args:
         system: the constrained mechanism.
         count: how many.
-        spread: standard deviation of the random starts, m or rad.
+        spread: standard deviation of the random starts, rad or lengths of the mechanism, at least metres.
     """
     if not system.constraints.count:
         return [(np.asarray(system.reference, dtype=float), 0.0)]
@@ -65,7 +65,7 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     found: list[Sample] = []
     failure: Exception | None = None
     for k in range(6 * count):
-        step = rng.normal(size=system.mechanism.nv) * spread if k else np.zeros(system.mechanism.nv)
+        step = rng.normal(size=system.mechanism.nv) * spread * units(system) if k else np.zeros(system.mechanism.nv)
         t = times[k % len(times)]
         try:
             start = moved(system.mechanism, np.array(system.reference), step)

@@ -18,10 +18,57 @@ if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
 
 STEP = 1.0
-"""Longest step of any coordinate, m or rad: farther away the linearization means nothing."""
+"""Longest step of any coordinate, rad or lengths of the mechanism: farther away the linearization means nothing."""
+
+LENGTHS = ("offset x", "offset y", "offset z", "distance", "height")
+"""Rows of closures and contacts that are distances, not angles."""
 
 DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
 """Tried one after the other, relative to the largest squared gradient; the last makes steps of the last digit."""
+
+
+def longest(mechanism: Mechanism) -> float:
+    """The longest distance within the bodies and closures of a mechanism, m; one, if it is shorter.
+
+    Args:
+        mechanism: with numbers only.
+    """
+    closures = [item for item in mechanism.constraints if item.has_ends and not item.on_joints]
+    places = [joint.placement for joint in mechanism.joints]
+    places += [place for item in closures for place in (item.placement_a, item.placement_b)]
+    lengths = [float(x) for place in places for x in place.translation]
+    lengths += [float(x) for item in closures for x in (item.value, *item.coefficients)]
+    return max(1.0, *map(abs, lengths)) if lengths else 1.0
+
+
+def units(system: ConstrainedKernels) -> np.ndarray:
+    """What is one of every velocity in assembly, nv: a radian, or the longest distance of the mechanism.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    found = np.ones(system.mechanism.nv)
+    length = longest(system.numbers)
+    for link in reversed(system.mechanism.tree.links):  # a leader comes before its mimic joints
+        found[link.v] = length if link.kind == "prismatic" else 1.0
+    return found
+
+
+def row_units(system: ConstrainedKernels) -> np.ndarray:
+    """The same for every row on positions; those on joints and users' own count as they are.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    length = longest(system.numbers)
+    return np.array(
+        [
+            length if item.has_ends and not item.on_joints and row.meaning in LENGTHS else 1.0
+            for item in system.mechanism.constraints
+            for row in system.constraints.info[item.name]
+            if row.holonomic
+        ]
+    )
 
 
 def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -50,21 +97,22 @@ def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
 def descend(
     system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions where there is no way down any more, and what is left of the constraints on positions.
+    """Positions where there is no way down any more, and what is left there, in :func:`row_units`.
 
     Args:
         system: the constrained mechanism.
         q: where to start.
         t: time, s.
         free: which velocities may be moved along.
-        tolerance: below this largest residual one more step is made, for the last digits.
+        tolerance: below this largest residual, in the same units, one more step is made, for the last digits.
         iterations: largest number of steps.
     """
     on_positions = system.constraints.holonomic
+    unit, size = units(system), row_units(system)
 
     def at(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         phi, G = system.evaluate("closing", position, t)
-        return phi[on_positions], G[on_positions][:, free]
+        return phi[on_positions] / size, (G[on_positions] * unit)[:, free] / size[:, None]
 
     phi, G = at(q)
     closing = 0
@@ -78,7 +126,8 @@ def descend(
         for damping in DAMPINGS:
             step = np.zeros(len(free))
             step[free] = _step(G, phi, damping)
-            trial = moved(system.mechanism, q, step * min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300)))
+            step *= min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300))
+            trial = moved(system.mechanism, q, step * unit)
             new_phi, new_G = at(trial)
             if np.linalg.norm(new_phi) < (1 - 1e-4) * np.linalg.norm(phi) and np.isfinite(new_G).all():
                 q, phi, G = trial, new_phi, new_G

@@ -79,7 +79,7 @@ def _drives(
     """The same at one state; the tolerance is relative, for what counts as satisfied."""
     mechanism = system.mechanism
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
-    _refuse_impossible(system, G, a, gamma, tolerance)
+    _refuse_impossible(system, (M, f, G, gamma), a, tolerance)
     driven: list[int] = []
     for name in actuated:
         part = mechanism.v_slice(name)
@@ -116,11 +116,15 @@ def _drives(
 
 
 def _refuse_impossible(
-    system: ConstrainedDynamics, G: np.ndarray, a: np.ndarray, gamma: np.ndarray, tolerance: float
+    system: ConstrainedDynamics, terms: tuple[np.ndarray, ...], a: np.ndarray, tolerance: float
 ) -> None:
+    M, f, G, gamma = terms
     miss = np.abs(G @ a - gamma)
     scale = np.abs(G).max(initial=0.0) * np.abs(a).max(initial=0.0) + np.abs(gamma).max(initial=0.0)
-    if miss.max(initial=0.0) > tolerance * scale + 1e-12:  # that much of a length is rounding, whatever the rows
+    # That much of a length is rounding, whatever the rows; so is that much of what forces would do without them.
+    inertia = np.diag(M)
+    freely = np.abs(G) @ np.abs(np.divide(f, inertia, out=np.zeros(len(f)), where=inertia > 0))
+    if miss.max(initial=0.0) > tolerance * scale + 1e-12 * (1 + freely.max(initial=0.0)):
         k = int(miss.argmax())
         raise ArgumentError(
             f"the accelerations violate the constraints of {system.mechanism.name!r}, most of all {system.rows[k]} by "

@@ -7,7 +7,8 @@ infinite or NaN, or what rounding makes of that (no threshold tells: beside such
 the accelerations often right to the last digits); for multipliers a regularisation bounds them, at the price of
 accelerations that violate the constraints by ``regularisation * lam``. Repeating the solution with what is left over
 removes that violation again: every refinement multiplies it by regularisation / (regularisation + s), s the singular
-values of G M^-1 G^T that are not zero, and the multipliers tend to those of least norm. So redundant rows can be kept.
+values of G M^-1 G^T that are not zero, and the multipliers tend to those of least norm - if rows are regularised each
+relative to its size, of least sum of squares each times its diagonal entry. So redundant rows can be kept.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ Solution = tuple[Array, Array]
 
 
 RELATIVE = 1e-7
-"""Regularisation of redundant rows per mean diagonal entry of G M^-1 G^T. With two refinements the violation left is
-the cube of 1e-7 times the ratio of that mean to the smallest singular value."""
+"""Regularisation of redundant rows, each relative to its own diagonal entry of G M^-1 G^T: of a mechanism of
+millimetres, rows of lengths are a million times smaller than those of angles. With two refinements the violation left
+is the cube of 1e-7 over the smallest singular value of that matrix with unit diagonal."""
+
+FLOOR = 1e-9
+"""What a row counts at least for that, of the mean diagonal entry: it may vanish at a position."""
 
 
 def by_multipliers(
@@ -44,7 +49,7 @@ def by_multipliers(
         f: applied minus bias forces, nv.
         gamma: right side of G a = gamma, m.
         regularisation: e, added to the diagonal.
-        redundant: rows may depend on each other; they are regularised relative to their size and refined twice.
+        redundant: rows may depend on each other; each is regularised relative to its size, and all are refined twice.
     """
     factors = factor(M, parents)
     y = _inward(factors, f)
@@ -65,15 +70,16 @@ def by_multipliers(
 def _multipliers(S: list[list[Scalar]], right: list[Scalar], regularisation: Scalar, redundant: bool) -> list[Scalar]:
     """S^-1 right, regularised and refined."""
     m = len(S)
+    shift = [regularisation] * m
     if redundant:
         total: Scalar = 0
         for i in range(m):
             total = total + S[i][i]
-        regularisation = regularisation + total * (RELATIVE / m)
+        shift = [x + RELATIVE * S[i][i] + total * (RELATIVE * FLOOR / m) for i, x in enumerate(shift)]
     shifted = [list(row) for row in S]
-    if not scalar.is_zero(regularisation):
-        for i in range(m):
-            shifted[i][i] = shifted[i][i] + regularisation
+    for i in range(m):
+        if not scalar.is_zero(shift[i]):
+            shifted[i][i] = shifted[i][i] + shift[i]
     factors = factor(arrays.asarray(shifted).reshape(m, m), range(-1, m - 1))
     lam = list(factors.solve(arrays.asarray(right)))
     for _ in range(2 if redundant else 0):
@@ -154,6 +160,9 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
 VIOLATED = 1e-6
 """A row that was left out is violated if it misses its right side by this fraction of the terms it consists of."""
 
+NEGLIGIBLE = 1e-3
+"""Terms below this, m/s^2 or rad/s^2, may be what rounding left of a mechanism that its constraints lock."""
+
 CONTRADICTED = 1e-3
 """The same for a row that depends on time: of the terms and of 1, since its right side passes through zero, and there
 what single precision leaves of it is not small against it. Weaker contradictions must be there from the beginning."""
@@ -168,7 +177,7 @@ def satisfied(G: Array, a: Array, gamma: Array, in_time: bool = False) -> Scalar
         gamma: right sides, m.
         in_time: whether to judge by :data:`CONTRADICTED` instead of :data:`VIOLATED`.
     """
-    share, least = (CONTRADICTED, 1) if in_time else (VIOLATED, 0)
+    share, least = (CONTRADICTED, 1) if in_time else (VIOLATED, NEGLIGIBLE)
     doubt: Scalar = 0
     for row, right in zip(G, gamma):
         miss, size = -right, abs(right) + least

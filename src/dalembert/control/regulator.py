@@ -58,7 +58,7 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     A, B = (model.A, model.B) if period is None else model.discrete(period)
     stuck = [complex(s) for s in model.uncontrollable() if s.real >= 0]
     if stuck:
-        told = ", ".join(f"{s:.6g}" for s in stuck)
+        told = ", ".join(_counted([f"{0 if abs(s) < STAYS else s:.6g}" for s in stuck]))
         raise SingularityError(
             f"there is no stabilising regulator: no input moves the modes with eigenvalues {told}. Actuate more joints"
         )
@@ -78,6 +78,11 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
             "every mode that does not decay a weight"
         )
     return Regulator(K, S, poles)
+
+
+def _counted(words: list[str]) -> list[str]:
+    """Every word once, with how often it was there."""
+    return [f"{word} ({words.count(word)} times)" if words.count(word) > 1 else word for word in dict.fromkeys(words)]
 
 
 def weight_matrix(given: Any, n: int, name: str) -> np.ndarray:
