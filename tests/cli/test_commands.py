@@ -96,11 +96,11 @@ def test_what_is_too_long_to_be_written_out_is_told_as_definitions(capsys):
     np.testing.assert_allclose(bias, da.Dynamics(arm).bias(q, v), rtol=1e-9, atol=1e-9)
 
 
-def test_a_parameter_that_only_formulas_have_is_the_number_of_the_file(capsys, tmp_path):
+def test_a_parameter_that_only_formulas_have_is_the_number_of_the_file_or_that_which_is_set(capsys, tmp_path):
     path = tmp_path / "wire.toml"
     path.write_text(
         """
-parameters = { m = 2.0, p = 3.0 }
+parameters = { m = 2.0, p = 3.0, idle = 1.0 }
 body = [{ name = "cart" }, { name = "bead", mass = "m" }]
 joint = [
     { name = "x", kind = "prismatic", parent = "world", child = "cart", axis = "x" },
@@ -110,8 +110,12 @@ constraint = [{ name = "wire", kind = "position", function = "z - p*x**2" }]
 """
     )
     assert "36*x**2" in run(capsys, "derive", str(path), "--method", "kane", "--set", "m=1").out
-    outcome = run(capsys, "derive", str(path), "--set", "p=4")
-    assert outcome.code and "p stays the number 3 of the file" in outcome.err
+    for given in (["p=4"], ["p=4", "m=1"], ["p=8/2"]):
+        options = [part for value in given for part in ("--set", value)]
+        text = run(capsys, "derive", str(path), "--method", "kane", *options).out
+        assert "64*x**2" in text and "36" not in text and ("parameters m" in text) == (len(given) == 1)
+    outcome = run(capsys, "derive", str(path), "--set", "idle=4")
+    assert outcome.code and "no expression of the description uses the parameter 'idle'" in outcome.err
     assert run(capsys, "verify", str(path), "--set", "p=4", "--states", "1").code == 0
 
 
@@ -330,6 +334,19 @@ def test_export_of_a_frame_and_of_parameters(capsys):
     numeric = run(capsys, "export", "double_pendulum", "mass_matrix", "--numeric", "--single")
     assert "parameters" not in numeric.out
     assert "float" in numeric.out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("gravity --parameter flange.inertia.yy", "flange.inertia.yy does not matter for gravity"),
+        ("bias --parameter lift.damping", "without --include damping it enters nothing"),
+        ("bias --parameter lift.damping --include damping --parameter flange.mass", ""),
+    ],
+)
+def test_an_input_that_changes_nothing_is_told(capsys, words, told):
+    outcome = run(capsys, "export", "demo_arm", *words.split())
+    assert outcome.code == 0 and told in outcome.err and ("does not matter" in outcome.err) == bool(told)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -46,25 +46,22 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
         values = {}
     else:
         mechanism = load(options.model)
+        if suffix == ".toml" and (others := _in_formulas(mechanism, values, default_parameters(str(source)))):
+            mechanism = load(options.model, defaults=others)
+            values = {name: x for name, x in values.items() if name not in others}
     if options.base and suffix != ".urdf":
         mechanism = with_base(mechanism, options.base)
     if values:
-        if suffix == ".toml":
-            _expect_symbols(mechanism, values, default_parameters(str(source)))
         mechanism = substitute(mechanism, values)
     if numeric:
         _expect_values(mechanism, {})
     return mechanism
 
 
-def _expect_symbols(mechanism: Mechanism, values: Mapping[str, float], declared: Mapping[str, float]) -> None:
+def _in_formulas(mechanism: Mechanism, values: Mapping[str, float], declared: Mapping[str, float]) -> dict[str, float]:
+    """Values of parameters that are no symbols of the mechanism: only formulas of constraints and forces have them."""
     known = {symbol.name for symbol in mechanism.symbols}
-    for name in values:
-        if name in declared and name not in known:
-            raise ArgumentError(
-                f"--set {name}: beside symbols, {name} stays the number {declared[name]:g} of the file, for no mass or "
-                "length has it, only formulas of constraints or forces; change it among the [parameters] there"
-            )
+    return {name: x for name, x in values.items() if name in declared and name not in known}
 
 
 def _expect_values(mechanism: Mechanism, values: Mapping[str, float]) -> None:

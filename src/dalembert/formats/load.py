@@ -35,7 +35,7 @@ def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> 
     Args:
         source: path, text, name or mechanism.
         options: passed on to the reader: ``base`` and ``strict`` for :func:`~dalembert.formats.read_urdf`,
-            ``parameters`` and ``strict`` for :func:`~dalembert.formats.read_toml`, ``strict`` for
+            ``parameters``, ``defaults`` and ``strict`` for :func:`~dalembert.formats.read_toml`, ``strict`` for
             :func:`~dalembert.formats.read_mjcf`.
     """
     if isinstance(source, Mechanism):

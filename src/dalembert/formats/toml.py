@@ -87,6 +87,7 @@ def read_toml(
     source: str | Path,
     parameters: Mapping[str, float] | str | None = None,
     strict: bool | None = None,
+    defaults: Mapping[str, float] | None = None,
 ) -> Mechanism:
     """Read a mechanism from TOML; see the module's text for the format.
 
@@ -95,15 +96,23 @@ def read_toml(
         parameters: None leaves symbols as symbols; ``"default"`` gives them the values of the ``[parameters]`` table;
             a mapping does so too, with its own values first.
         strict: refuse inertias that no real body can have; None lets the file say, whose default is true.
+        defaults: values in the place of those in the ``[parameters]`` table, while symbols stay symbols: for those
+            parameters that occur in formulas of constraints and forces only, which are always numbers.
     """
     data, text, file = parse(source)
     declared = _declared(data, file)
+    if defaults:
+        declared = dict(_values(declared or {}, defaults) or {})
     values = _values(declared, parameters)
     try:
         document = Document(file, text, declared, values, exact=False)
         mechanism = _mechanism(data, document, strict)
     except SymbolFound:
-        return _mechanism(data, Document(file, text, declared, values, exact=True), strict)
+        document = Document(file, text, declared, values, exact=True)
+        mechanism = _mechanism(data, document, strict)
+    for name in defaults or ():
+        if name not in document.used:
+            raise ArgumentError(f"no expression of the description uses the parameter {name!r}")
     for name in (values or {}) if declared is None else ():  # without a table, the expressions say what there is
         if name not in document.used:
             raise ArgumentError(f"the description has no parameter {name!r}{hint(name, document.used)}")
