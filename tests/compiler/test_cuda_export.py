@@ -172,3 +172,32 @@ def test_one_text_has_everything_and_a_header_stands_beside_a_file(tmp_path):
     assert "cuda_runtime" not in (tmp_path / "gravity.h").read_text()
     with pytest.raises(ArgumentError, match=r"\.cu"):
         dynamics.export("gravity", "cuda", tmp_path / "gravity.h")
+
+
+def staged(mechanism, folder, **options):
+    """Derivatives of forward dynamics, exported."""
+    dynamics = da.Dynamics(mechanism, dtype="float32" if mechanism.nv > 8 else "float64")
+    return dynamics.export("forward_dynamics_derivatives", "cuda", folder / "slopes.cu", **options)
+
+
+@pytest.mark.parametrize("name", [None, "a" * 70])
+def test_what_has_stages_is_exported_in_stages(tmp_path, name):
+    """As it is computed from Python; kernels have names of their own, however long that of the function is."""
+    panda = da.load("panda")
+    text = staged(panda, tmp_path, name=name)
+    kernels = re.findall(r"__global__[^(]*\([^)]*\)\s*(\w+)\(", text)
+    assert len(set(kernels)) == len(kernels) == 5
+    header = (tmp_path / "slopes.h").read_text()
+    n = panda.nv  # the accelerations, and the factors of a full matrix
+    assert f"Takes {8 * (n + n * (n + 1) // 2)} bytes for every state" in " ".join(header.split())
+    assert text.count("cudaMallocAsync(") == text.count("cudaFreeAsync(") == 1
+    few = staged(da.load("rrr"), tmp_path, name="few")  # all results fit the registers of a thread
+    assert few.count("__global__") == 1
+
+
+@needs_nvcc
+def test_stages_are_compiled_without_a_warning(tmp_path):
+    staged(da.load("panda"), tmp_path)
+    command = ["nvcc", "-O0", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", "slopes.cu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

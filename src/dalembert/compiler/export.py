@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from .program import Program
 
 if TYPE_CHECKING:
     from .cuda.crew import Parts
+    from .cuda.stages import Stage
 
 SUFFIXES = {
     "c": ".c", "c-simd": ".c", "cuda": ".cu", "python": ".py", "javascript": ".mjs", "latex": ".tex", "llvm": ".ll",
@@ -48,6 +49,7 @@ def export(
     path: str | Path | None = None,
     name: str | None = None,
     parts: Parts | None = None,
+    stages: Callable[[], Sequence[Stage]] | None = None,
 ) -> str:
     """Source code of a kernel, or of a program as it stands.
 
@@ -62,6 +64,8 @@ def export(
             they come with their declarations included.
         name: of the function; that of the kernel by default.
         parts: for CUDA, which parts of the system the elements of inputs and outputs belong to.
+        stages: for CUDA, a function that gives programs which compute the same one after the other; they are taken if
+            there are more results than a thread has registers.
 
     Returns:
         The text, as it is in the file (for C and CUDA, that of the source).
@@ -76,7 +80,7 @@ def export(
         raise ArgumentError(f"name is {name!r}; it must be an identifier, such as my_robot_{kernel.name}")
     program = replace(kernel.program, name=name) if name else kernel.program
     target = None if path is None else _file(path, identifier(program.name) + SUFFIXES[language])
-    files = _print(kernel, program, language, target, parts)
+    files = _print(kernel, program, language, target, parts, stages)
     if target is not None:
         for file in files:
             _check_may_write(file)
@@ -102,7 +106,12 @@ def _file(path: str | Path, name: str) -> Path:
 
 
 def _print(
-    kernel: Kernel, program: Program, language: str, target: Path | None, parts: Parts | None
+    kernel: Kernel,
+    program: Program,
+    language: str,
+    target: Path | None,
+    parts: Parts | None,
+    stages: Callable[[], Sequence[Stage]] | None,
 ) -> dict[Path, str]:
     """Texts by file, the main one first."""
     real: Real = "float" if kernel.dtype == np.float32 else "double"
@@ -121,11 +130,15 @@ def _print(
         return {main: _titled(kernel, source, _c_comment), header: _titled(kernel, made.header, _c_comment)}
     if language == "cuda":
         from .cuda.library import cuda_library, kernels
+        from .cuda.source import LIVE
+        from .cuda.staged_library import staged_library
 
-        cuda = kernels(program, real, parts)
-        file = target or Path(f"{cuda[0].function}.cu")
+        file = target or Path(f"{identifier(program.name)}.cu")
         head = _header(file, ".cu")
-        library = cuda_library(program, cuda, real, head.name, file.name)
+        if stages is not None and sum(port.size for port in program.outputs) > LIVE[real]:
+            library = staged_library(program, stages(), real, head.name, file.name)
+        else:
+            library = cuda_library(program, kernels(program, real, parts), real, head.name, file.name)
         text, launch = library.source, library.launch
         if target is None:
             declarations = library.header[library.header.index("#ifndef") :]

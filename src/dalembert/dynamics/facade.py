@@ -103,7 +103,10 @@ class Dynamics:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """What the input ``parameters`` consists of: the mechanism's symbols, then the named addresses."""
+        """What the input ``parameters`` consists of: the mechanism's symbols, then the named addresses.
+
+        A symbol that occurs nowhere but in the named numbers is not among them: it would change nothing.
+        """
         return self._parameters.names
 
     @property
@@ -226,8 +229,9 @@ class Dynamics:
         if path is not None:
             expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder
         kernel = self.kernel(quantity, **options)
-        parts = self._parts(kernel.inputs, kernel.outputs) if language == "cuda" else None
-        return export(kernel, language, path, name, parts)
+        if language != "cuda":
+            return export(kernel, language, path, name)
+        return export(kernel, language, path, name, self._parts(kernel.inputs, kernel.outputs), self._stages(quantity))
 
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity uses for this mechanism, and why."""

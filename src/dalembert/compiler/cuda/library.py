@@ -79,25 +79,62 @@ def cuda_library(program: Program, cuda: Sequence[CudaSource], real: Real, heade
     before = f"/* Makefile:  {stem}.o: {source} {header} ; nvcc -O3 -arch=native -c {source} -o {stem}.o */\n"
     between = "\n" + "".join(f"#undef {macro}\n" for macro in MACROS)
     bodies = between.join(one.source for one in cuda)
-    if len(cuda) == 1:
-        launch = _launch(face, cuda[0], real, function, 'extern "C"')
-    else:
-        inner = [names.new(f"{one.kernel}_launch") for one in cuda]
-        launch = "".join(_launch(face, one, real, name, "static") for one, name in zip(cuda, inner))
-        launch += _choice(face, cuda, real, function, inner)
+    launch = launchers(face, cuda, real, function, 'extern "C"', names)
     text = f'{before}{bodies}\n#ifndef __CUDACC_RTC__\n#include "{header}"\n{launch}#endif\n'
-    told = " or, on cards with less, ".join(
+    return CudaLibrary(function, header_text(program, face, real, function), text, f"Launch {in_words(cuda)}.")
+
+
+def launchers(face: Interface, cuda: Sequence[CudaSource], real: str, function: str, head: str, names: Names) -> str:
+    """The function that launches the first of kernels for which the card has enough shared memory, and what it calls.
+
+    Args:
+        face: names of the arrays.
+        cuda: the kernels, the one that needs most shared memory first.
+        real: the type of all numbers.
+        function: its name.
+        head: goes before it.
+        names: names given out so far.
+    """
+    if len(cuda) == 1:
+        return _launch(face, cuda[0], real, function, head)
+    inner = [names.new(f"{one.kernel}_launch") for one in cuda]
+    each = "".join(_launch(face, one, real, name, "static") for one, name in zip(cuda, inner))
+    return each + _choice(face, cuda, real, function, head, inner)
+
+
+def in_words(cuda: Sequence[CudaSource]) -> str:
+    """How kernels that compute the same are launched.
+
+    Args:
+        cuda: the kernels, the one that needs most shared memory first.
+    """
+    return " or, on cards with less, ".join(
         f"{one.kernel} with blocks of {one.threads} threads and {one.shared} bytes of shared memory" for one in cuda
     )
-    return CudaLibrary(function, _header(program, face, real, function), text, f"Launch {told}.")
 
 
-def _declaration(face: Interface, real: str, function: str) -> str:
+def declaration(face: Interface, real: str, function: str) -> str:
+    """The head of a function that launches.
+
+    Args:
+        face: names of the arrays.
+        real: the type of all numbers.
+        function: its name.
+    """
     parameters = [*face.parameters(real), "unsigned shared_inputs", "long long n", "struct CUstream_st *stream"]
     return f"int {function}(" + ", ".join(parameters) + ")"
 
 
-def _header(program: Program, face: Interface, real: str, function: str) -> str:
+def header_text(program: Program, face: Interface, real: str, function: str, more: str = "") -> str:
+    """What a program that calls the function includes.
+
+    Args:
+        program: what it computes.
+        face: names of the arrays.
+        real: the type of all numbers.
+        function: its name.
+        more: what else is to be known of it: lines of a comment.
+    """
     guard = f"{function.upper()}_H"
     return f"""{comment(program, face)}
 #ifndef {guard}
@@ -111,8 +148,8 @@ struct CUstream_st; /* a cudaStream_t points to one */
 
 /* Computes n states, one after the other in every array; all arrays are on the current device, and outputs overlap no
  * inputs. Bit k of shared_inputs says that input k has one value for all states. Does not wait for the stream (null:
- * the default one). Returns 0, or a cudaError_t. */
-{_declaration(face, real, function)};
+ * the default one). Returns 0, or a cudaError_t.{more} */
+{declaration(face, real, function)};
 
 #ifdef __cplusplus
 }}
@@ -122,14 +159,16 @@ struct CUstream_st; /* a cudaStream_t points to one */
 """
 
 
-def _choice(face: Interface, cuda: Sequence[CudaSource], real: str, function: str, launches: list[str]) -> str:
+def _choice(
+    face: Interface, cuda: Sequence[CudaSource], real: str, function: str, head: str, launches: list[str]
+) -> str:
     """The function that launches the first of several kernels for which the device has enough shared memory."""
     arguments = ", ".join([*face.inputs, *face.outputs, "shared_inputs", "n", "stream"])
     choices = "".join(
         f"    if (room >= {one.shared}) return {launch}({arguments});\n" for one, launch in zip(cuda[:-1], launches)
     )
     return f"""
-extern "C" {_declaration(face, real, function)}
+{head} {declaration(face, real, function)}
 {{
     int device = 0, room = 0;
     cudaError_t error = cudaGetDevice(&device);
@@ -153,7 +192,7 @@ def _launch(face: Interface, cuda: CudaSource, real: str, function: str, head: s
         else ""
     )
     return f"""
-{head} {_declaration(face, real, function)}
+{head} {declaration(face, real, function)}
 {{
     static int resident[64]; /* blocks at work at the same time, by device; found once, the same by whoever finds it */
     int device = 0;
