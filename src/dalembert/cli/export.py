@@ -17,16 +17,19 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities
-from dalembert.cli.state import add_state, dynamics_of, vector
+from dalembert.cli.state import TERMS, add_state, dynamics_of, vector
 from dalembert.cli.terminal import Terminal
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelWarning
 
 if TYPE_CHECKING:
+    from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
 
 ONE_PRECISION = ("python", "javascript", "latex")
@@ -114,7 +117,21 @@ def _open(mechanism: Mechanism, options: argparse.Namespace, language: str) -> t
     ((quantity, frame),) = chosen_quantities(options, (), mechanism).items()
     if options.wrenches and not ALL_QUANTITIES[quantity].loads:
         raise ArgumentError(f"--wrench does not matter for {quantity}; leave it out")
+    _tell_idle(dynamics, quantity, frame, options.parameters)
     return dynamics.export(quantity, language, options.to, options.name, **frame), dynamics.parameter_names
+
+
+def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], addresses: Sequence[str]) -> None:
+    """Warn of numbers that stay inputs and change nothing; another quantity with the same inputs may need them."""
+    program = dynamics.kernel(quantity, **frame).program
+    used = {(program.inputs[node.args[0]].name, node.args[1]) for node in program.nodes if node.op == "input"}
+    for address in addresses:
+        if ("parameters", dynamics.parameter_names.index(address)) in used:
+            continue
+        term = address.rpartition(".")[2]
+        left_out = term in TERMS and term not in dynamics.include
+        hint = f"; without --include {term} it enters nothing" if left_out else ""
+        warnings.warn(f"--parameter {address} does not matter for {quantity}{hint}", ModelWarning, stacklevel=2)
 
 
 def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:

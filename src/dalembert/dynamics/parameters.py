@@ -15,7 +15,7 @@ from dalembert.model.parameters import map_scalars, parameters, symbolise
 
 
 class Parameters:
-    """The symbols of a mechanism, then the numbers named by address.
+    """The symbols of a mechanism, then the numbers named by address. Symbols that occur in these alone are no inputs.
 
     Args:
         mechanism: the mechanism.
@@ -36,7 +36,15 @@ class Parameters:
     @property
     def names(self) -> tuple[str, ...]:
         """Of the elements of the input ``parameters``."""
-        return (*(s.name for s in self.mechanism.symbols), *self.addresses)
+        return (*(s.name for s in self.symbols), *self.addresses)
+
+    @cached_property
+    def symbols(self) -> tuple[Any, ...]:
+        """Those that are left where numbers are named by address."""
+        if not (self.addresses and self.mechanism.symbols):
+            return tuple(self.mechanism.symbols)
+        left = set(self._symbolic[0].symbols)
+        return tuple(symbol for symbol in self.mechanism.symbols if symbol in left)
 
     @property
     def values(self) -> np.ndarray:
@@ -44,7 +52,7 @@ class Parameters:
         known = parameters(self.mechanism) if self.addresses else {}
         numbers = [known[address] for address in self.addresses]
         own = [np.nan if is_sympy(x) and x.free_symbols else float(x) for x in numbers]
-        return np.array([*(np.nan for _ in self.mechanism.symbols), *own])
+        return np.array([*(np.nan for _ in self.symbols), *own])
 
     @cached_property
     def _symbolic(self) -> tuple[Mechanism, list[Any]]:
@@ -68,7 +76,7 @@ class Parameters:
         from dalembert.compiler.printers.sympy import from_sympy
 
         symbolic, own = self._symbolic if self.addresses else (self.mechanism, [])
-        table = dict(zip([*self.mechanism.symbols, *own], values, strict=True))
+        table = dict(zip([*self.symbols, *own], values, strict=True))
         return map_scalars(symbolic, lambda x: from_sympy(x, table) if is_sympy(x) else x)
 
     def __getstate__(self) -> dict[str, Any]:
