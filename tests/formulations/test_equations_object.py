@@ -25,7 +25,7 @@ from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import NoSlip, derive, from_lagrangian
 from dalembert.formulations.kernels import packed
 from dalembert.formulations.names import coordinate_names, rate_name
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
 VALUES = {"m1": 1.5, "m2": 0.7, "l1": 0.4, "g": 9.81, "I_zz1": 0.2, "I_zz2": 0.1}
@@ -78,6 +78,22 @@ def test_a_symbol_may_be_called_like_an_input(name):
             assert len({port for port in inputs if port != "tau"}) == 3  # positions, velocities and the mass
             found.append(quantity.evaluate(inputs))
     np.testing.assert_allclose(found[:2], found[2:], rtol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+@pytest.mark.parametrize("name", ["t_", "_t", r"\t", "T", "t1"])
+def test_a_symbol_may_look_like_time_but_for_its_name(name, method):
+    """A mass called t_ beside a force that depends on time: both are inputs, and neither stands for the other."""
+    time, mass = sympy.Symbol("t"), sympy.Symbol(name)
+    push = Force("push", "joint-force", "slide", function=sympy.sin(time))
+    block = Mechanism("block", [Body("block", Inertia(mass))], [Joint("slide", "prismatic", "world", "block")],
+                      forces=[push])  # fmt: skip
+    equations = derive(block, method, include=["forces"])
+    assert equations.sympy("mass_matrix")[0] == mass and equations.sympy("passive")[0] == sympy.sin(time)
+    assert equations.substitute({name: 2}).sympy("mass_matrix")[0] == 2
+    assert equations.substitute({"t": 0}).sympy("passive")[0] == 0
+    with pytest.raises(ArgumentError, match="called 't', which here means time"):
+        derive(block.replace(bodies=[Body("block", Inertia(time))]), method, include=["forces"])
 
 
 @pytest.mark.parametrize("quarters", range(-3, 5))

@@ -92,7 +92,8 @@ class Scope:
         for port in self.parameters:
             if self.names[port][0] == symbol:
                 return self.arrays[port][0]
-        (port,) = distinct([identifier(str(symbol))], {*self.names, *LATER})
+        reserved = LATER if str(symbol) == "t" else (*LATER, "t")  # t_ is no clock, and does not stand in its way
+        (port,) = distinct([identifier(str(symbol))], {*self.names, *reserved})
         self.names[port] = (symbol,)
         self.arrays[port] = np.array([self.graph.input(port)], dtype=object)
         self.parameters.append(port)
