@@ -118,6 +118,15 @@ def test_the_same_model_agrees(build):
     assert "they agree" in str(found) and len(found.measured) == 5
 
 
+def test_a_mass_that_moves_along_the_last_slide_is_no_other_zero(build):
+    """Both move the centre of mass alike; the frame of the body tells them apart."""
+    last = arm().replace(bodies=arm().bodies[:3], joints=arm().joints[:3], frames=())
+    moved = with_body(last, "slider", lambda i: i.replace(center=[0.12, 0.1, 0.0]))
+    pushed = with_joint(last, "slide", placement=da.Transform(np.eye(3), np.array([0.12, 0.2, 0.3])))
+    found = [da.compare(last, build(other)).first for other in (moved, pushed)]
+    assert [item.topic for item in found] == ["centre of mass", "zero position"]
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_one_change_is_named(build, change):
     topic, where, alter, words = CHANGES[change]

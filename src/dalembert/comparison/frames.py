@@ -40,7 +40,7 @@ def frame_differences(
         base = mechanism.joint(joint).child if joint in displaced else WORLD
         if base == name or any(base not in side[0] for side in (ours, theirs)):
             continue
-        gaps = [_gap(a[base].inverse() @ a[name], b[base].inverse() @ b[name]) for a, b in zip(ours, theirs)]
+        gaps = [gap(a[base].inverse() @ a[name], b[base].inverse() @ b[name]) for a, b in zip(ours, theirs)]
         far, turned = gaps[0][0] > tolerance * length, gaps[0][1] > math.sqrt(3) * tolerance
         if far or turned:
             how = [f"stands {gaps[0][0]:.3g} m away"] if far else []
@@ -78,8 +78,13 @@ def _carrier(mechanism: Mechanism, frame: str) -> str:
     return mechanism.tree.links[link].joint if link >= 0 else ""
 
 
-def _gap(a: Transform, b: Transform) -> tuple[float, float]:
-    """Distance, m, and angle, rad, between two poses."""
+def gap(a: Transform, b: Transform) -> tuple[float, float]:
+    """Distance, m, and angle, rad, between two poses.
+
+    Args:
+        a: one of them.
+        b: the other.
+    """
     R: Array = np.asarray(a.rotation, dtype=float).T @ np.asarray(b.rotation, dtype=float)
     twice_sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     angle = math.atan2(float(twice_sine), float(np.trace(R)) - 1)

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.algorithms.kinematics import poses
 from dalembert.comparison.difference import TOPICS, Difference
 from dalembert.comparison.drives import drive_differences, range_differences
-from dalembert.comparison.frames import frame_differences
+from dalembert.comparison.frames import frame_differences, gap
 from dalembert.comparison.joints import Column, carried_point, columns, zero_shift
 from dalembert.comparison.peer import Peer, View
 from dalembert.model import Joint, Mechanism
@@ -157,6 +157,8 @@ class Structure:
                 if a.turns and (axis.turns or abs(axis.axis @ a.axis) < 1 - 1e-9):  # else it slides along itself
                     pairs.append((carried_point(axis, a), carried_point(axis, b), True))
         back = zero_shift(axis, pairs, self.tolerance, self.length)
+        if back and not children and self._stands(joint.child):
+            return  # nothing but the centre of mass is elsewhere
         if back:
             unit = "rad" if axis.turns else "m"
             if joint.mimic is not None:
@@ -174,6 +176,15 @@ class Structure:
             yield Difference(
                 "zero position", joint.name, text, "Positions of this joint here are those there plus this"
             )
+
+    def _stands(self, body: str) -> bool:
+        """Whether both sides know a body by name and have its frame in the same place."""
+        q = np.asarray(self.mechanism.neutral, dtype=float)
+        ours, theirs = self.here.frames(q), self.there.frames(q)
+        if body not in ours or body not in theirs:
+            return False
+        far, turned = gap(ours[body], theirs[body])
+        return far <= self.tolerance * self.length and turned <= math.sqrt(3) * self.tolerance
 
     # ---------------------------------------------------------------------------------------------------------- bodies
 
