@@ -102,6 +102,8 @@ HOSTILE = [
     "acos(1/" + "9" * 55 + ")", "atan2(" * 45 + "x" + ", y)" * 45, "log(log(log(9**9)))",
     "exp(log(" * 20 + "2" + "))" * 20, "cosh(" * 49 + "x" + ")" * 49, "tanh(" * 49 + "1" + ")" * 49,
     "sinh(atanh(acosh(" * 12 + "x" + ")))" * 12, "sinh(acosh(" + "9" * 50 + "))",
+    "+".join(f"x{k}" for k in range(2500)), "sin(" * 40 + "-".join(f"x{k}" for k in range(2000)) + ")" * 40,
+    "+".join(f"1/{k}" for k in range(2, 2500)), "*".join(["x"] * 9999), "+".join(["7**64/9**64"] * 1500),
 ]  # fmt: skip
 
 
@@ -132,3 +134,24 @@ def test_pi_may_be_written_in_greek():
     assert evaluate("π/2") == evaluate("pi/2")
     assert evaluate_exact("2*π") == evaluate_exact("2*pi")
     assert names("π*m") == {"m"}
+
+
+@pytest.mark.parametrize(
+    "term", ["{0}*a{1}*b{2}/{3}", "-{0}*sin(a{1})*(b{2} + {3})", "a{1}**{2}/({3} + b{2}) - {0}/{3}"]
+)
+def test_long_sums_are_the_sums_of_their_terms(term):
+    """Read at once or one by one; what welding makes of symbols has thousands of characters."""
+    terms = [term.format(i + 1, i % 5, i % 3, 2 + i % 7) for i in range(400)]
+    whole = evaluate_exact(" + ".join(terms))
+    assert whole == sp.Add(*map(evaluate_exact, terms))
+    values = {symbol: 0.3 + k / 10 for k, symbol in enumerate(sorted(whole.free_symbols, key=str))}
+    number = evaluate(" + ".join(terms), {symbol.name: value for symbol, value in values.items()})
+    assert number == pytest.approx(float(whole.subs(values)), rel=1e-9)
+
+
+def test_what_would_take_the_square_of_the_time_is_refused():
+    factors = "*".join(f"x{k}" for k in range(101))
+    with pytest.raises(FormatError, match="more than 100 factors"):
+        evaluate_exact(factors)
+    with pytest.raises(FormatError, match="longer than 20000 characters"):
+        evaluate_exact("+".join(["x"] * 10_001))

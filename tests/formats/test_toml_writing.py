@@ -170,6 +170,24 @@ def test_the_zeros_and_ones_of_symbolic_rotations_count_as_numbers():
     assert back == turned and hash(back) == hash(turned) and back.digest == turned.digest
 
 
+def test_what_welding_makes_of_a_whole_hand_of_symbols_is_written():
+    """A dozen symbols welded into one body make expressions of thousands of characters."""
+    arm = load("demo_arm")
+    joint, body = arm.joints[-1].name, arm.bodies[-1].name
+    numbers = {
+        f"{body}.{what}": f"s{k}" for k, what in enumerate(("mass", "com.x", "com.z", "inertia.xx", "inertia.zz"))
+    }
+    grips = symbolise(arm, {**numbers, f"{joint}.placement.x": "x", f"{joint}.placement.roll": "phi"})
+    held = merge_fixed(lock(grips, {arm.joints[k].name: sp.Symbol(f"q{k}", real=True) for k in (3, 4, 5)}))
+    text = write_toml(held)
+    back = read_toml(text)
+    assert max(map(len, text.split('"'))) > 1000 and write_toml(back) == text
+    values = {symbol.name: 0.5 + k / 10 for k, symbol in enumerate(held.symbols)}
+    one, other = (substitute(m, values) for m in (held.replace(strict=False), back.replace(strict=False)))
+    for a, b in zip(one.bodies, other.bodies):
+        np.testing.assert_allclose(a.inertia.parameters, b.inertia.parameters, rtol=1e-9, atol=1e-9)
+
+
 def test_default_values_keep_all_digits_and_follow_the_symbols():
     third = 1 / 3
     text = f"""name = "t"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from dalembert.algebra.rotations import sine_cosine
@@ -89,6 +89,12 @@ class Floats:
             value = math.inf
         return self._real(value)
 
+    def total(self, terms: Sequence[tuple[str, float]]) -> float:
+        value = 0.0
+        for sign, term in terms:
+            value = self.combine(sign, value, term)
+        return value
+
     def _real(self, value: Any) -> float:
         if isinstance(value, complex):
             fail(self.text, "takes a root of a negative number")
@@ -155,6 +161,22 @@ class Exact:
             case _:
                 result = self._power(left, right, b)
         return value, self._small(result)
+
+    def total(self, terms: Sequence[tuple[str, Any]]) -> Any:
+        """All terms at once: one by one, SymPy would put every partial sum in order anew."""
+        import sympy
+
+        number: Any = sympy.Integer(0)
+        value: float | None = 0.0
+        rest = []
+        for sign, (size, term) in terms:
+            value = None if value is None or size is None else self.floats.combine(sign, value, size)
+            signed = term if sign == "+" else -term
+            if signed.is_Rational:
+                number = self._small(number + signed)
+            else:
+                rest.append(signed)
+        return value, sympy.Add(number, *rest)
 
     def _power(self, base: Any, exponent: Any, size: float | None) -> Any:
         if size is None:

@@ -9,7 +9,7 @@ nesting, exponents and the size of exact numbers are limited, so that no input c
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from dalembert.formats.arithmetic import PI, Exact, Floats, fail
@@ -21,8 +21,9 @@ FUNCTIONS = (
 RESERVED = {*PI, *FUNCTIONS, "nan", "inf"}
 DEGREES = ("deg", "degree", "degrees")
 RADIANS = "; an angle is in radians, 90 degrees are pi/2"
-MAX_LENGTH = 1000
+MAX_LENGTH = 20_000
 MAX_NESTING = 50
+MAX_FACTORS = 100
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/(),]))"
@@ -97,6 +98,7 @@ class Arithmetic(Protocol):
     def name(self, word: str) -> Any: ...
     def call(self, function: str, *x: Any) -> Any: ...
     def combine(self, sign: str, x: Any, y: Any) -> Any: ...
+    def total(self, terms: Sequence[tuple[str, Any]]) -> Any: ...
 
 
 class _Parser:
@@ -131,14 +133,22 @@ class _Parser:
             fail(self.text, f"is nested more than {MAX_NESTING} deep")
 
     def sum(self) -> Any:
-        value = self.product()
+        terms = [("+", self.product())]
         while sign := self.accept("+", "-"):
-            value = self.arithmetic.combine(sign, value, self.product())
-        return value
+            terms.append((sign, self.product()))
+        return terms[0][1] if len(terms) == 1 else self.arithmetic.total(terms)
 
     def product(self) -> Any:
-        value = self.signed()
+        value, factors = self.signed(), 1
         while sign := self.accept("*", "/"):
+            factors += 1
+            if (
+                factors > MAX_FACTORS
+            ):  # every partial product is put in order anew, which takes the square of their number
+                fail(
+                    self.text,
+                    f"multiplies more than {MAX_FACTORS} factors in a row; put parentheses around some of them",
+                )
             value = self.arithmetic.combine(sign, value, self.signed())
         return value
 

@@ -26,6 +26,7 @@ from dalembert.model.force import Force
 from dalembert.model.formula import Formula
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.record import exact_number
 
 Pairs = list[tuple[str, str]]
 """Keys and values, both as TOML."""
@@ -113,6 +114,7 @@ def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
 
 
 def _scalar(x: Any, where: str) -> str:
+    x = exact_number(x)
     if not scalar.is_sympy(x):
         if math.isinf(x):
             return "inf" if x > 0 else "-inf"
