@@ -269,7 +269,11 @@ def test_few_samples_make_intervals_wider():
 
 
 def test_payload_from_encoders_and_noisy_torques_of_a_simulated_arm():
-    """A tracked motion, positions read by encoders, torques with noise; filtered, differentiated, identified."""
+    """A tracked motion, positions read by encoders, torques with noise; filtered, differentiated, identified.
+
+    The harmonics of the motion end at 1.25 Hz, but dynamics squares and multiplies them. Any cut-off from 6 to 60 Hz
+    gives the mass to 4 g and the centre to 1.2 mm; at 4 Hz the centre is 6 mm off.
+    """
     from dalembert.control import computed_torque
 
     arm = load("demo_arm")
@@ -300,8 +304,8 @@ def test_payload_from_encoders_and_noisy_torques_of_a_simulated_arm():
         unknown=["payload"],
     )
     inertia = found.mechanism.body("payload").inertia
-    assert abs(inertia.mass - 1.2) < 0.03
-    assert np.abs(inertia.center - payload.center).max() < 0.005
+    assert abs(inertia.mass - 1.2) < 0.01
+    assert np.abs(inertia.center - payload.center).max() < 0.002
 
 
 # ---------------------------------------------------------------------------------------------------------- excitation

@@ -231,6 +231,20 @@ def test_states_by_joint_name_may_be_batches(cart):
     assert np.array_equal(many.q, rollout(cart, q, v, 20, 1e-2).q)
 
 
+@pytest.mark.parametrize("method", ["DOP853", "LSODA", "rk4"])
+def test_a_held_control_is_told_as_by_simulate(cart, method):
+    """Where it changes, the new one; at the end, the last one: however times are rounded."""
+    rows = np.random.default_rng(1).normal(size=(10, 1))
+    many = rollout(cart, [0.0, 0.4], None, 30, 0.07, control=rows, actuators=["rail"], hold=3)
+    options = {"step": 0.07} if method == "rk4" else {}
+    for t in (many.t, np.linspace(0, 2.1, 31), 0.07 * np.arange(31)):
+        one = simulate(
+            cart, [0.0, 0.4], None, t, method=method, hold=0.21, **options,
+            control=lambda t, q, v: [rows[round(t / 0.21), 0], 0],
+        )  # fmt: skip
+        assert np.array_equal(one.tau, many.trajectory().tau)
+
+
 def test_single_motions_know_what_drove_them(cart):
     """A row is told at the record where it begins to act; a policy may be made for traced scalars only."""
     rng = np.random.default_rng(0)

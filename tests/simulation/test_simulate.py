@@ -101,8 +101,7 @@ def test_digital_controller_is_asked_once_per_period():
         return [-3 * np.sign(q[0])]
 
     motion = simulate(pendulum(), [0.5], None, 1.0, control=control, hold=0.05)
-    assert np.allclose(asked, np.arange(len(asked)) * 0.05)
-    assert len(asked) in (20, 21)
+    assert np.allclose(asked, np.arange(20) * 0.05)
     fixed = simulate(pendulum(), [0.5], None, 1.0, control=control, hold=0.05, method="rk4", step=1e-3)
     assert np.abs(motion.q[-1] - fixed.q[-1]).max() < 1e-8
 
@@ -232,6 +231,11 @@ def test_singular_mass_matrix_is_told():
         ({"t": [0, 1, 0.5]}, "must increase"),
         ({"t": [[0, 1]]}, "one dimension"),
         ({"t": "soon"}, "duration"),
+        ({"t": "5"}, "duration"),
+        ({"q0": ["1"]}, "q0: expected real numbers"),
+        ({"q0": {"hinge": "1"}}, r"q0\['hinge'\] = '1'"),
+        ({"control": ["1"]}, "control is"),
+        ({"hold": "0.1"}, "hold = '0.1' s"),
         ({"q0": [1.0, 2.0]}, r"q0 has shape \(2,\)"),
         ({"q0": [np.inf]}, "q0.* is inf"),
         ({"v0": [np.nan]}, "v0.* is nan"),

@@ -222,6 +222,9 @@ def test_plot(motion, tmp_path):
     figure.savefig(tmp_path / "motion.png")
     one = simulate(double_pendulum(), [1, 1], None, 1.0).plot("first")
     assert [line.get_label() for line in one.axes[0].lines] == ["first"]
+    for wrong in (["first"], 3):
+        with pytest.raises(ArgumentError, match="is no name; name them one by one"):
+            motion.plot(wrong)
 
 
 def test_pictures_show_the_history_of_a_joint_whichever_it_is(motion):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import real_array
 from dalembert.model.mechanism import Mechanism
 
 
@@ -37,8 +38,8 @@ def by_joint(
             raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")
         wanted = part.stop - part.start
         try:
-            array = np.asarray(value, dtype=float)
-        except (ValueError, TypeError, OverflowError) as error:
+            array = real_array(value, name)
+        except ArgumentError as error:
             raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
         if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
             array = array[..., None]

@@ -125,7 +125,8 @@ def real_array(value: Any, what: str) -> np.ndarray:
     """
     try:
         array = np.asarray(value)
-        if array.dtype.kind in "biufO" and not any(x is None or isinstance(x, (str, bytes)) for x in array.flat):
+        kind = array.dtype.kind
+        if kind in "biuf" or (kind == "O" and not any(x is None or isinstance(x, (str, bytes)) for x in array.flat)):
             return array.astype(float)
     except (TypeError, ValueError, OverflowError):
         pass

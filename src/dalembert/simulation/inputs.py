@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
+from dalembert.model.checks import real_array
 
 
 class Fault(Exception):
@@ -142,8 +143,8 @@ class Inputs:
 
 def _constant(value: Any, what: str, shape: tuple[int, ...]) -> np.ndarray:
     try:
-        array = np.array(value, dtype=float)
-    except (ValueError, TypeError, OverflowError) as error:
+        array = real_array(value, what)
+    except ArgumentError as error:
         raise ArgumentError(f"{what} is {value!r}; give {shape[0]} numbers or a function of (t, q, v)") from error
     if array.shape != shape or not np.isfinite(array).all():
         raise ArgumentError(f"{what} has shape {array.shape} and must be {shape[0]} finite numbers: {array}")

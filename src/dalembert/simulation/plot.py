@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, MissingExtraError
-from dalembert.model.checks import expect_whole
+from dalembert.model.checks import expect_whole, shown
 from dalembert.simulation.names import position_parts, velocity_parts
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     m, points = trajectory.mechanism, expect_whole(points, "Trajectory.plot, points", 1)
     if not len(trajectory):
         raise ArgumentError("the trajectory is empty; there is nothing to draw")
+    for name in joints:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"Trajectory.plot, joints: {shown(name)} is no name; name them one by one: 'hip', 'knee'"
+            )
     chosen = joints or [joint.name for joint in m.joints if joint.nq]
     fine = trajectory
     if trajectory.interpolant is not None and len(trajectory) < points:
@@ -49,14 +54,14 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
         (axes[1], "v", velocity_parts, fine),
         (axes[2], "tau", velocity_parts, trajectory),
     ):
-        shown: dict[str, None] = {}
+        units: dict[str, None] = {}
         for name in chosen:
             history = motion[name]
             curves = getattr(history, symbol).reshape(len(history.t), -1).T
             for (label, unit), curve in zip(parts(m.joint(name)), curves):
                 axis.plot(history.t, curve, label=label)
-                shown[UNITS[symbol].get(unit, unit)] = None
-        axis.set_ylabel(f"{symbol} ({', '.join(shown)})" if shown else symbol)
+                units[UNITS[symbol].get(unit, unit)] = None
+        axis.set_ylabel(f"{symbol} ({', '.join(units)})" if units else symbol)
         if len(axis.lines) <= 12:
             axis.legend(**BESIDE)
     for name in ("kinetic_energy", "potential_energy", "energy"):

@@ -13,6 +13,9 @@ from dalembert.simulation.interpolation import Hermite, Pieces
 from dalembert.simulation.system import System
 from dalembert.simulation.trajectory import Trajectory
 
+AT_ONCE = 1e-12
+"""Times that differ by less, s (of large ones this part), are the same but for rounding."""
+
 
 class Recorder:
     """Samples of one simulation.
@@ -114,6 +117,15 @@ class Recorder:
             self._keep(t, x)
         elif self.t and self.t[-1] == t:
             self._replace(t, x)
+
+    def renew(self, t: float) -> None:
+        """A held control changes: what was just kept is told with the new one.
+
+        Args:
+            t: when.
+        """
+        if self.t and t - self.t[-1] <= AT_ONCE * max(1.0, abs(t)):
+            self.tau[-1] = self.inputs.control(self.t[-1], *self.split(self.x[-1]))
 
     def _keep(self, t: float, x: np.ndarray) -> None:
         q, v = self.split(x)

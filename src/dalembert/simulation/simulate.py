@@ -19,7 +19,7 @@ from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.progress import Progress
-from dalembert.simulation.recorder import Recorder
+from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.state import UNIT, as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
 from dalembert.simulation.system import Moving, System, as_system
@@ -77,7 +77,8 @@ def simulate(
         step: step of the methods of fixed step, s, 1e-3 by default. What belongs to the other kind of method is not
             used, and a warning says so.
         hold: period of a digital controller, s: ``control`` is asked once per period and its answer held. By default
-            it is asked whenever the integrator needs it, also in steps that are later rejected.
+            it is asked whenever the integrator needs it, also in steps that are later rejected. ``Trajectory.tau``
+            tells, where it changes, the new one.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
         drift: how states are held on constraints: ``"projection"`` (default) brings them back after every step;
@@ -160,12 +161,15 @@ def _drive(
     fired: tuple[Event, ...] = ()
     ranks.start(t, x)
     while True:
-        if hold is not None and t >= times[0] + periods * hold - 1e-12 * max(1.0, abs(t)):
+        if hold is not None and t >= times[0] + periods * hold - AT_ONCE * max(1.0, abs(t)):
             inputs.hold(t, *recorder.split(x))
+            recorder.renew(t)
             periods += 1
         if not recorder.count:
             recorder.start(t, x)
-        bound = min(end, times[0] + periods * hold) if hold is not None else end
+        bound = end if hold is None else times[0] + periods * hold
+        if bound >= end - AT_ONCE * max(1.0, abs(end)):
+            bound = end
         if fixed:
             bound = min(bound, recorder.next_time)
         engine.start(t, x, bound)

@@ -18,7 +18,7 @@ from dalembert.compiler.recurrence import Recurrence
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_choice
+from dalembert.model.checks import expect_choice, real_array
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity, parameter_array
@@ -69,12 +69,9 @@ class Host:
         return moving
 
     def array(self, given: Any, name: str) -> np.ndarray:
-        try:
-            return np.asarray(given, dtype=float)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ArgumentError(f"{name} is {given!r}; give an array of numbers") from error
-        except RuntimeError as error:  # tensors that record derivatives
-            raise ArgumentError(f"{name} is no array of numbers: {error}") from error
+        if isinstance(given, np.ndarray) and given.dtype == np.float64:  # which may be large; it is not changed
+            return given
+        return real_array(given, name)
 
     def stack(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(np.broadcast_arrays(*arrays), axis=-2)

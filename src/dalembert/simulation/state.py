@@ -69,12 +69,7 @@ def _vector(
     if isinstance(given, Mapping):
         vector = by_joint(mechanism, given, name, default, place, batch)
     else:
-        try:
-            vector = np.array(given, dtype=float)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ArgumentError(f"{name} is {given!r}; expected {len(default)} numbers") from error
-        except RuntimeError as error:  # tensors that record derivatives
-            raise ArgumentError(f"{name} is no array of numbers: {error}") from error
+        vector = real_array(given, name)
         if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):
             wanted = f"(..., {len(default)})" if batch else f"({len(default)},)"
             raise ArgumentError(
@@ -98,7 +93,7 @@ def as_positive(name: str, value: Any, unit: str = "", infinite: bool = False) -
         infinite: allow infinity.
     """
     try:
-        number = float(value)
+        number = float("nan") if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not (number > 0 and (infinite or number < float("inf"))):
@@ -125,8 +120,8 @@ def as_times(t: Any) -> tuple[np.ndarray, bool]:
         t: a positive number, or increasing times of which the first is the start.
     """
     try:
-        times = np.array(t, dtype=float)
-    except (ValueError, TypeError, OverflowError) as error:
+        times = real_array(t, "t")
+    except ArgumentError as error:
         raise ArgumentError(f"t is {t!r}; give the duration in seconds, or an array of increasing times") from error
     if not np.isfinite(times).all():
         raise ArgumentError(f"t is {t!r}; times must be finite numbers")

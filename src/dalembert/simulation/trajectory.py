@@ -14,7 +14,7 @@ from dalembert.compiler.kernel import Kernel
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_path, shown
+from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.simulation.balance import dissipated, integral, numeric, reactions
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.kernel_equations import part_kernel
@@ -52,8 +52,8 @@ class Trajectory:
         t: times, s, (T,).
         q: positions, (T, nq).
         v: velocities, (T, nv).
-        tau: generalised forces of the control, (T, nv); where a held one changes, what acted until then (along a
-            motion of a rollout: what acts from then on).
+        tau: generalised forces of the control, (T, nv); where a held one changes, what acts from then on, and at the
+            end what acted until then (the policy of a rollout is asked there once more).
         wrenches: external wrenches, (T, number of frames, 6).
         parameters: values of the mechanism's parameters, if it has any.
         events: what happened.
@@ -132,8 +132,8 @@ class Trajectory:
             t: a time, or an array of times.
         """
         try:
-            times = np.asarray(t, dtype=float)
-        except (TypeError, ValueError, OverflowError) as error:
+            times = real_array(t, "t")
+        except ArgumentError as error:
             raise ArgumentError(f"t is {t!r}; give a time in seconds, or an array of times") from error
         flat = times.ravel()
         if self.interpolant is None:
