@@ -150,9 +150,10 @@ def test_blocks_take_no_more_shared_memory_than_the_card_has(real):
 
 
 @needs_nvcc
-def test_a_kernel_that_needs_a_large_card_has_one_for_small_cards_beside_it(tmp_path):
+@pytest.mark.parametrize("name", [None, "a" * 70])
+def test_a_kernel_that_needs_a_large_card_has_one_for_small_cards_beside_it(tmp_path, name):
     """Blocks have 64 KB of shared memory on every card; who has more gets the first of both kernels."""
-    text = da.Dynamics(walker()).export("forward_dynamics", "cuda", tmp_path / "both.cu")
+    text = da.Dynamics(walker()).export("forward_dynamics", "cuda", tmp_path / "both.cu", name=name)
     large, small = (int(x) for x in re.findall(r"(\d+) bytes\s+of", text[: text.index("*/")].replace("\n * ", " ")))
     assert small <= 64 * 1024 < large
     assert f"room >= {large}" in text
@@ -196,8 +197,10 @@ def test_what_has_stages_is_exported_in_stages(tmp_path, name):
 
 
 @needs_nvcc
-def test_stages_are_compiled_without_a_warning(tmp_path):
-    staged(da.load("panda"), tmp_path)
+@pytest.mark.parametrize("name", [None, "a" * 70])
+def test_stages_are_compiled_without_a_warning(tmp_path, name):
+    staged(da.load("panda"), tmp_path, name=name)
+    assert "_launch(" in (tmp_path / "slopes.h").read_text()
     command = ["nvcc", "-O0", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", "slopes.cu"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

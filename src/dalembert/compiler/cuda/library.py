@@ -56,7 +56,7 @@ def kernels(program: Program, real: Real, parts: Parts | None) -> list[CudaSourc
     """
     found = [to_cuda(program, real, parts=parts)]
     if found[0].shared > SMALL:
-        found.append(to_cuda(replace(program, name=f"{program.name}_small"), real, parts=parts, room=SMALL))
+        found.append(to_cuda(replace(program, name=f"small_{program.name}"), real, parts=parts, room=SMALL))
     return found
 
 
@@ -71,7 +71,7 @@ def cuda_library(program: Program, cuda: Sequence[CudaSource], real: Real, heade
         source: name of the source's file.
     """
     names = Names(C_RESERVED)
-    function = names.new(f"{Names(C_RESERVED).new(program.name)}_launch")
+    function = launch_name(names, Names(C_RESERVED).new(program.name))
     for local in LOCALS:
         names.new(local)
     face = interface(program, names)
@@ -97,9 +97,19 @@ def launchers(face: Interface, cuda: Sequence[CudaSource], real: str, function: 
     """
     if len(cuda) == 1:
         return _launch(face, cuda[0], real, function, head)
-    inner = [names.new(f"{one.kernel}_launch") for one in cuda]
+    inner = [launch_name(names, one.kernel) for one in cuda]
     each = "".join(_launch(face, one, real, name, "static") for one, name in zip(cuda, inner))
     return each + _choice(face, cuda, real, function, head, inner)
+
+
+def launch_name(names: Names, what: str) -> str:
+    """A name for the function that launches something, which no kernel and none of its functions have.
+
+    Args:
+        names: names given out so far.
+        what: name of what is launched; of long ones the beginning, for names are cut at their ends.
+    """
+    return names.new(f"{what[:48]}_launch")
 
 
 def in_words(cuda: Sequence[CudaSource]) -> str:

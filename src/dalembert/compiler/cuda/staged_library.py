@@ -16,6 +16,7 @@ from dalembert.compiler.cuda.library import (
     declaration,
     header_text,
     in_words,
+    launch_name,
     launchers,
 )
 from dalembert.compiler.cuda.source import WIDTH, CudaSource
@@ -38,7 +39,7 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
     """
     names = Names(C_RESERVED)
     own = Names(C_RESERVED).new(program.name)
-    function = names.new(f"{own}_launch")
+    function = launch_name(names, own)
     for local in (*LOCALS, "memory", "failed", "next"):
         names.new(local)
     face = interface(program, names)
@@ -52,7 +53,7 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
             if name not in known:
                 known[name], between[name] = names.new(name), port.size
         bodies += [one.source for one in cuda]
-        launch = names.new(f"{cuda[0].function}_launch")
+        launch = launch_name(names, cuda[0].function)
         scope = names.scope()
         arrays = Interface(
             "", tuple(scope.new(x) for x in stage.takes), tuple(scope.new(f"{x}_out") for x in stage.gives)
