@@ -157,6 +157,18 @@ class Equations:
         """The names of parts and extras."""
         return iter([*self.quantities(), *self.extras])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: expressions of one graph are told as a program."""
+        from dalembert.formulations.stored import restored, stored
+
+        return restored, (stored(self),)
+
+    def __copy__(self) -> Equations:
+        return self  # nothing in them changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Equations:
+        return self
+
     # --------------------------------------------------------------------------------------------------- mathematics
 
     def sympy(self, name: str | None = None, simplify: bool = True) -> Any:

@@ -68,7 +68,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         needed = {port.name: arguments[port.name] for port in quantity.program.inputs}
         lifted = {name: _lifted(scope, value) for name, value in needed.items()}
         result = _called(scope, quantity, lifted) if needed else quantity.values
-        return Quantity(scope, quantity.name, quantity.symbol, _numbers(result))
+        return Quantity(scope, quantity.name, quantity.symbol, plain_numbers(result))
 
     def later(name: str) -> Callable[[], Quantity]:
         return lambda: moved(equations.extras[name])
@@ -111,8 +111,12 @@ def _turned(which: int) -> Callable[[Expr], Expr]:
     return lambda x: x.graph.constant(sine_cosine(x.value)[which]) if x.is_constant else rule(x)
 
 
-def _numbers(array: np.ndarray) -> np.ndarray:
-    """Constants of the graph as plain numbers."""
+def plain_numbers(array: np.ndarray) -> np.ndarray:
+    """Constants of the graph as plain numbers.
+
+    Args:
+        array: of traced scalars and numbers.
+    """
     result = np.empty(array.shape, dtype=object)
     for place, x in np.ndenumerate(array):
         result[place] = x.value if getattr(x, "is_constant", False) else x
