@@ -67,7 +67,7 @@ def test_options_go_to_the_reader():
     assert load("rp_arm", parameters={"m1": 7.0}).body("link1").inertia.mass == 7
     with pytest.raises(ArgumentError, match="read_urdf has no option 'bas'; did you mean 'base'"):
         load("demo_arm", bas="free")
-    with pytest.raises(ArgumentError, match="read_toml has no option 'base'; known are parameters, strict"):
+    with pytest.raises(ArgumentError, match=r"read_toml has no option 'base'; da\.with_base changes"):
         load("puma560", base="free")
 
 
@@ -144,4 +144,16 @@ def test_files_of_other_kinds_are_answered_with_what_to_do(name, data, message, 
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(FormatError, match=message):
+        load(path)
+
+
+def test_text_in_another_encoding_is_answered_with_what_to_do(tmp_path):
+    text = 'name = "t"\nbody = []\n'
+    with pytest.raises(ArgumentError, match=r"source\.decode\(\)"):
+        load(text.encode())
+    with pytest.raises(ArgumentError, match=r"source\.decode\('utf-16'\)"):
+        load(text.encode("utf-16"))
+    path = tmp_path / "wide.toml"
+    path.write_bytes(text.encode("utf-16"))
+    with pytest.raises(FormatError, match="save the file as UTF-8"):
         load(path)

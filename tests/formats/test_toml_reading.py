@@ -1,13 +1,14 @@
 """Reading TOML: meaning of every key, symbols and their values, every error with its place."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 import sympy as sp
 
 from dalembert.errors import ArgumentError, FormatError, ModelWarning, ValidationError
-from dalembert.formats import default_parameters, read_toml
+from dalembert.formats import default_parameters, read_toml, write_toml
 from dalembert.model.parameters import substitute
 
 HEAD = 'name = "t"\n'
@@ -343,3 +344,29 @@ def test_a_parameter_that_no_expression_uses_is_told(parameters):
 def test_every_wrong_entry_of_an_array_is_told():
     with pytest.raises(FormatError, match=r"(?s)'1 \+' ends too early.*divides by zero"):
         read_toml(toml(body='center = ["1 +", 0, "1/0"]\n'))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("rpy = [90, 0, 0]", "joint 'j': rpy = [90, 0, 0] is more than a turn"),
+        ("rpy = [0, 'pi/2', '45 + 45']", "rpy = [0, 'pi/2', '45 + 45'] is more than a turn"),
+        ("limits = { lower = -90, upper = 90 }", "joint 'j' has the limits -90 .. 90 rad, which look like degrees"),
+    ],
+)
+def test_angles_that_look_like_degrees_are_told_once(line, told):
+    """A warning when a file is read and a note that stays; a file written from it has the note and warns no more."""
+    with pytest.warns(ModelWarning, match="was it meant in degrees"):
+        mechanism = read_toml(toml(joint=line))
+    (note,) = mechanism.notes
+    assert told in note
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_toml(write_toml(mechanism)).notes == (note,)
+
+
+@pytest.mark.parametrize(
+    "line", ["rpy = ['2*pi', 0, 0]", "rpy = ['x', 0, 0]", "limits = { lower = -10, upper = 10 }", "limits = {}"]
+)
+def test_angles_that_may_be_radians_are_not_doubted(line):
+    assert read_toml(toml(joint=line)).notes == ()

@@ -49,7 +49,8 @@ def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> 
     if isinstance(source, bytes) and source.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return _read_xml(source, options)
     if not isinstance(source, str):
-        mend = "; decode it first: source.decode()" if isinstance(source, (bytes, bytearray)) else ""
+        code = "'utf-16'" if isinstance(source, (bytes, bytearray)) and source[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        mend = f"; decode it first: source.decode({code})" if isinstance(source, (bytes, bytearray)) else ""
         raise ArgumentError(
             f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}{mend}"
         )
@@ -122,5 +123,6 @@ def _call(reader: Callable[..., Mechanism], source: str | bytes | Path, options:
     known = list(inspect.signature(reader).parameters)[1:]
     for option in options:
         if option not in known:
-            raise ArgumentError(f"{reader.__name__} has no option {option!r}{hint(option, known)}")
+            mend = "; da.with_base changes the base of what was read" if option == "base" else hint(option, known)
+            raise ArgumentError(f"{reader.__name__} has no option {option!r}{mend}")
     return reader(source, **options)

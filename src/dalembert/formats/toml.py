@@ -207,8 +207,11 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
     if idle := [name for name in document.positive if name not in document.used]:
         raise top.error(f"positive: no expression has a symbol {idle[0]!r}{hint(idle[0], document.used)}")
     if idle := [name for name in document.declared or () if name not in document.used]:
-        document.notes.append(f"parameters that no expression uses: {', '.join(idle)}")
-        warnings.warn(f"{document.file}: {document.notes[-1]}", ModelWarning, stacklevel=4)
+        document.doubts.append(f"parameters that no expression uses: {', '.join(idle)}")
+    doubts = [doubt for doubt in document.doubts if doubt not in notes]  # a file that was written has them as notes
+    for doubt in doubts:
+        warnings.warn(f"{document.file}: {doubt}", ModelWarning, stacklevel=4)
+    document.notes += doubts
     if document.declared:
         used = document.values or document.declared
         named = listed({name: used[name] for name in document.declared})

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.algebra import arrays
 from dalembert.algebra.transform import Transform
+from dalembert.formats.angles import RADIANS, look_like_degrees
 from dalembert.formats.suggest import hint
 from dalembert.formats.toml_formulas import formulas
 from dalembert.formats.toml_tables import Table
@@ -103,8 +104,12 @@ def joint(table: Table) -> Joint:
     if mimic := table.table("mimic"):
         mimic.only(("joint", "multiplier", "offset"))
         more["mimic"] = Mimic(mimic.text("joint"), mimic.scalar("multiplier", 1), mimic.scalar("offset", 0))
-    ends = (table.text("parent"), table.text("child"))
-    return Joint(table.text("name"), table.text("kind"), *ends, table.placement(), limits=limits(table), **more)
+    ends, kind, bounds = (table.text("parent"), table.text("child")), table.text("kind"), limits(table)
+    if kind == "revolute" and look_like_degrees(bounds.lower, bounds.upper):
+        table.document.doubts.append(
+            f"{table.where} has the limits {bounds.lower:g} .. {bounds.upper:g} rad, which look like degrees; {RADIANS}"
+        )
+    return Joint(table.text("name"), kind, *ends, table.placement(), limits=bounds, **more)
 
 
 def frame(table: Table) -> Frame:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra import scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError
+from dalembert.formats.angles import RADIANS, TURN
 from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.dh import symmetric_tensor, tidy
 from dalembert.formats.expression import evaluate, evaluate_exact, names
@@ -40,7 +42,7 @@ def parse(source: str | Path) -> tuple[dict[str, Any], str, str | Path]:
         try:
             text = read_bytes(source).decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise FormatError(f"not UTF-8 text: {error}", file) from error
+            raise FormatError(f"not UTF-8 text: {error}; save the file as UTF-8", file) from error
     try:
         return tomllib.loads(text), text, file
     except RecursionError:
@@ -67,6 +69,7 @@ class Document:
         positive: symbols that are known to be positive.
         notes: what was assumed.
         used: names found in expressions so far.
+        doubts: what looks like a slip; told as warnings when the whole file has been read, and among the notes.
         coordinates: what formulas of the user's own may contain beside parameters: positions, velocities, t, x, y, z.
         problems: what is wrong, to be raised when the whole file has been read.
     """
@@ -78,6 +81,7 @@ class Document:
     exact: bool
     positive: Collection[str] = ()
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     coordinates: set[str] = field(default_factory=set)
     problems: Problems = field(default_factory=Problems)
@@ -293,7 +297,12 @@ class Table:
         """A pose from ``xyz`` and either ``rpy`` or ``rotation``."""
         xyz = np.array(self.vector("xyz"), dtype=object)
         if "rotation" not in self.data:
-            return tidy(Transform.from_rpy_xyz(np.array(self.vector("rpy"), dtype=object), xyz))
+            angles = self.vector("rpy")
+            if any(scalar.is_number(angle) and abs(angle) > TURN for angle in angles):
+                self.document.doubts.append(
+                    f"{self.where}: rpy = {shown(self.data['rpy'])} is more than a turn; {RADIANS}"
+                )
+            return tidy(Transform.from_rpy_xyz(np.array(angles, dtype=object), xyz))
         if "rpy" in self.data:
             raise self.error("'rpy' and 'rotation' say the same thing; keep one of them")
         pose = tidy(Transform(np.array(self._matrix("rotation", self.data["rotation"]), dtype=object), xyz))

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
+from dalembert.formats.angles import RADIANS, TURN, look_like_degrees
 from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.problems import Problems, together
 from dalembert.formats.xml import Element
@@ -28,14 +29,6 @@ UNLIMITED = 1e30
 
 SNAP = 1e-11
 """Angles this close to a multiple of a right angle are that multiple: 1.57079632679 has eleven decimals."""
-
-TURN = 6.2832
-"""A full turn, rounded up as in a file."""
-
-DEGREES = {0.0, *map(float, range(15, 361, 15))}
-"""Numbers that are seldom meant to be radians."""
-
-RADIANS = "angles are in radians; was it meant in degrees?"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITY = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
@@ -257,7 +250,7 @@ def limits(joint: Element, findings: Findings) -> Limits:
         findings.rangeless.append(f"{' and '.join(missing)} of {name!r}")
     if lower > upper:
         raise element.error(f"joint {name!r}: the lower limit {lower:g} is above the upper limit {upper:g}")
-    if kind == "revolute" and all(abs(x) in DEGREES for x in (lower, upper)) and (lower, upper) != (0, 0):
+    if kind == "revolute" and look_like_degrees(lower, upper):
         findings.loose.append(
             f"line {element.line}: joint {name!r} has the limits {lower:g} .. {upper:g} rad, which look like degrees; "
             + RADIANS
