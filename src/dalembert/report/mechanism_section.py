@@ -1,9 +1,9 @@
-"""The mechanism: a figure, tables of joints and bodies, and the conventions of frames and signs."""
+"""The mechanism: a figure, tables of joints and bodies."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from dalembert.algebra import scalar
@@ -15,11 +15,9 @@ from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.display import tree_lines
 from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
-from dalembert.model.joint import KINDS
 from dalembert.model.layout import counted
 from dalembert.report.document import (
     Block,
-    Bullets,
     Figure,
     Heading,
     Inline,
@@ -251,46 +249,6 @@ def bodies_blocks(system: MovingBodies, notation: Notation) -> Iterator[Block]:
     yield Paragraph(("Gravity ", vector(system.gravity, notation), " m/s²."))
     if not scalar.is_zero(system.potential):
         yield Paragraph(("Further potential energy ", Math(notation.latex(system.potential)), " J."))
-
-
-def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:
-    """Coordinates, parameters, frames and signs.
-
-    Args:
-        equations: the derivation.
-        mechanism: what was derived, if it is a mechanism.
-        notation: how symbols are written.
-    """
-    yield Heading("Coordinates, frames and conventions")
-    symbols = equations.scope.symbols
-    items: list[Line] = [("Coordinates ", *_tuple("q", symbols["q"], notation), ".")]
-    items.append(("Velocities ", *_tuple("v", symbols["v"], notation), "."))
-    if equations.velocity_port == "u":
-        items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
-    if equations.parameters:
-        items.append(("Parameters ", *listed([_parameter(x, notation) for x in equations.parameters]), "."))
-    numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
-    if notation.decimal:
-        numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
-    items.append(numbers)
-    items.append(
-        ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
-         " to components in inertial axes.")
-    )  # fmt: skip
-    if mechanism is not None:
-        items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
-        for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind in ("spherical", "free", "planar")):
-            items.append((f"A {kind} joint: {KINDS[kind]}.",))
-    yield Bullets(tuple(items))
-
-
-def _parameter(symbol: Any, notation: Notation) -> Inline:
-    return Math(notation.latex(symbol))
-
-
-def _tuple(name: str, symbols: Sequence[Any], notation: Notation) -> Line:
-    entries = r",\, ".join(notation.latex(x) for x in symbols)
-    return (Math(f"{name} = ({entries})"),)
 
 
 def quantity(x: Any, notation: Notation) -> Math:

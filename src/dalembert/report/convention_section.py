@@ -1,0 +1,52 @@
+"""What the reader must know before the first equation: coordinates, parameters, frames and signs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dalembert.formulations.equations import Equations
+from dalembert.model import Mechanism
+from dalembert.model.joint import KINDS
+from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, listed
+from dalembert.report.notation import Notation
+
+
+def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:
+    """Coordinates, parameters, frames and signs.
+
+    Args:
+        equations: the derivation.
+        mechanism: what was derived, if it is a mechanism.
+        notation: how symbols are written.
+    """
+    yield Heading("Coordinates, frames and conventions")
+    symbols = equations.scope.symbols
+    items: list[Line] = [("Coordinates ", *_tuple("q", symbols["q"], notation), ".")]
+    items.append(("Velocities ", *_tuple("v", symbols["v"], notation), "."))
+    if equations.velocity_port == "u":
+        items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
+    if equations.parameters:
+        items.append(("Parameters ", *listed([_parameter(x, notation) for x in equations.parameters]), "."))
+    numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
+    if notation.decimal:
+        numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
+    items.append(numbers)
+    items.append(
+        ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
+         " to components in inertial axes.")
+    )  # fmt: skip
+    if mechanism is not None:
+        items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
+        for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind in ("spherical", "free", "planar")):
+            items.append((f"A {kind} joint: {KINDS[kind]}.",))
+    yield Bullets(tuple(items))
+
+
+def _parameter(symbol: Any, notation: Notation) -> Inline:
+    return Math(notation.latex(symbol))
+
+
+def _tuple(name: str, symbols: Sequence[Any], notation: Notation) -> Line:
+    entries = r",\, ".join(notation.latex(x) for x in symbols)
+    return (Math(f"{name} = ({entries})"),)
