@@ -219,6 +219,21 @@ def test_random_mechanisms_agree_with_pinocchio(seed):
 # -------------------------------------------------------------------------------------------------- what libraries add
 
 
+@pytest.mark.parametrize(("library", "term"), [
+    ("pinocchio", "damping"), ("pinocchio", "friction"), ("mujoco", "friction"),
+])  # fmt: skip
+def test_data_that_a_library_keeps_and_does_not_use_are_told(library, term):
+    package, build = LIBRARIES[library]
+    pytest.importorskip(package)
+    model = build(arm())
+    field = {"mujoco": "dof_frictionloss"}.get(library, term)
+    getattr(model, field)[1] = 0.3
+    found = da.compare(arm(), model)
+    assert found.agrees and (found.first.topic, found.first.where) == (term, "elbow")
+    assert "is 0 here and 0.3 N m" in found.first.text and "it enters no force that is compared" in found.first.text
+    assert da.compare(with_joint(arm(), "elbow", **{term: 0.3}), model).first is None
+
+
 def test_armature_and_damping_of_pinocchio():
     """Its forces contain armature, but neither damping nor friction; rotorInertia is mere data."""
     pytest.importorskip("pinocchio")

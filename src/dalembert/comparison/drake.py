@@ -25,7 +25,7 @@ class DrakePeer(Peer):
     """
 
     name = "Drake"
-    includes = ("armature", "damping")
+    includes = keeps = ("armature", "damping")
 
     def __init__(self, mechanism: Mechanism, plant: Any, joints: Mapping[str, str] | None = None):
         super().__init__(mechanism, Drake(mechanism, plant, joints, check=False))

@@ -17,7 +17,7 @@ UNITS = {"armature": ("kg m^2", "kg"), "damping": ("N m s/rad", "N s/m"), "frict
 def drive_differences(
     joints: Sequence[Joint], here: Peer, there: Peer, include: Collection[str], tolerance: float
 ) -> Iterator[Difference]:
-    """Terms that enter the forces on one side only, or with another size; between descriptions also mere data.
+    """Terms that enter the forces on one side only, or with another size; also mere data, where both sides keep them.
 
     Args:
         joints: those that both sides have.
@@ -35,8 +35,10 @@ def drive_differences(
             unit = UNITS[name][joint.kind == "prismatic"]
             text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {unit} in {there.name}"
             if abs(ours - theirs) <= tolerance * max(ours, theirs):
-                if there.is_mechanism and not alike:
-                    yield Difference(name, joint.name, f"{text}; it enters forces only if asked for")
+                if name in there.keeps and not alike:
+                    asked = there.is_mechanism or name in there.includes
+                    when = "forces only if asked for" if asked else "no force that is compared"
+                    yield Difference(name, joint.name, f"{text}; it enters {when}")
             elif not ours and name not in include and alike:
                 text = f"{there.name} adds the {name} of joint {joint.name!r}, {b:g} {unit}; here it enters only if "
                 yield Difference(

@@ -72,6 +72,9 @@ class Peer(ABC):
     def __init__(self, mechanism: Mechanism, convention: Convention):
         self.mechanism, self.convention = mechanism, convention
 
+    keeps: tuple[str, ...] = ("armature", "damping", "friction")
+    """Terms of the joints that its models have a place for, whether or not they enter its forces."""
+
     is_mechanism: bool = False
     """Whether it is a description like ours, so that data which enter no forces can be compared too."""
 
