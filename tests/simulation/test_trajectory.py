@@ -265,6 +265,15 @@ def test_nothing_cannot_be_drawn(motion):
         motion[motion.t > 1e9].plot()
 
 
+def test_parts_without_samples_or_out_of_order_say_what_they_cannot_tell(motion):
+    nothing, back = motion[motion.t > 1e9], motion[::-1]
+    with pytest.raises(ArgumentError, match="is empty"):
+        nothing(0.5)
+    assert nothing.work.shape == nothing.energy.shape == (0,) and np.array_equal(back.energy, motion.energy[::-1])
+    with pytest.raises(ArgumentError, match="order of time"):
+        back.work  # noqa: B018
+
+
 def test_tables_contain_the_wrenches_that_acted(tmp_path):
     wrench = [1.0, 2, 3, 0.1, 0.2, 0.3]
     motion = simulate(load("demo_arm"), t=0.1, forces={"flange": lambda t, q, v: np.array(wrench) * (1 + t)})

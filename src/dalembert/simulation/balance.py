@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.reactions import between_frames, reaction_name
+from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
 
@@ -100,6 +101,8 @@ def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """
     from scipy.interpolate import CubicSpline
 
+    if (np.diff(t) < 0).any():
+        raise ArgumentError("the samples of this part are not in the order of time; work is done from one to the next")
     total = np.zeros(len(t))
     cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
     for begin, end in pairwise(cuts):

@@ -138,6 +138,8 @@ class Trajectory:
         flat = times.ravel()
         if self.interpolant is None:
             raise UnsupportedError("this trajectory was made with dense=False and knows its samples only")
+        if not len(self):
+            raise ArgumentError("the trajectory is empty; it knows no state")
         if len(flat) and not (flat.min() >= self.t[0] and flat.max() <= self.t[-1]):
             raise ArgumentError(
                 f"t = {t!r} is outside the trajectory, which reaches from {self.t[0]:.9g} to {self.t[-1]:.9g} s"
