@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -221,3 +222,24 @@ def test_default_values_are_noted_only_of_symbols_that_are_left():
     assert half.notes == ("another", "arm: default values of the symbols: b = 2")
     assert substitute(half, {"b": 3}).notes == ("another",)
     assert symbolise(mechanism, {"j.damping": "c"}).notes == mechanism.notes
+
+
+@pytest.mark.parametrize(
+    ("angle", "told"), [(0.0, False), (0.4, False), (2.5, True), (math.pi, True), (math.pi / 2, True)]
+)
+def test_planar_coordinates_that_change_their_meaning_are_told(angle, told):
+    """Where nothing is told, the body is where the symbolic mechanism has it."""
+    t = sympy.Symbol("t", real=True)
+    normal = [sympy.sin(t), 0, sympy.cos(t)]
+    joint = Joint("slide", "planar", WORLD, "b", axis=normal)
+    symbolic = Mechanism("m", (Body("b", Inertia.sphere(1, 0.1)),), (joint,))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        numeric = substitute(symbolic, {t: angle})
+    assert [str(w.message) for w in caught] == [f"substitute: {note}" for note in numeric.notes]
+    assert bool(numeric.notes) == told
+    q = [0.3, -0.2, 0.5]
+    there = poses(symbolic, q)["b"].translation
+    if not told:
+        expected = [float(sympy.sympify(x).subs(t, angle)) for x in there]
+        np.testing.assert_allclose(poses(numeric, q)["b"].translation, expected, atol=1e-12)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -21,12 +22,13 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import HALF_PI, rotation_from_rpy, rpy_from_rotation
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model.addresses import COLLECTIONS, Path, addresses
 from dalembert.model.checks import expect
 from dalembert.model.defaults import with_current_notes
 from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.planes import turned_planes
 from dalembert.model.record import Record
 
 
@@ -71,7 +73,8 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
 def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     """Put numbers, or other expressions, in the place of symbols.
 
-    When no symbol is left, every number of the result is a float: exact constants such as pi/3 too.
+    When no symbol is left, every number of the result is a float: exact constants such as pi/3 too. A planar joint
+    whose normal loses its symbols may take other directions in its plane for x and y, which a warning and a note tell.
 
     Args:
         mechanism: the mechanism.
@@ -122,7 +125,11 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
             )
         return float(result)
 
-    return with_current_notes(map_scalars(mechanism, replaced), mechanism)
+    result = with_current_notes(map_scalars(mechanism, replaced), mechanism)
+    notes = list(turned_planes(mechanism, result, mapping))
+    for note in notes:
+        warnings.warn(f"substitute: {note}", ModelWarning, stacklevel=2)
+    return result.replace(notes=(*result.notes, *notes)) if notes else result
 
 
 def _hint(wrong: str, known: Iterable[str]) -> str:
