@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import dalembert as da
+
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
@@ -40,3 +42,13 @@ def test_a_notebook_teaches_and_checks_and_holds_no_output(path):
     words = sum(len(text.split()) for text in cells(path, "markdown"))
     asserts = sum(isinstance(n, ast.Assert) for text in cells(path, "code") for n in ast.walk(ast.parse(text)))
     assert words > 200 and asserts >= 5
+
+
+def test_what_a_cell_ends_with_is_shown_as_its_table():
+    """Names of mechanisms may be anything, and are text in the page."""
+    rod = da.Mechanism(
+        "<b>", [da.Body("rod", da.Inertia.sphere(1.0, 0.1))], [da.Joint("j", "revolute", "world", "rod")]
+    )
+    for shown in (rod, da.verify(rod, states=1), da.compare(rod, rod)):
+        page = shown._repr_html_()
+        assert "&lt;b&gt;" in page and "<b>" not in page and str(shown).splitlines()[-1][:20] in page

@@ -18,6 +18,7 @@ from dalembert.errors import ArgumentError, MissingExtraError, SingularityError,
 from dalembert.formats import load
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
+from dalembert.model.operations import with_gravity
 from dalembert.simulation import joint_stop, manifold, simulate
 from random_mechanisms import random_mechanism
 
@@ -218,6 +219,8 @@ def test_what_cannot_be_controlled_is_named():
     assert np.abs(np.sort(model.uncontrollable().real) - np.array([-1, 1]) * np.sqrt(9.81 / 0.5)).max() < 1e-6
     with pytest.raises(SingularityError, match="no input moves"):
         lqr(model, np.ones(4), [1.0])
+    with pytest.raises(SingularityError, match=r"eigenvalues 0 \(4 times\)\. Actuate"):
+        lqr(linearize(with_gravity(two, [0, 0, 0]), actuators=["j"]), np.ones(4), [1.0])
     with pytest.raises(ArgumentError, match="R must be positive"):
         lqr(model, np.ones(4), [0.0])
     with pytest.raises(ArgumentError, match="no actuator 'x'"):
@@ -482,3 +485,9 @@ def test_what_inputs_move_does_not_depend_on_size(mass, length):
     size, weight = np.array([length, 1, length, 1]), mass * 9.81 * np.array([1, 1, length])
     Q = 1 / np.concatenate([size**2, size**2 * 9.81 / length])  # every state and input in its own unit
     assert lqr(linearize(machine, actuators=["rail", "hoist", "tick"]), Q, 1 / weight**2).poles.real.max() < 0
+
+
+def test_a_linear_model_is_told_in_one_line():
+    assert repr(linearize(crane_and_clock(1.0, 1.0), actuators=["rail"])) == (
+        "<LinearModel: 8 states, 1 input, 8 outputs>"
+    )

@@ -16,6 +16,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, real_array, shown
+from dalembert.model.layout import counted
 from dalembert.simulation.names import as_names, velocity_names
 from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
 
@@ -51,6 +52,10 @@ class LinearModel:
             if matrix.shape != shape or not np.isfinite(matrix).all():
                 raise ArgumentError(f"{name} has shape {matrix.shape}; by the names it must be a finite {shape}")
             object.__setattr__(self, name, matrix)
+
+    def __repr__(self) -> str:
+        counts = [counted(len(getattr(self, f"{what}s")), what) for what in ("state", "input", "output")]
+        return f"<LinearModel: {', '.join(counts)}>"
 
     @property
     def poles(self) -> np.ndarray:

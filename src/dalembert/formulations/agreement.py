@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -73,6 +74,9 @@ class Agreement:
         title = f"{self.subject}: {len(self.rows)} comparisons at {self.states} random states, {verdict}"
         tail = [line for reason in self.skipped for line in wrap(f"left out: {reason}", 118, subsequent_indent="  ")]
         return "\n".join([title, "", *lines, *([""] if tail else []), *tail])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _badness(row: Row) -> tuple[float, float]:
