@@ -11,7 +11,9 @@ import report_cases as cases
 from hypothesis import given, settings
 
 import dalembert as da
+from dalembert.algebra.transform import Transform
 from dalembert.formulations.names import coordinate_names
+from dalembert.model import Constraint
 from dalembert.report.drawing import STYLES, Circle, Drawing, Label, Note, Path, to_picture, to_svg
 from dalembert.report.pose import typical_posture
 from dalembert.report.skeleton import skeleton, view_of
@@ -74,6 +76,27 @@ def test_loops_are_closed_in_the_figure():
     for mechanism in (da.load("four_bar"), cases.four_bar_by_constraint()):
         ((_, a), (_, b)), *_ = typical_posture(mechanism).closures()
         np.testing.assert_allclose(a[:2], b[:2], atol=1e-9)
+
+
+def test_a_rod_that_keeps_a_distance_is_drawn_in_its_true_length():
+    """A crank, a slider and a rod of 2 between them, seen from the side: a line as long as the crank twice."""
+    bodies = (da.Body("crank", da.Inertia.point(1.0, [1, 0, 0])), da.Body("slider", da.Inertia.point(1.0)))
+    joints = (
+        da.Joint("turn", "revolute", "world", "crank", axis=[0, -1, 0]),
+        da.Joint("slide", "prismatic", "world", "slider", axis=[1, 0, 0]),
+    )
+    pin = Transform.from_translation([1.0, 0, 0])
+    rod = Constraint("rod", "distance", "crank", "slider", pin, value=2.0)
+    press = da.Mechanism("press", bodies, joints, constraints=(rod,))
+    ((a, b),) = typical_posture(press).rods()
+    assert np.linalg.norm(a - b) == pytest.approx(2.0)
+
+    def lengths(mechanism):
+        lines = [shape.points for shape in drawn(mechanism).shapes if isinstance(shape, Path) and shape.style == "link"]
+        return sorted(math.dist(*ends) for ends in lines if len(ends) == 2)
+
+    with_rod = lengths(press)
+    assert with_rod[-1] == pytest.approx(2 * with_rod[-2], rel=1e-6)
 
 
 def test_both_drawings_hold_the_same_labels():

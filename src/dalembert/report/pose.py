@@ -14,7 +14,7 @@ from dalembert.compiler.graph import Graph
 from dalembert.errors import DalembertError
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops
-from dalembert.model import Joint, Mechanism
+from dalembert.model import Constraint, Joint, Mechanism
 from dalembert.model.parameters import substitute
 
 LENGTHS = (1.0, 0.8, 1.2, 0.9, 1.1)
@@ -57,14 +57,17 @@ class Posture:
 
     def closures(self) -> list[list[tuple[str, np.ndarray]]]:
         """For every loop closure its two ends: the body that carries it, and the point in the world."""
-        found = []
-        for item in self.mechanism.constraints:
-            if item.has_ends and not item.on_joints:
-                ends = ((item.a, item.placement_a), (item.b, item.placement_b))
-                carriers = [self.mechanism.frame(name).body for name, _ in ends]
-                points = [(self.frames[name] @ at).translation for name, at in ends]
-                found.append(list(zip(carriers, points)))
-        return found
+        return [self._ends(item) for item in self.mechanism.constraints if item.has_ends and not item.on_joints]
+
+    def rods(self) -> list[list[np.ndarray]]:
+        """Both ends, in the world, of every distance that is kept: a rod without mass."""
+        kept = [item for item in self.mechanism.constraints if item.kind == "distance"]
+        return [[point for _, point in self._ends(item)] for item in kept]
+
+    def _ends(self, item: Constraint) -> list[tuple[str, np.ndarray]]:
+        ends = ((item.a, item.placement_a), (item.b, item.placement_b))
+        carriers = [self.mechanism.frame(name).body for name, _ in ends]
+        return list(zip(carriers, [(self.frames[name] @ at).translation for name, at in ends]))
 
 
 def typical_posture(mechanism: Mechanism) -> Posture:

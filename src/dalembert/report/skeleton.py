@@ -189,7 +189,9 @@ class _Artist:
             self.placer.block(point, 3)
 
     def _closures(self) -> None:
-        """Where loops are closed: lines from both bodies, and a pin."""
+        """Where loops are closed: lines from both bodies, and a pin; rods between pins."""
+        for a, b in self.posture.rods():
+            self._line(self.at(a), self.at(b), "link")
         for ends in self.posture.closures():
             for body, point in ends:
                 spot = self.at(point)
