@@ -9,6 +9,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 
 from dalembert.dynamics import Dynamics
@@ -104,6 +106,38 @@ def test_digital_controller_is_asked_once_per_period():
     assert np.allclose(asked, np.arange(20) * 0.05)
     fixed = simulate(pendulum(), [0.5], None, 1.0, control=control, hold=0.05, method="rk4", step=1e-3)
     assert np.abs(motion.q[-1] - fixed.q[-1]).max() < 1e-8
+
+
+@settings(max_examples=30)
+@given(
+    method=st.sampled_from(["DOP853", "LSODA", "BDF", "rk4", "semi-implicit-euler"]),
+    hold=st.integers(20, 300).map(lambda n: n / 1000),  # so that times agree to rounding, or not at all
+    begin=st.sampled_from([0.0, 0.3, -2.0, 1e3]),
+    samples=st.sampled_from(["steps", "periods", 3, 11, 31]),
+    events=st.integers(0, 2),
+)
+def test_a_digital_controller_is_asked_at_its_times_only_and_told_from_then_on(method, hold, begin, samples, events):
+    """Whatever the steps, the samples and the events between: one answer for each period that begins before the end."""
+    asked = []
+
+    def control(t, q, v):
+        asked.append(t)
+        return [np.sin(5 * t) - v[0], -0.3 * v[1]]
+
+    passing = Event(lambda t, q, v: q[0], name="passing")
+    jump = Event(lambda t, q, v: q[1] - 0.2, reset=lambda t, q, v: (q, 0.9 * v), name="jump")
+    count = int(np.ceil(1 / hold - 1e-9))
+    starts = begin + hold * np.arange(count)
+    times = {"steps": [begin, begin + 1], "periods": np.append(starts, begin + 1)}
+    times |= {number: np.linspace(begin, begin + 1, number) for number in (3, 11, 31)}
+    motion = simulate(
+        double_pendulum(), [1.0, 0.5], None, times[samples],
+        control=control, hold=hold, events=[passing, jump][:events], **by(method, 0.03),
+    )  # fmt: skip
+    assert np.allclose(asked, starts, rtol=0, atol=1e-9)
+    period = np.minimum(np.floor((motion.t - begin) / hold + 1e-9).astype(int), count - 1)
+    for k in np.unique(period):
+        assert np.ptp(motion.tau[period == k], axis=0).max() == 0
 
 
 # -------------------------------------------------------------------------------------------------------------- events
