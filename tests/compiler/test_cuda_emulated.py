@@ -1,0 +1,57 @@
+"""Kernels for a card, carried out on the processor thread by thread, agree with those of the processor."""
+
+import platform
+import shutil
+
+import numpy as np
+import pytest
+from emulated_cuda import Emulated, guarded
+
+import dalembert as da
+from dalembert.compiler.cuda.source import to_cuda
+from random_mechanisms import random_mechanism, walker
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("g++") is None or platform.machine() != "x86_64" or platform.system() != "Linux",
+    reason="needs g++ and fibers of Linux",
+)
+
+CASES = {
+    "tree": (lambda: random_mechanism(3, 5, floating=True, branching=0.5), "inverse_dynamics", {}),
+    "wide": (lambda: random_mechanism(4, 6, mimic=0.4), "mass_matrix", {}),
+    "goes": (lambda: random_mechanism(5, 4, kinds=("revolute", "spherical")), "sensitivities", {"wrenches": ("tool",)}),
+    "crew": (lambda: walker(legs=4, joints=3), "forward_dynamics", {}),
+    "crew, wide": (lambda: walker(legs=4, joints=2), "coriolis_matrix", {"parameters": ("base.mass",)}),
+}
+
+
+@pytest.mark.parametrize("real", ["double", "float"])
+@pytest.mark.parametrize("name", CASES)
+def test_emulated_kernels_agree(name, real, tmp_path):
+    """Whole tiles and parts of one, arrays off alignment, inputs that all states share; nothing around is written.
+
+    Tolerances are those of the precision times the condition of the matrices, of 1e3 here.
+    """
+    make, quantity, options = CASES[name]
+    mechanism, dtype = make(), np.dtype("float64" if real == "double" else "float32")
+    dynamics = da.Dynamics(mechanism, **options)
+    kernel = dynamics.kernel(quantity)
+    source = to_cuda(kernel.program, real, parts=dynamics._parts(kernel.inputs, kernel.outputs))
+    assert ("_worker0" in source.source) == name.startswith("crew")
+    emulated = Emulated(source, len(kernel.inputs) + len(kernel.outputs), real, tmp_path)
+    rng = np.random.default_rng(0)
+    for count, shared, shift in ((1, 0, 0), (source.states, 0, 0), (2 * source.states + 33, 1, 0), (67, 2, 1)):
+        q, v, a = mechanism.random_state(rng, (count,))
+        known = {"q": q, "v": v, "a": a, "tau": a, "wrenches": rng.normal(size=(count, len(dynamics.wrenches), 6))}
+        known["parameters"] = np.tile(dynamics.parameter_values, (count, 1))
+        inputs = []
+        for k, port in enumerate(kernel.inputs):
+            x = known[port.name][: 1 if shared >> k & 1 else None]
+            inputs.append(guarded(len(x), port.shape, dtype, shift)[0])
+            inputs[-1][...] = x
+        outputs = [guarded(count, port.shape, dtype, shift) for port in kernel.outputs]
+        emulated(inputs, [y for y, _ in outputs], shared, count)
+        exact = kernel(*(x.astype(float) for x in inputs))
+        for (found, whole), right in zip(outputs, exact if isinstance(exact, tuple) else (exact,)):
+            assert np.abs(found - right).max() <= 1e3 * np.finfo(dtype).eps * np.abs(right).max()
+            assert np.isnan(whole).sum() == 64
