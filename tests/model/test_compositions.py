@@ -1,4 +1,4 @@
-"""Operations in any order: whatever was done to a mechanism, inverse dynamics stays what it was.
+"""Operations in any order: whatever was done to a mechanism, its poses, energies and forces stay what they were.
 
 Each step takes a mechanism with a state and the forces that belong to it, and returns the three for the mechanism that
 an operation makes. Forces are those of a computation before the step, carried over by the law of that operation; only
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from operation_helpers import by_name
+from operation_helpers import by_name, same_pose
 
-from dalembert.algorithms import inverse_dynamics
+from dalembert.algorithms import inverse_dynamics, kinetic_energy, poses, potential_energy
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.formats import read_toml, write_toml
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
@@ -101,15 +101,22 @@ OTHER_FORCES = {"lock": locked, "reroot": hung_up_elsewhere}
     st.lists(st.sampled_from([*SAME_FORCES, *OTHER_FORCES]), min_size=2, max_size=5),
     st.integers(0, 2**32 - 1),
 )
-def test_operations_in_any_order_keep_inverse_dynamics(mechanism, steps, seed):
+def test_operations_in_any_order_keep_poses_energies_and_forces(mechanism, steps, seed):
     rng = np.random.default_rng(seed)
     state = mechanism.random_state(rng)
     tau = inverse_dynamics(mechanism, *state)
     for step in steps:
+        places = poses(mechanism, state[0])
         if step in SAME_FORCES:
+            energies = kinetic_energy(mechanism, *state[:2]), potential_energy(mechanism, state[0])
             mechanism = SAME_FORCES[step](mechanism, rng)
+            found = kinetic_energy(mechanism, *state[:2]), potential_energy(mechanism, state[0])
+            np.testing.assert_allclose(found, energies, rtol=1e-9, atol=1e-9 * (1 + energies[0]), err_msg=step)
         else:
             mechanism, state, tau = OTHER_FORCES[step](mechanism, state, tau, rng)
         found = inverse_dynamics(mechanism, *state)
         np.testing.assert_allclose(found, tau, rtol=1e-9, atol=1e-9 * (1 + np.abs(tau).max(initial=0)), err_msg=step)
+        now = poses(mechanism, state[0])
+        for name, place in places.items():  # every name survives, and stays where it was
+            same_pose(now[name], place)
         assert str(mechanism)
