@@ -214,3 +214,14 @@ def test_a_joint_may_have_the_sign_of_assignment_in_its_name(capsys, tmp_path):
     assert told["q"]["first"] == [0.5]
     page = tmp_path / "rod.html"
     assert run(capsys, "view", str(tmp_path / "rod.toml"), "--at", "a=b=0.5", "--to", str(page)).code == 0
+
+
+def test_linearize_says_that_nothing_is_left_to_move(capsys, tmp_path):
+    path = tmp_path / "driven.toml"
+    path.write_text(
+        'name = "driven"\n[[body]]\nname = "arm"\nmass = 1\ncenter = [0.5, 0, 0]\n'
+        '[[joint]]\nname = "drive"\nkind = "revolute"\nparent = "world"\nchild = "arm"\naxis = "y"\n'
+        '[[constraint]]\nname = "motor"\nkind = "motion"\na = "drive"\nfunction = "sin(t)"\n'
+    )
+    out = run(capsys, "linearize", str(path)).out
+    assert "the constraints determine the whole motion" in out and "eigenvalues:" not in out

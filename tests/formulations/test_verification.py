@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from classical_systems import closed_four_bar, rp_arm, stacker
 from hypothesis import given, settings
-from sympy import Rational, Symbol, pi, sqrt
+from sympy import Rational, Symbol, log, pi, sqrt
 
 from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.scalar import sin
@@ -334,3 +334,35 @@ def test_constraints_may_have_symbols_of_their_own():
     spring = Force("spring", "joint-spring", "slide", stiffness=Symbol("k"))
     outcome = verify(Mechanism("press", bodies, joints, constraints=(rod,), forces=(spring,)), states=2)
     assert outcome.ok and any(row.quantity == "constrained motion" for row in outcome.rows), str(outcome)
+
+
+def bead(rule) -> Mechanism:
+    """A point that moves along x and z under a rule."""
+    joints = (
+        Joint("x", "prismatic", WORLD, "cart", axis=[1, 0, 0]),
+        Joint("z", "prismatic", "cart", "bead", axis=[0, 0, 1]),
+    )
+    wire = Constraint("wire", "position", function=rule(Symbol("x"), Symbol("z")))
+    return Mechanism("bead", (Body("cart", Inertia(1.0)), Body("bead", Inertia(2.0))), joints, constraints=(wire,))
+
+
+def constrained(outcome: Agreement) -> bool:
+    return outcome.ok and any(row.quantity == "constrained motion" for row in outcome.rows)
+
+
+def test_constrained_motion_is_compared_where_constraints_can_be_satisfied():
+    """sqrt(x + 1/10) exists for no x below -1/10, where random positions often are; log(x - 30) only far from neutral,
+    though its gradient exists."""
+    near = verify(bead(lambda x, z: z - sqrt(x + Rational(1, 10))), states=6)
+    assert constrained(near) and any("around the neutral one instead" in reason for reason in near.skipped)
+    far = bead(lambda x, z: z - log(x - 30))
+    lost = verify(far, states=2)
+    assert not constrained(lost) and any("give it as q" in reason for reason in lost.skipped)
+    for q in ({"x": 32.0}, [32.0, 0.7]):
+        assert constrained(verify(far, states=2, q=q))
+    with pytest.raises(ArgumentError, match="needs"):
+        verify(far, q=[1.0])
+    with pytest.raises(ArgumentError, match="no constraints"):
+        verify(far.replace(constraints=()), q=[1.0, 2.0])
+    nowhere = verify(bead(lambda x, z: z - sqrt(x - 30)), states=2)
+    assert not constrained(nowhere) and any("does not exist where" in reason for reason in nowhere.skipped)

@@ -101,6 +101,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         )
         return 0
     _say_state(terminal, mechanism.name, system, (q, v, force))
+    if not len(model.A):
+        terminal.say()
+        terminal.say("Nothing is left to move: the constraints determine the whole motion, A and B are empty.")
+        _say_remarks(terminal, remarks)
+        return 0
     terminal.title("eigenvalues:")
     terminal.table(("1/s", "", "time constant (s)", "period (s)", "damping"), mode_rows(model.poles, lost), left=2)
     if options.matrices or len(model.A) <= SMALL:
@@ -111,10 +116,14 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             terminal.table(("", *titles), rows)
     elif not options.json:
         remarks.append("--matrices prints A and B")
+    _say_remarks(terminal, remarks)
+    return 0
+
+
+def _say_remarks(terminal: Terminal, remarks: Sequence[str]) -> None:
     terminal.say()
     for remark in remarks:
         terminal.say(f"  {remark}", "dim")
-    return 0
 
 
 def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]:

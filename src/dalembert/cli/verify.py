@@ -10,6 +10,7 @@ examples:
   dalembert verify panda.urdf --quick              algorithms as machine code and in Pinocchio, no derivations
   dalembert verify talos.urdf --base free --states 2
   dalembert verify stacker --set m3=20
+  dalembert verify four_bar --q drive=1            constrained motion around these positions
   dalembert verify stacker --plot agreement.png    every comparison as a dot
   dalembert verify panda.urdf --json               for a test of your own
 """
@@ -18,11 +19,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model, source_of
 from dalembert.cli.options import add_common, add_model, integer, plot, real
+from dalembert.cli.state import numbers, vector
 from dalembert.cli.terminal import Cell, Terminal
+from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dalembert.comparison.pinocchio import PinocchioPeer
@@ -39,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=real(0.0, 1.0), default=1e-10, help="largest relative difference (default 1e-10)"
     )
+    parser.add_argument(
+        "--q",
+        type=numbers,
+        action="append",
+        default=[],
+        metavar="...",
+        help="positions around which loops are closed: JOINT=VALUE or all numbers with commas (default: random ones)",
+    )
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
     parser.add_argument("--plot", metavar="FILE", type=plot, help="draw comparisons as dots: .png, .svg or .pdf")
     add_common(parser)
@@ -48,12 +59,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.cli.peers import find_peer
     from dalembert.dynamics import Dynamics
 
+    if options.q and options.quick:
+        raise ArgumentError("--q says where derivations close loops; leave out --quick")
     mechanism = open_model(options, numeric=True)
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)
     terminal.progress("comparing ..." if options.quick else "deriving and comparing ...")
     rows, left_out = verified(
-        Dynamics(mechanism), peer, options.states, options.tolerance, options.seed, derive=not options.quick
-    )
+        Dynamics(mechanism), peer, options.states, options.tolerance, options.seed, derive=not options.quick,
+        q=vector(options.q, "--q"),
+    )  # fmt: skip
     if remark:
         left_out.append(remark)
     if options.plot is not None:
@@ -99,6 +113,7 @@ def verified(
     tolerance: float,
     seed: int = 0,
     derive: bool = True,
+    q: Any = None,
 ) -> tuple[list[Row], list[str]]:
     """Everything that is compared, and what was left out and why.
 
@@ -109,6 +124,7 @@ def verified(
         tolerance: allowed relative difference.
         seed: of the random states.
         derive: false to leave out formulations and laws.
+        q: positions around which loops are closed, as for :func:`dalembert.verify`.
     """
     import numpy as np
 
@@ -123,7 +139,7 @@ def verified(
     mechanism = dynamics.mechanism
     if derive:
         with np.errstate(all="ignore"):
-            agreement = verify(mechanism, states, tolerance, seed=seed)
+            agreement = verify(mechanism, states, tolerance, seed=seed, q=q)
         rows += agreement.rows
         left_out += agreement.skipped
     comparisons = [("", found) for found in compare(dynamics, peer, seed, states)]

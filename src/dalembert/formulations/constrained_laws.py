@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.descent import moved, units
 from dalembert.constraints.numeric import METHODS
 from dalembert.errors import SingularityError, UnsupportedError
+
+NEAR = 0.1
+"""Standard deviation of states around home, rad or lengths of the mechanism."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,37 @@ class Motion:
             a: accelerations.
         """
         return float(np.abs(a - self.a).max(initial=0.0) / self.scale)
+
+
+def closed_near(
+    system: ConstrainedDynamics,
+    q: np.ndarray,
+    home: np.ndarray | None,
+    t: float,
+    rng: np.random.Generator,
+    said: list[str],
+) -> np.ndarray:
+    """Positions that satisfy the constraints: near home, or else near random ones or, failing that, the neutral one.
+
+    Args:
+        system: the mechanism with its constraints.
+        q: random positions.
+        home: where to close loops instead; None if nobody said.
+        t: time, s.
+        rng: source of deviations from home.
+        said: receives a remark where random positions lead to no assembly.
+    """
+    if home is None:
+        try:
+            return system.assemble(q, t)
+        except SingularityError:
+            remark = (
+                "constraints at random positions: they lead to no assembly; compared around the neutral one instead"
+            )
+            if remark not in said:
+                said.append(remark)
+    deviation = NEAR * rng.normal(size=system.mechanism.nv) * units(system)
+    return system.assemble(moved(system.mechanism, system.reference, deviation), t)
 
 
 def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:

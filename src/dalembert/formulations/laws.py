@@ -14,7 +14,7 @@ from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
-from dalembert.formulations.constrained_laws import Motion, compiled_errors
+from dalembert.formulations.constrained_laws import Motion, closed_near, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.linear import rounded_rows
@@ -177,6 +177,7 @@ def constraint_rows(
     tolerance: float,
     skipped: list[str],
     include: tuple[str, ...] = (),
+    home: np.ndarray | None = None,
 ) -> list[Row]:
     """Accelerations under constraints: eliminated by Kane, enforced by multipliers in Lagrange and Newton-Euler.
 
@@ -191,6 +192,7 @@ def constraint_rows(
         skipped: receives what is left out.
         include: terms of the joints that enter, or ``forces`` for all force elements; then nothing else is passive in
             the equations.
+        home: positions around which loops are closed; by default random ones, or else the neutral one.
     """
     system = system_of(mechanism, None, include)
     rng = np.random.default_rng(2)
@@ -202,7 +204,7 @@ def constraint_rows(
         return []
     numbers = {symbol.name: values[symbol.name] for symbol in mechanism.symbols}
     terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
-    closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers)
+    closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
@@ -210,9 +212,9 @@ def constraint_rows(
         inputs = typical_inputs(system, rng, known)
         clock = {"t": inputs["t"]} if system.time is not None else {}
         try:
-            inputs["q"] = closed.assemble(inputs["q"], float(clock.get("t", 0.0)))
+            inputs["q"] = closed_near(closed, inputs["q"], home, float(clock.get("t", 0.0)), rng, skipped)
         except SingularityError as error:
-            skipped.append(f"constraints: {error}")
+            skipped.append(f"constraints: {error}, and give it as q")
             break
         u = rng.normal(size=len(kane.mass_matrix))
         named = {"q": inputs["q"], "u": u, **clock, **values}

@@ -12,9 +12,14 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
 from dalembert.formulations.system import System
 
+ATTEMPTS = 20
+"""How many states may be lost because a value does not exist there."""
+
 
 def sampled(system: System, values: np.ndarray, states: int = 5) -> np.ndarray:
     """Values of expressions in q, t and parameters at some typical states, (states, *shape); loops are closed.
+
+    States at which a value does not exist give way to others, if such are found.
 
     Args:
         system: the system.
@@ -23,12 +28,14 @@ def sampled(system: System, values: np.ndarray, states: int = 5) -> np.ndarray:
     """
     program = program_of(system.scope.graph, {"values": values}, "values")
     rng = np.random.default_rng(1)
-    results = []
-    for _ in range(states):
+    results: list[np.ndarray] = []
+    lost: list[np.ndarray] = []
+    while len(results) < states and len(lost) < ATTEMPTS:
         inputs = typical_inputs(system, rng)
         close_loops(system, inputs, rng)
-        results.append(evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"])
-    return np.array(results)
+        found = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"]
+        (results if np.isfinite(np.asarray(found, dtype=float)).all() else lost).append(found)
+    return np.array(results or lost[:states])
 
 
 def typical_inputs(

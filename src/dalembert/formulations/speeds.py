@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import product
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
 from dalembert.formulations.linear import dependent_columns, independent_rows, inverse
@@ -96,7 +96,15 @@ def choose_speeds(
     A, b, names = constraint_rows(system, pfaffian)
     n, why = system.n, []
     if len(A):
-        kept = independent_rows(sampled(system, A))
+        samples = sampled(system, A)
+        if not np.isfinite(samples).all():
+            lost = [name for k, name in enumerate(names) if not np.isfinite(samples[:, k]).all()]
+            raise SingularityError(
+                f"{system.name!r}: the constraint {', '.join(map(repr, dict.fromkeys(lost)))} does not exist where "
+                "coordinates are of the order of one, so its independent rows cannot be chosen; measure coordinates "
+                "from positions where it does, or use ConstrainedDynamics with reference="
+            )
+        kept = independent_rows(samples)
         _refuse_contradiction(system, A, b, names, kept)
         left_out = [names[k] for k in range(len(A)) if k not in kept]
         if left_out:
@@ -143,7 +151,8 @@ def _wanted(system: System, speeds: Sequence[Any], count: int) -> tuple[list[str
 
 def _refuse_contradiction(system: System, A: np.ndarray, b: np.ndarray, names: list[str], kept: list[int]) -> None:
     """Rows that follow from others must demand what the others demand; told at sample states, by the median."""
-    matrices, sides = sampled(system, A), sampled(system, b)
+    both = sampled(system, np.concatenate([A, np.asarray(b)[:, None]], axis=1))
+    matrices, sides = both[..., :-1], both[..., -1]
     for row in sorted(set(range(len(A))).difference(kept)):
         gaps = []
         for matrix, side in zip(matrices, sides):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,8 @@ from dalembert.formulations.force_laws import force_rows
 from dalembert.formulations.joint_laws import joint_rows, terms_of
 from dalembert.formulations.laws import constraint_rows, inertia_rows, motion_rows, sensitivity_rows
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_names, expect_real, expect_whole
+from dalembert.model.by_joint import by_joint
+from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
 from dalembert.model.parameters import substitute
 
 METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
@@ -38,6 +39,7 @@ def verify(
     *,
     seed: int = 0,
     methods: Sequence[str] | None = None,
+    q: Any = None,
 ) -> Agreement:
     """Compare all formulations and algorithms at random states, and check the laws of mechanics.
 
@@ -55,6 +57,8 @@ def verify(
         tolerance: allowed relative error.
         seed: of the random numbers.
         methods: formulations to compare; by default all that the mechanism admits and its size permits.
+        q: positions, nq numbers or by joint name, around which constrained motion is compared; by default around
+            random ones, or around the neutral one where those lead to no assembly.
     """
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(
@@ -64,6 +68,7 @@ def verify(
     states, tolerance = expect_whole(states, "verify, states", 1), expect_real(tolerance, "verify, tolerance", 0)
     if mechanism.nv == 0:
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom; there is nothing to compare")
+    home = _home(mechanism, q)
     rng = np.random.default_rng(expect_whole(seed, "verify, seed", high=2**64))
     values = {str(symbol): float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
     numeric = substitute(mechanism.replace(strict=False) if values else mechanism, values)  # exact constants go, too
@@ -84,7 +89,7 @@ def verify(
         rows += force_rows(numeric, derived, in_tree, (q, v), tolerance)
     if mechanism.constraints:
         acting = ("forces",) if mechanism.forces else ()
-        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped, acting)
+        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped, acting, home)
     if terms := terms_of(mechanism):
         told: list[str] = []
         derived = _derived(mechanism, free, methods, told, terms)
@@ -92,10 +97,23 @@ def verify(
         if "armature" in terms:
             more += motion_rows(numeric, derived, in_tree, (q, v, a), tolerance, told, CUBIC)
         if mechanism.constraints:
-            more += constraint_rows(mechanism, derived, values, states, tolerance, told, terms)
+            more += constraint_rows(mechanism, derived, values, states, tolerance, told, terms, home)
         rows += [replace(row, quantity=row.quantity + JOINT_TERMS) for row in more]
         skipped += [reason for reason in told if reason not in skipped]
     return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
+
+
+def _home(mechanism: Mechanism, q: Any) -> np.ndarray | None:
+    if q is None:
+        return None
+    if not mechanism.constraints:
+        raise ArgumentError(f"verify, q: {mechanism.name!r} has no constraints that positions would have to satisfy")
+    if isinstance(q, Mapping):
+        q = by_joint(mechanism, q, "verify, q", mechanism.neutral, mechanism.q_slice)
+    home = real_array(q, "verify, q")
+    if home.shape != (mechanism.nq,):
+        raise ArgumentError(f"verify, q: got shape {home.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
+    return home
 
 
 def _derived(
