@@ -49,7 +49,7 @@ TITLES = ("mult", "add", "div", "sqrt", "sin", "cos", "other", "total")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_quantities(parser, f"default: {' '.join(USUAL)}", every="all")
-    parser.add_argument("--algorithms", action="store_true", help="count every algorithm as it is written, too")
+    parser.add_argument("--algorithms", action="store_true", help="count every algorithm by name, too")
     parser.add_argument("--tables", action="store_true", help="add published counts, and all tables for a generic arm")
     parser.add_argument("--all", action="store_true", help="with --algorithms: count also what takes minutes")
     parser.add_argument("--keep-symbols", action="store_true", help="leave symbols of the model as inputs")
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.algorithms:
         for name in families:
             terminal.progress(f"counting the algorithms of {name} ...")
-            counted[name] = list(count_algorithms(mechanism, name, options.all))
+            counted[name] = list(count_algorithms(dynamics, name, options.all))
     if options.plot is not None:
         _draw(options.plot, mechanism.name, ours, counted)
     if options.json:

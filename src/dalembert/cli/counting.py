@@ -1,18 +1,19 @@
-"""Operation counts: of every algorithm as it is written, and as published."""
+"""Operation counts: of every algorithm by name, and as published."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from dalembert.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from dalembert.compiler.cost import Cost
+    from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
 
-FAMILIES = {"inverse_dynamics": ("q", "v", "a"), "mass_matrix": ("q",), "forward_dynamics": ("q", "v", "tau")}
-"""Quantities for which there are several algorithms, with their inputs."""
+FAMILIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+"""Quantities for which there are several algorithms."""
 
 TOO_LONG = 20_000
 """Sum over bodies of the third power of their depth, from which on (5.2.2), O(n^4), is not traced unless asked for."""
@@ -26,46 +27,25 @@ class Count(NamedTuple):
     reason: str = ""
 
 
-def algorithms_of(quantity: str) -> dict[str, Callable[..., Any]]:
-    """Every algorithm of a quantity by name, each a function of the tree and the state."""
-    from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
-    from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
-    from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-
-    tables: dict[str, dict[str, Callable[..., Any]]] = {
-        "inverse_dynamics": INVERSE_DYNAMICS,
-        "mass_matrix": INERTIA_MATRIX,
-        "forward_dynamics": FORWARD_DYNAMICS,
-    }
-    return tables[quantity]
-
-
-def count_algorithms(mechanism: Mechanism, quantity: str, everything: bool = False) -> Iterator[Count]:
-    """Operations of every algorithm on the mechanism as it is described.
-
-    Arithmetic with constants is done beforehand and nothing is computed twice, for all algorithms alike.
+def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False) -> Iterator[Count]:
+    """Operations of every algorithm on the mechanism as it is described, after the same passes as all kernels.
 
     Args:
-        mechanism: the mechanism; its symbols must have values.
+        dynamics: of a mechanism whose symbols have values.
         quantity: one of :data:`FAMILIES`.
         everything: count also what takes minutes.
     """
-    from dalembert.compiler.cost import cost
-    from dalembert.compiler.trace import trace
+    from dalembert.quantities import QUANTITIES
 
-    shapes = {name: (mechanism.nq if name == "q" else mechanism.nv,) for name in FAMILIES[quantity]}
-    tree = mechanism.tree
-    work = sum(len(chain) ** 3 for chain in tree.ancestors)
-    for name, algorithm in algorithms_of(quantity).items():
+    work = sum(len(chain) ** 3 for chain in dynamics.mechanism.tree.ancestors)
+    for name in QUANTITIES[quantity].algorithms:
         if name == "uicker-kahn" and work > TOO_LONG and not everything:
             yield Count(name, None, "O(n^4), left out; --all counts it")
             continue
         try:
-            program = trace(lambda *state: algorithm(tree, *state), shapes, quantity)  # noqa: B023 - called at once
+            yield Count(name, dynamics.cost(quantity, algorithm=name))
         except UnsupportedError as error:
             yield Count(name, None, str(error))
-        else:
-            yield Count(name, cost(program))
 
 
 def is_plain_arm(mechanism: Mechanism) -> bool:

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     terminal.title("4. What inverse dynamics costs on this arm, per state")
     compiled = dynamics.cost("inverse_dynamics")
-    counts = [(c.algorithm, c.cost) for c in count_algorithms(arm, "inverse_dynamics") if c.cost]
+    counts = [(c.algorithm, c.cost) for c in count_algorithms(dynamics, "inverse_dynamics") if c.cost]
     counts.sort(key=lambda pair: -pair[1].operations)
     lines: list[tuple[str | Cell, ...]] = [
         (name, str(cost.multiplications), str(cost.additions), f"{cost.operations / compiled.operations:.1f}")
