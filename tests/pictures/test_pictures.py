@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -163,15 +164,25 @@ def test_counts(pyplot_free):
 @pytest.mark.parametrize("name", DRAWN)
 def test_trees(pyplot_free, name, tmp_path):
     mechanism = da.load(name)
-    figure = pictures.draw_tree(mechanism)
-    assert is_drawn(figure)
-    assert all(tick == int(tick) for axis in figure.axes[1:] for tick in (*axis.get_xticks(), *axis.get_yticks()))
+    assert is_drawn(pictures.draw_tree(mechanism))
     path = pictures.write_tree(mechanism, tmp_path / "tree.svg")
     root = ElementTree.parse(path).getroot()
     assert root.tag.endswith("svg")
     told = " ".join("".join(node.itertext()) for node in root)
     assert all(body.name in told for body in mechanism.bodies)
     assert ("stroke-dasharray" in path.read_text(encoding="utf-8")) == bool(mechanism.constraints)
+
+
+@pytest.mark.parametrize("count", [1, 2, 40])
+def test_rows_of_the_inertia_matrix_are_whole(pyplot_free, count):
+    names = ["world", *(f"b{k}" for k in range(count))]
+    bodies = [da.Body(name, da.Inertia.sphere(1.0, 0.1)) for name in names[1:]]
+    joints = [da.Joint(f"j{b}", "revolute", a, b) for a, b in pairwise(names)]
+    figure = pictures.draw_tree(da.Mechanism("chain", bodies, joints))
+    figure.draw_without_rendering()
+    _, matrix = figure.axes
+    assert all(tick == int(tick) for tick in (*matrix.get_xticks(), *matrix.get_yticks()))
+    assert matrix.title.get_window_extent().x1 <= figure.bbox.x1 + 1  # inside the picture
 
 
 def test_a_tree_has_every_body_once_and_children_behind_parents():

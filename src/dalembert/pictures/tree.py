@@ -105,10 +105,10 @@ def draw_tree(mechanism: Mechanism) -> Any:
     if mechanism.nv:
         right.imshow(mechanism.tree.support, cmap="Blues", vmin=0, vmax=1)
         for axis in (right.xaxis, right.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))  # rows of a matrix, none of them half
+            axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))  # a matrix has no half rows
     else:
         right.set_axis_off()
-    right.set_title("inertia matrix, white: zero" if mechanism.nv else "nothing moves")
+    right.set_title("inertia matrix,\nwhite: zero" if mechanism.nv else "nothing moves")
     return figure
 
 

@@ -93,7 +93,10 @@ def simulate(
     dense = as_flag("dense", dense)
     progress = None if progress is None else as_flag("progress", progress)
     if not isinstance(forces, Mapping | None):
-        raise ArgumentError(f"forces are {forces!r}; give a dict from frame names to wrenches")
+        raise ArgumentError(
+            f"forces are {forces!r}; give a dict from frame names to wrenches; "
+            "force elements of the model act by elements=..."
+        )
     system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
