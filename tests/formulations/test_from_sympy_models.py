@@ -17,6 +17,7 @@ from sympy.physics.mechanics import (
     RigidBody,
     System,
     dynamicsymbols,
+    inertia,
 )
 from sympy.physics.mechanics.models import n_link_pendulum_on_cart
 
@@ -274,3 +275,63 @@ def test_hyperbolic_functions_in_a_lagrangian_have_the_derivatives_that_sympy_gi
         assert mine == pytest.approx(float(bias.subs(numbers)), rel=1e-14)
         weight = found.mass_matrix.evaluate({"q": [place], "m": 1.5})[0, 0]
         assert weight == pytest.approx(float(mass.subs(numbers)), rel=1e-14)
+
+
+def gyroscopic_slider(dependent: bool, auxiliary: bool, moving: bool) -> KanesMethod:
+    """A body that slides on a turning, tilting rod; its speed held, its support probed, its support moved by z(t)."""
+    q, u, (m, l, g, k) = dynamicsymbols("q1:4"), dynamicsymbols("u1:4"), sympy.symbols("m l g k")
+    F, R, z, probe = dynamicsymbols("F R z ua")
+    frame, origin = ReferenceFrame("N"), Point("O")
+    origin.set_vel(frame, 0)
+    turned = frame.orientnew("A", "Axis", [q[0], frame.z])
+    tilted = turned.orientnew("B", "Axis", [q[1], turned.x])
+    turned.set_ang_vel(frame, u[0] * frame.z)
+    tilted.set_ang_vel(turned, u[1] * turned.x)
+    hub = origin.locatenew("H", l * turned.x)
+    hub.v2pt_theory(origin, frame, turned)
+    away, speed = (q[2] + z, u[2] + z.diff(T)) if moving else (q[2], u[2])
+    center = hub.locatenew("C", away * tilted.z)
+    carried = hub.vel(frame) + tilted.ang_vel_in(frame).cross(away * tilted.z)
+    center.set_vel(frame, carried + speed * tilted.z + (probe * frame.x if auxiliary else 0 * frame.x))
+    body = RigidBody("body", center, tilted, m, (inertia(tilted, k, 2 * k, 2 * k + l), center))
+    push = -m * g * frame.z + F * tilted.z + (R * frame.x if auxiliary else 0 * frame.x)
+    loads = [(center, push), (tilted, -k * tilted.ang_vel_in(frame) + sympy.sin(T) * frame.y)]
+    rates = [q[0].diff(T) - u[0], q[1].diff(T) - 2 * u[1] - sympy.cos(q[0]) * u[0], q[2].diff(T) - u[2]]
+    own, options = (list(q), list(u)), {"u_auxiliary": [probe]} if auxiliary else {}
+    if dependent:
+        own = (list(q[:2]), list(u[:2]))
+        options |= {
+            "q_dependent": [q[2]], "configuration_constraints": [q[2] - sympy.sin(q[0]) - l],
+            "u_dependent": [u[2]], "velocity_constraints": [u[2] - sympy.cos(q[0]) * u[0]],
+        }  # fmt: skip
+    model = KanesMethod(frame, *own, kd_eqs=rates, **options)
+    model.kanes_equations([body, Particle("hub", hub, 2 * m)], loads)
+    return model
+
+
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("auxiliary", [False, True])
+@pytest.mark.parametrize("dependent", [False, True])
+def test_all_that_kanes_method_takes_moves_as_sympy_says(dependent, auxiliary, moving):
+    """Accelerations and rates, from SymPy's full matrices, with dependent and auxiliary speeds and given motions."""
+    model = gyroscopic_slider(dependent, auxiliary, moving)
+    equations = from_sympy(model)
+    rng = np.random.default_rng(4)
+    q, v, time = rng.normal(size=3), rng.normal(size=3), 0.4
+    signals = {x: rng.normal() for x in (*equations.inputs, *equations.scope.names.get("specified", ()))}
+    numbers = {symbol: rng.uniform(0.5, 1.5) for symbol in equations.parameters}
+    values = signals | dict(zip([*model.q, *model.u], [*q, *v])) | numbers
+    slowest_last = sorted(values, key=lambda x: -getattr(x, "derivative_count", 0))
+
+    def of_sympy(matrix):
+        for x in slowest_last:  # z'' before z' before z
+            matrix = matrix.xreplace({x: sympy.Float(values[x])})
+        return numbers_of(matrix, {T: time})
+
+    expected = np.linalg.solve(of_sympy(model.mass_matrix_full), of_sympy(model.forcing_full))[:, 0]
+    inputs = {"q": q, "v": v, "t": time, **{str(symbol): x for symbol, x in numbers.items()}}
+    inputs |= {"tau": [signals[x] for x in equations.inputs]}
+    if "specified" in equations.scope.names:
+        inputs |= {"specified": [signals[x] for x in equations.scope.names["specified"]]}
+    np.testing.assert_allclose(equations.kinematics.evaluate(inputs), expected[:3], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(equations.accelerations().evaluate(inputs), expected[3:6], rtol=1e-9, atol=1e-11)
