@@ -18,6 +18,7 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
+from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_moments
 from dalembert.algorithms.step import Step, steps
 from dalembert.algorithms.tally import Count, in_numbers, positions, vector
@@ -63,12 +64,13 @@ def twists_reach(tree: Tree) -> tuple[bool, ...]:
     """Which links the twists of all inner joints are carried to: where that costs less than carrying wrenches further.
 
     Judged by running both ways on numbers that count (:mod:`dalembert.algorithms.tally`), so that every zero of the
-    geometry is taken into account.
+    geometry is taken into account; with symbols in the geometry only one joint far, which keeps them exact.
     """
     beyond = [0] * len(tree.links)
     for i, chain in enumerate(tree.ancestors):
         for j in chain:
             beyond[j] += tree.links[i].nv
+    numeric = is_numeric(tree)
     tree, count = in_numbers(tree), Count()
     step = steps(tree, positions(tree, count))
     twists: list[dict[int, list[Pair]]] = []
@@ -76,7 +78,7 @@ def twists_reach(tree: Tree) -> tuple[bool, ...]:
     for i, link in enumerate(tree.links):
         p = link.parent
         near = p < 0 or tree.links[p].parent < 0  # the last step inwards needs one component only: as good as a power
-        if not (p < 0 or (reached[p] and beyond[i] > 2)):
+        if not (p < 0 or (reached[p] and beyond[i] > 2)) or not (near or numeric):
             reached.append(False)
             twists.append({})
             continue
