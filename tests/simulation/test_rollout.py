@@ -204,7 +204,7 @@ def test_bad_input_is_refused_by_name(cart, change, message):
     [
         ({"step": "short"}, "step = 'short' s; it must be a positive number"),
         ({"threads": 0}, "threads = 0"),
-        ({"control": "push"}, "control is 'push'"),
+        ({"control": "push"}, "control: expected real numbers, got 'push'"),
         ({"control": lambda t, q, v: 1 / 0}, "control cannot be compiled.*ZeroDivisionError"),
         ({"control": lambda t, q, v: [0.0]}, r"control returned shape \(1,\), expected 2 numbers"),
         ({"forces": {"pole": np.zeros(5)}}, "six numbers"),

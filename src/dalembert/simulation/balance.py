@@ -92,18 +92,39 @@ def _push(motion: Trajectory, number: int) -> _Push:
     return _Push(body, point, force, moment, np.einsum("tik,ti->tk", jacobian, both))
 
 
+def work(motion: Trajectory) -> np.ndarray:
+    """Work of the control since the start, J, (T,).
+
+    Args:
+        motion: the motion; if its control was held and every period has a sample, forces are constant in between.
+    """
+    t, hold = motion.t, motion.info.get("hold")
+    gaps = np.diff(t)
+    if hold is None or gaps.max(initial=0) > hold * (1 + 1e-9):
+        return integral(t, motion.power)
+    way = np.empty((len(gaps), motion.v.shape[1]))
+    for link in motion.mechanism.tree.links:
+        if link.kind == "spherical":
+            way[:, link.v : link.v + 3] = np.diff(integral(t, motion.v[:, link.v : link.v + 3]), axis=0)
+        else:
+            way[:, link.v] = np.diff(motion.q[:, link.q])
+    total = np.zeros(len(t))
+    total[1:] = np.cumsum(np.where(gaps == 0, 0, (motion.tau[:-1] * way).sum(axis=1)))
+    return total
+
+
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """The integral from the first sample on, by cubic splines between jumps.
 
     Args:
         t: times; two equal ones mark a jump.
-        rate: what to integrate, (T,).
+        rate: what to integrate, (T, ...).
     """
     from scipy.interpolate import CubicSpline
 
     if (np.diff(t) < 0).any():
         raise ArgumentError("the samples of this part are not in the order of time; work is done from one to the next")
-    total = np.zeros(len(t))
+    total = np.zeros(rate.shape)
     cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
     for begin, end in pairwise(cuts):
         start = total[begin - 1] if begin else 0.0

@@ -90,7 +90,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": () if trajectory.system.constrained is None else trajectory.system.constrained.forces.names,
-        "events": [event.name for event in trajectory.events],
+        "events": [event.name for event in trajectory.events], "hold": trajectory.info.get("hold"),
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     arrays |= {f"events_{part}": np.array([getattr(event, part) for event in trajectory.events]) for part in "tqv"}
@@ -153,6 +153,8 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         warnings.warn(message, ModelWarning, stacklevel=2)
     events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(told.get("events", ()), *happened))
     made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=told["status"])
+    if told.get("hold") is not None:
+        made.info = {"hold": told["hold"]}
     made.interpolant = Hermite(made)
     return made
 

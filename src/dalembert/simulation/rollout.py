@@ -86,7 +86,9 @@ class Rollout:
             tau[:] = self.drive.forces(index, batch, self.t, q, v)
             wrenches[:] = self.drive.wrenches(index, batch, frames)
         system = self.system.with_parameters(values)
-        info = {"singular": singular_times(system, self.t, np.concatenate([q, v], axis=1))}
+        info: dict[str, Any] = {"singular": singular_times(system, self.t, np.concatenate([q, v], axis=1))}
+        if self.drive is not None and self.drive.rows is not None:
+            info["hold"] = self.drive.hold * self.drive.step
         made = Trajectory(system, self.t, q, v, tau, wrenches, parameters=values, info=info)
         made.interpolant = Hermite(made)
         return made

@@ -135,6 +135,8 @@ def simulate(
     ranks.tell(float(times[0]))
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
+    if hold is not None:
+        made.info = {**made.info, "hold": hold}
     if failed is not None:
         message = failed.message + ranks.reason(failed.time, failed.q)
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)

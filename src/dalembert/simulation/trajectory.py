@@ -15,7 +15,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
-from dalembert.simulation.balance import dissipated, integral, numeric, reactions
+from dalembert.simulation.balance import dissipated, numeric, reactions, work
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.kernel_equations import part_kernel
 from dalembert.simulation.manifold import normalise_in_place
@@ -58,7 +58,8 @@ class Trajectory:
         parameters: values of the mechanism's parameters, if it has any.
         events: what happened.
         status: how it ended: ``finished``, ``interrupted``, ``failed``, ``stopped by event ...``.
-        info: method, evaluations, seconds, and under ``singular`` the times at which constraints lost rank.
+        info: method, evaluations, seconds, period of a held control under ``hold``, and under ``singular`` the times
+            at which constraints lost rank.
         interpolant: gives states at any times between the first and the last sample.
     """
 
@@ -206,8 +207,9 @@ class Trajectory:
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Of the control since the start, J: the integral of the power by a cubic spline through its samples."""
-        return integral(self.t, self.power)
+        """Of the control since the start, J: the integral of the power by a cubic spline through its samples, or, of a
+        held control of which every period has a sample, the sum of constant forces along their ways."""
+        return work(self)
 
     @cached_property
     def dissipation(self) -> np.ndarray:
