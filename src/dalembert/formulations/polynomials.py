@@ -93,11 +93,13 @@ class Algebra:
 
     def _cleared(self, p: Polynomial, k: int, highest: int) -> Polynomial:
         """p times the highest power of the polynomial that generator k is the reciprocal of."""
-        total: Polynomial = {}
-        for mono, c in p.items():
+        parts: dict[int, Polynomial] = {}
+        for mono, c in p.items():  # power by power: a sum for every term would copy the sum every time
             e = mono >> BITS * k & BYTE
-            lift = self.power(self.reciprocals[k], highest - e)
-            total = self.add(total, self.multiply({mono - (e << BITS * k): c}, lift))
+            parts.setdefault(e, {})[mono - (e << BITS * k)] = c
+        total: Polynomial = {}
+        for e, part in parts.items():
+            total = self.add(total, self.multiply(part, self.power(self.reciprocals[k], highest - e)))
         return total
 
     def _plain_reciprocal(self, p: Polynomial) -> Polynomial:
