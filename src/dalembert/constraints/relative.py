@@ -44,23 +44,35 @@ class Chain:
         W, o = arrays.identity(3), arrays.zeros(3)
         self.origins: list[Array] = []
         self.axes: list[tuple[Array, Array]] = []
+        self.ways: list[Array] = []
         for i in links:
             step, link = state.steps[i], state.tree.links[i]
-            o = o + product(W, step.s)
+            self.ways.append(product(W, step.s))
+            o = o + self.ways[-1]
             W = arrays.stack([step.outward(row) for row in W])  # W A, row by row
             self.origins.append(o)
             self.axes.append((product(W, link.Zw), product(W, link.Zv)))
         self.rotation = product(W, at.rotation)
-        self.position = o + product(W, at.translation)
+        lever = product(W, at.translation)
+        self.position = o + lever
+        # position - origin, but summed: the difference of two places in orbit is no lever of a metre any more
+        self.levers = [lever]
+        for way in reversed(self.ways[1:]):
+            self.levers.insert(0, way + self.levers[0])
 
-    def columns(self, point: Array) -> dict[int, tuple[Array, Array]]:
-        """For every velocity that moves the frame its (angular velocity, velocity of the point) per unit."""
+    def columns(self, point: Array | None = None) -> dict[int, tuple[Array, Array]]:
+        """For every velocity that moves the frame its (angular velocity, velocity of its point) per unit.
+
+        Args:
+            point: where the point is; by default at the frame's origin.
+        """
         found: dict[int, tuple[Array, Array]] = {}
-        for i, o, (zw, zv) in zip(self.links, self.origins, self.axes):
+        levers = self.levers if point is None else [point - o for o in self.origins]
+        for i, lever, (zw, zv) in zip(self.links, levers, self.axes):
             link = self.state.tree.links[i]
             for k in range(link.nv):
                 turn = zw[:, k]
-                move = cross(turn, point - o) + zv[:, k] if link.rotates else zv[:, k]
+                move = cross(turn, lever) + zv[:, k] if link.rotates else zv[:, k]
                 if not scalar.is_one(link.gain):
                     turn, move = link.gain * turn, link.gain * move
                 if link.v + k in found:  # a mimic joint beside its leader
@@ -69,20 +81,27 @@ class Chain:
                 found[link.v + k] = (turn, move)
         return found
 
-    def motion(self, point: Array) -> tuple[Array, Array, Array, Array]:
-        """(w, v, alpha, a) of the frame and of its point at ``point``, for accelerations zero (4.2.15)-(4.2.24)."""
+    def motion(self, point: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        """(w, v, alpha, a) of the frame and of its point, for accelerations zero (4.2.15)-(4.2.24).
+
+        Args:
+            point: where the point is; by default at the frame's origin.
+        """
         tree, v = self.state.tree, self.state.velocities
-        w = alpha = velocity = acceleration = before = arrays.zeros(3)
-        for i, o, (zw, zv) in zip(self.links, self.origins, self.axes):
+        w = alpha = velocity = acceleration = arrays.zeros(3)
+        for i, s, (zw, zv) in zip(self.links, self.ways, self.axes):
             rate = tree.speed(tree.links[i], v)
-            turn, slide, s = product(zw, rate), product(zv, rate), o - before
+            turn, slide = product(zw, rate), product(zv, rate)
             swing = cross(w, s)
             acceleration = acceleration + cross(alpha, s) + cross(w, swing) + 2 * cross(w, slide)
             velocity = velocity + swing + slide
             alpha = alpha + cross(w, turn)
-            w, before = w + turn, o
-        swing = cross(w, point - before)
-        return w, velocity + swing, alpha, acceleration + cross(alpha, point - before) + cross(w, swing)
+            w = w + turn
+        if not self.links:
+            return w, velocity, alpha, acceleration
+        lever = self.levers[-1] if point is None else point - self.origins[-1]
+        swing = cross(w, lever)
+        return w, velocity + swing, alpha, acceleration + cross(alpha, lever) + cross(w, swing)
 
 
 class Pair:
@@ -115,8 +134,8 @@ class Pair:
     @cached_property
     def jacobians(self) -> tuple[Array, Array]:
         """(Jd, Jw), each 3 x nv: d' = Jd v and w = Jw v."""
-        point, nv = self.b.position, self.state.tree.nv
-        a, b = self.a.columns(point), self.b.columns(point)
+        nv = self.state.tree.nv
+        a, b = self.a.columns(self.b.position), self.b.columns()
         Jd: list[Array] = [arrays.zeros(3)] * nv
         Jw: list[Array] = [arrays.zeros(3)] * nv
         for k in {*a, *b}:
@@ -132,7 +151,7 @@ class Pair:
 
     @cached_property
     def _motions(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        return self.a.motion(self.b.position), self.b.motion(self.b.position)
+        return self.a.motion(self.b.position), self.b.motion()
 
     @cached_property
     def velocity(self) -> Array:
