@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dalembert.algebra.transform import Transform
+from dalembert.compiler.evaluate import evaluate
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.formulations import derive, verify
+from dalembert.formulations import derive, sampling, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
@@ -90,3 +91,29 @@ def test_closures_that_hold_whatever_moves_leave_every_route_in_agreement(joint,
     assert derive(twice, "kane")["mass_matrix"].shape == (freedoms, freedoms)
     result = verify(twice, states=2)
     assert result.ok, str(result)
+
+
+def test_loops_on_ball_joints_close_from_the_first_start_in_a_few_steps(monkeypatch):
+    """Newton's method on the quaternions themselves: from anywhere the 60 steps of one start are more than enough."""
+
+    def at(*place):
+        return Transform.from_translation(place)
+
+    links = ("crank", "rod", "plate")
+    suspended = Mechanism(
+        "suspended",
+        [Body(link, MATTER) for link in links],
+        [
+            Joint("drive", "revolute", WORLD, "crank", axis=[0, 1, 0]),
+            Joint("ball", "spherical", "crank", "rod", placement=at(0.1, 0, 0)),
+            Joint("loose", "free", WORLD, "plate"),
+        ],
+        constraints=[Constraint("hook", "spherical", "rod", "plate", at(0, 0, 0.3), at(0.1, 0.05, 0))],
+    )
+    system, rng, steps = system_of(suspended), np.random.default_rng(3), []
+    monkeypatch.setattr(sampling, "evaluate", lambda *given: steps.append(1) or evaluate(*given))
+    for _ in range(10):
+        inputs = typical_inputs(system, rng)
+        steps.clear()
+        assert close_loops(system, inputs, rng)
+        assert len(steps) < 30

@@ -78,7 +78,7 @@ def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Ge
                 return True
             if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):  # just half a turn away
                 break
-            step = np.linalg.lstsq(result["slope"], result["phi"], rcond=1e-8)[0]
+            step = np.linalg.lstsq(_tangent(system, result["slope"], inputs["q"]), result["phi"], rcond=1e-8)[0]
             inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
             _normalise(system, inputs["q"])
         if np.abs(result["phi"]).max() < 1e-10:
@@ -86,6 +86,15 @@ def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Ge
         start = rng.normal(size=start.shape)
         _normalise(system, start)
     return False
+
+
+def _tangent(system: System, slope: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Derivatives along unit quaternions only: what a step adds to their length, normalising would take away again."""
+    slope = slope.copy()
+    for first, _ in system.quaternions:
+        unit = q[first : first + 4]
+        slope[:, first : first + 4] -= np.outer(slope[:, first : first + 4] @ unit, unit)
+    return slope
 
 
 def _normalise(system: System, q: np.ndarray) -> None:
