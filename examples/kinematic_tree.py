@@ -17,6 +17,7 @@ name = sys.argv[1] if len(sys.argv) > 1 else "go2" if "go2" in da.robots() else 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", da.errors.ModelWarning)  # print(robot) says the same
     robot = da.load(name, base="free") if name == "go2" else da.load(name)
+    robot = da.load(name, parameters="default") if robot.symbols else robot
 print(repr(robot))
 
 rows, columns = da.Dynamics(robot).mass_matrix_pattern

@@ -43,6 +43,18 @@ def test_example_runs(path, tmp_path):
         assert all(document.stat().st_size > 1000 for document in left)
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in EXAMPLES if "sys.argv" in path.read_text()], ids=lambda path: path.stem
+)
+@pytest.mark.parametrize("robot", ["cart_pole", "four_bar", "free_body"])
+def test_an_example_that_takes_a_robot_takes_letters_loops_and_floating_ones(path, robot, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(path), robot],
+        cwd=tmp_path, env={**os.environ, "DALEMBERT_SHORT": "1"}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def draws(path: Path) -> bool:
     """Whether an example makes a picture; others write documents."""
     return "from _pictures import" in path.read_text(encoding="utf-8")

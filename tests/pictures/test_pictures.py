@@ -122,6 +122,13 @@ def test_a_locus_follows_modes_and_shades_where_it_is_stable(pyplot_free):
         pictures.draw_locus([1, 2], [[1.0, 2.0]])
 
 
+def test_what_swings_for_ever_is_stable_at_no_value_of_a_locus_whatever_rounding_says(pyplot_free):
+    rng, values = np.random.default_rng(0), np.linspace(1e-6, 1e6, 50)
+    slow_and_fast = values[:, None] * (np.array([1j, -1j]) + rng.uniform(-1e-14, 1e-14, (50, 2)))
+    assert "stable" not in texts(pictures.draw_locus(values, slow_and_fast))
+    assert "stable" in texts(pictures.draw_locus(values, slow_and_fast - 1e-6 * values[:, None]))
+
+
 def test_the_bicycle_over_its_speed(pyplot_free):
     from dalembert.constraints import ConstrainedDynamics
     from dalembert.constraints.classical import BICYCLE_UPRIGHT, whipple_bicycle

@@ -12,6 +12,9 @@ from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array, shown
 from dalembert.pictures.figure import new_figure
 
+ROUNDING = 1e-8
+"""Parts of eigenvalues that are smaller, measured by the largest of them, are rounding."""
+
 
 def draw_poles(poles: Any, title: str = "") -> Any:
     """Eigenvalues in the complex plane; those that grow are red.
@@ -24,7 +27,7 @@ def draw_poles(poles: Any, title: str = "") -> Any:
     figure = new_figure("a picture of eigenvalues", 6, 5)
     axis = figure.subplots()
     size = float(np.abs(values).max(initial=1e-12))
-    grows = values.real > 1e-8 * size
+    grows = values.real > ROUNDING * size
     for chosen, colour, label in ((~grows, "tab:blue", "decays or stays"), (grows, "tab:red", "grows")):
         if chosen.any():
             axis.plot(values[chosen].real, values[chosen].imag, "x", color=colour, label=label)
@@ -42,6 +45,7 @@ def draw_poles(poles: Any, title: str = "") -> Any:
 def draw_locus(values: Sequence[float], poles: Callable[[float], Any] | Any, name: str = "parameter") -> Any:
     """Eigenvalues over a parameter: real and imaginary parts; shaded where all real parts are negative.
 
+    A real part below 1e-8 of the largest eigenvalue there is rounding: what swings for ever is not shaded.
     Neighbours are joined by the assignment with the shortest way, so that lines follow modes.
 
     Args:
@@ -60,13 +64,14 @@ def draw_locus(values: Sequence[float], poles: Callable[[float], Any] | Any, nam
         raise ArgumentError(f"eigenvalues have shape {found.shape}; expected ({len(parameter)}, n)")
     for k, (before, after) in enumerate(pairwise(found)):
         found[k + 1] = after[_nearest(before, after)]
+    rounding = ROUNDING * np.abs(found).max(axis=1, initial=0.0)
     figure = new_figure("a picture of eigenvalues over a parameter", 8, 5)
     axis = figure.subplots()
     for k in range(found.shape[1]):
         axis.plot(parameter, found[:, k].real, color="tab:blue", label="real part" if k == 0 else None)
-        moving = np.where(found[:, k].imag > 1e-9, found[:, k].imag, np.nan)
+        moving = np.where(found[:, k].imag > rounding, found[:, k].imag, np.nan)
         axis.plot(parameter, moving, "--", color="0.6", label="imaginary part" if k == 0 else None)
-    stable = found.real.max(axis=1) < 0
+    stable = found.real.max(axis=1, initial=-np.inf) < -rounding
     axis.fill_between(
         parameter, 0, 1, where=stable, transform=axis.get_xaxis_transform(), alpha=0.15, color="tab:green",
         label="stable" if stable.any() else None,
