@@ -208,6 +208,33 @@ def test_forces_must_be_chosen_by_name():
     assert ConstrainedDynamics(mechanism, forces=["motor"]).forces.names == ("motor",)
 
 
+def test_any_velocities_of_one_joint_may_be_the_independent_ones_if_they_determine_the_others():
+    """A skate is told by its turning and either velocity of its middle, which is no joint's alone; so is its linear
+    model, by names of velocities or of the whole joint. The names are those that messages propose.
+    """
+    skate = Mechanism(
+        "skate",
+        [Body("blade", Inertia.box(2.0, (0.3, 0.02, 0.1)))],
+        [Joint("ice", "planar", "world", "blade")],
+        constraints=[Constraint("edge", "skate", "blade", "world")],
+    )
+    q, tau = np.array([0.1, 0.2, 0.7]), np.array([1.0, -2.0, 0.3])
+    free = ConstrainedDynamics(skate, reference=q)
+    v = free.project_velocity(q, [1.0, 0.5, 2.0])
+    for chosen in (["ice/1", "ice/3"], ["ice/2", "ice/3"]):
+        system = ConstrainedDynamics(skate, reference=q, method="projection", independent=chosen)
+        assert relative(system.forward_dynamics(q, v, tau), free.solve(q, v, tau).a) < 1e-12
+        linear = system.linearize(q, v, tau, positions=["ice"], speeds=chosen)
+        assert linear.positions == ("ice/1", "ice/2", "ice/3") and linear.speeds == tuple(chosen)
+    short = ConstrainedDynamics(skate, reference=q, method="projection", independent=["ice/1"])
+    with pytest.raises(ArgumentError, match="2 velocities are needed, for example ice/") as caught:
+        _ = short.pivots
+    proposed = str(caught.value).split("for example ")[1].split(", ")
+    _ = ConstrainedDynamics(skate, reference=q, method="projection", independent=proposed).pivots
+    with pytest.raises(ArgumentError, match=r"speeds: 'skate' has no joint 'rink'.*ice/1, ice/2, ice/3"):
+        free.linearize(q, v, tau, speeds=["rink"])
+
+
 def test_independent_speeds_that_are_not_enough_are_refused():
     system = ConstrainedDynamics(
         whipple_bicycle(), reference=[0, 0, 0.3, 0, 0, 0, 0, 0, 0], method="projection", independent=["lean", "x"]

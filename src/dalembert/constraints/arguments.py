@@ -24,7 +24,7 @@ def single(state: tuple[Any, ...]) -> bool:
 
 
 def independent_speeds(mechanism: Mechanism, method: str, independent: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names of joints, each of them checked; None if none were chosen.
+    """Names of joints or velocities, each of them checked; None if none were chosen.
 
     Args:
         mechanism: has the joints.
@@ -34,11 +34,47 @@ def independent_speeds(mechanism: Mechanism, method: str, independent: Sequence[
     if independent is None:
         return None
     names = tuple(expect_names(independent, "ConstrainedDynamics, independent"))
-    for name in names:
-        mechanism.joint(name)
+    velocities_named(mechanism, names, "ConstrainedDynamics, independent")
     if method != "projection":
         raise ArgumentError(f"ConstrainedDynamics: the method {method!r} has no independent speeds, 'projection' has")
     return names
+
+
+def velocity_names(mechanism: Mechanism) -> list[str]:
+    """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    names = [""] * mechanism.nv
+    for link in reversed(mechanism.tree.links):  # a leader comes before its mimic joints
+        for k in range(link.nv):
+            names[link.v + k] = link.coordinate + (f"[{k}]" if link.nv > 1 else "")
+    return names
+
+
+def velocities_named(mechanism: Mechanism, names: Sequence[str], where: str) -> list[int]:
+    """Where the velocities of these names lie in v; the name of a joint stands for all of its velocities.
+
+    Args:
+        mechanism: the mechanism.
+        names: of velocities or joints.
+        where: they were given, for the message.
+    """
+    known, found = velocity_names(mechanism), []
+    joints = {joint.name for joint in mechanism.joints}
+    for name in names:
+        if name in known:
+            found.append(known.index(name))
+        elif name in joints:
+            part = mechanism.v_slice(name)
+            found += range(part.start, part.stop)
+        else:
+            raise ArgumentError(
+                f"{where}: {mechanism.name!r} has no joint {name!r} and no velocity of that name; its velocities are "
+                f"{', '.join(known)}"
+            )
+    return found
 
 
 def values_of_symbols(mechanism: Mechanism, parameters: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import RESTARTS, assemble, rank, ranks_nearby
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
@@ -29,10 +30,7 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
     Args:
         system: the constrained mechanism.
     """
-    keep: list[int] = []
-    for name in system.independent or ():
-        part = system.mechanism.v_slice(name)
-        keep += range(part.start, part.stop)
+    keep = velocities_named(system.mechanism, system.independent or (), "independent")
     found = samples(system)
     G = np.stack([system.evaluate("positions", q, t)[1] for q, t in found])
     pattern = np.abs(G).max(axis=0) > 0

@@ -44,8 +44,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         forces: names of the force elements that act, or ``"all"``; must be said if there are any.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter.
         method: ``"multipliers"`` or ``"projection"``.
-        independent: names of joints whose velocities are the independent speeds, for projection only; by default
-            they are chosen.
+        independent: names of the independent speeds (see :meth:`velocity_names`), or of joints for all of theirs;
+            for projection only. By default they are chosen.
         reference: positions around which rows and speeds are chosen; need not satisfy the constraints.
         regularisation: added to the diagonal of the matrix of the multipliers.
         stabilisation: frequency, rad/s, with which violations decay (Baumgarte); 0 for none.
@@ -151,8 +151,8 @@ class ConstrainedDynamics(ConstrainedKernels):
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            positions: names of the independent positions (see :meth:`velocity_names`); by default chosen for good
-                condition at the first state.
+            positions: names of the independent positions (see :meth:`velocity_names`), or of joints for all of
+                theirs; by default chosen for good condition at the first state.
             speeds: names of the independent speeds; likewise.
         """
         return linearize(self, States(self.mechanism, q, {"v": v, "tau": tau}, t), positions, speeds)

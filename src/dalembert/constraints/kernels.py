@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols
+from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols, velocity_names
 from dalembert.constraints.choice import choose_pivots
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
@@ -281,11 +281,7 @@ class ConstrainedKernels:
 
     def velocity_names(self) -> list[str]:
         """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components."""
-        names = [""] * self.mechanism.nv
-        for link in reversed(self.mechanism.tree.links):  # a leader comes before its mimic joints
-            for k in range(link.nv):
-                names[link.v + k] = link.coordinate + (f"[{k}]" if link.nv > 1 else "")
-        return names
+        return velocity_names(self.mechanism)
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_kernels"}

@@ -26,6 +26,7 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
+from dalembert.constraints.arguments import velocities_named, velocity_names
 from dalembert.constraints.consistency import violation
 from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
@@ -35,6 +36,7 @@ from dalembert.model.checks import expect_names
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.model import Mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +146,8 @@ def _linearized(
     demanded = np.concatenate([-g_q, -g_v, np.zeros((len(G), mechanism.nv))], axis=1).T
     a_q, a_v, a_tau = np.split(numeric.solve(M, G, right, demanded).a.T, 3, axis=1)
     on_positions = G[system.constraints.holonomic]
-    y = _independent(on_positions, names, positions, "positions")
-    u = _independent(G, names, speeds, "speeds")
+    y = _independent(mechanism, on_positions, positions, "positions")
+    u = _independent(mechanism, G, speeds, "speeds")
     Bq, B = _null_map(on_positions, y), _null_map(G, u)
     dependent = np.setdiff1d(np.arange(mechanism.nv), u)
     Vq = np.zeros((mechanism.nv, mechanism.nv))
@@ -162,16 +164,12 @@ def _linearized(
     return Linearization(A, inputs, tuple(names[k] for k in y), tuple(names[k] for k in u), Bq, B)
 
 
-def _independent(G: np.ndarray, names: list[str], wanted: Sequence[str] | None, what: str) -> list[int]:
-    keep: list[int] = []
+def _independent(mechanism: Mechanism, G: np.ndarray, wanted: Sequence[str] | None, what: str) -> list[int]:
     wanted = None if wanted is None else expect_names(wanted, what)
-    for name in wanted or ():
-        if name not in names:
-            raise ArgumentError(f"{what}: there is no coordinate {name!r}; they are {', '.join(names)}")
-        keep.append(names.index(name))
+    keep = velocities_named(mechanism, wanted or (), f"linearize, {what}")
     found = find_pivots(G[None], np.abs(G) > 0, keep)
     if wanted is not None and not (found.complete and sorted(keep) == list(found.independent)):
-        free = find_pivots(G[None], np.abs(G) > 0).independent
+        names, free = velocity_names(mechanism), find_pivots(G[None], np.abs(G) > 0).independent
         raise ArgumentError(
             f"{', '.join(map(repr, wanted))} cannot be the independent {what}: "
             f"{len(free)} are needed, for example {', '.join(names[k] for k in free)}"
