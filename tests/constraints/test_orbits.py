@@ -213,3 +213,15 @@ def test_a_satellite_turns_alike_wherever_its_frame_has_its_origin(force):
             q = np.concatenate([p + rotation_from_quaternion(eta) @ shift, eta, [0.4]])
             found.append(system.forward_dynamics(q, np.zeros(7), np.zeros(7))[3:])
         assert relative(found[0], found[1], 3 * EARTH / 7e6**3) < 1e-7
+
+
+def test_the_free_joint_of_a_satellite_carries_nothing():
+    """Weights of 900 N with levers of a metre cancel against inertia: to 1e-12 N m, plus 1e-9 m times the 0.2 N that
+    the hinge carries, instead of 1e-9 m times the weights.
+    """
+    system = ConstrainedDynamics(hinged_satellite(np.zeros(3)), forces=["earth"])
+    eta = quaternion_normalise(np.array([0.3, -0.2, 0.5, 0.4]))
+    q = np.concatenate([[5e6, 3e6, 4e6], eta, [0.4]])
+    found = system.reactions(q, np.array([0, 0, 0, 0, 0, 0, 0.1]), np.zeros(7))
+    assert 0.01 < np.linalg.norm(found["hinge"].force) < 1
+    assert np.abs(found["free"].force).max() < 1e-10 and np.abs(found["free"].moment).max() < 3e-9

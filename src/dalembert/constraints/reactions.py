@@ -104,16 +104,15 @@ def transmitted(mechanism: Mechanism, q: Array, v: Array, a: Array, actions: Seq
 
 
 def _subtract(mechanism: Mechanism, poses: dict[str, Transform], net: dict[str, Any], action: Action) -> None:
-    def placed(end: Any) -> tuple[str, Transform]:
-        frame = mechanism.frame(end[0])
-        return frame.body, poses[frame.body] @ frame.placement @ end[1]
-
-    body, at = placed(action.on)
-    other, axes = placed(action.axes)
+    on, by = mechanism.frame(action.on[0]), mechanism.frame(action.axes[0])
+    own = poses[on.body].rotate((on.placement @ action.on[1]).translation)  # no difference of places, large in orbit
+    axes = poses[by.body] @ by.placement @ action.axes[1]
     force, moment = axes.rotate(action.force), axes.rotate(action.moment)
-    for name, sign in ((body, 1), (other, -1)) if action.mutual else ((body, 1),):
+    acted = [(on.body, 1, own)]
+    if action.mutual:
+        acted.append((by.body, -1, own + poses[on.body].translation - poses[by.body].translation))
+    for name, sign, arm in acted:
         before = net[name]
-        arm = at.translation - poses[name].translation
         net[name] = (before[0] - sign * force, before[1] - sign * (moment + cross(arm, force)))
 
 
