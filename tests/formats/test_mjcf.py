@@ -107,6 +107,22 @@ def test_body_and_site_poses_are_those_of_mujoco(name, seed):
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_where_mujoco_begins_is_told_as_positions(name):
+    mechanism, model = read_mjcf(MODELS[name]), mujoco.MjModel.from_xml_string(MODELS[name])
+    data, q = mujoco.MjData(model), np.array(mechanism.neutral, dtype=float)
+    (note,) = [note for note in mechanism.notes if note.startswith("MuJoCo begins at ")]
+    for place in note.removeprefix("MuJoCo begins at ").partition(". ")[0].split("; "):
+        joint, _, numbers = place.partition("=")
+        q[mechanism.q_slice(joint)] = [float(x) for x in numbers.split(",")]
+    mujoco.mj_forward(model, data)
+    ours = poses(mechanism, q)
+    for k in range(1, model.nbody):
+        body = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, k) or f"body{k}"
+        assert np.allclose(ours[body].translation, data.xpos[k], rtol=0, atol=1e-10)  # the note has twelve digits
+        assert np.allclose(ours[body].rotation, data.xmat[k].reshape(3, 3), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_total_mass_and_gravity_are_those_of_mujoco(name):
     mechanism, model, _, _, _ = states(MODELS[name], 0)
     assert mechanism.mass == pytest.approx(np.sum(model.body_mass), rel=1e-14)

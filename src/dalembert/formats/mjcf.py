@@ -15,15 +15,21 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, MissingExtraError
-from dalembert.formats.mjcf_extras import constraints, largest_effort, leftovers, pose, shapes, springs
+from dalembert.formats.mjcf_extras import (
+    KINDS,
+    begins,
+    constraints,
+    largest_effort,
+    leftovers,
+    pose,
+    shapes,
+    springs,
+)  # fmt: skip
 from dalembert.formats.xml import TEXT, read_xml, source_bytes
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, rotation_about
 from dalembert.model.mechanism import Mechanism
-
-KINDS = ("free", "spherical", "prismatic", "revolute")
-"""Kinds of the model in the order of MuJoCo's joint types."""
 
 
 def read_mjcf(source: str | bytes | Path, strict: bool = False) -> Mechanism:
@@ -71,7 +77,7 @@ class _Reader:
         off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         kept, not_kept = constraints(mujoco, model, self.body_names, self.joint_names)
         coils, not_coils = springs(model, self.joint_names)
-        self.notes += [*not_kept, *not_coils, *leftovers(mujoco, model)]
+        self.notes += [*not_kept, *not_coils, *begins(model, self.joint_names), *leftovers(mujoco, model)]
         return Mechanism(
             name or "mujoco",
             tuple(self.bodies),

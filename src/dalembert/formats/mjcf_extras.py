@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,15 @@ from dalembert.model.force import Force
 from dalembert.model.layout import counted
 
 Notes = list[str]
+
+KINDS = ("free", "spherical", "prismatic", "revolute")
+"""Kinds of the model in the order of MuJoCo's joint types."""
+
+SCALAR_LAST = np.array([0, 1, 2, 4, 5, 6, 3])
+"""MuJoCo's coordinates of a free joint in the order used here."""
+
+NAMED = 5
+"""How many joints a note names."""
 
 SWITCHES = ("constraint", "equality", "frictionloss", "limit", "spring", "damper")
 """What the flags of an MJCF file can switch off and a mechanism carries as data."""
@@ -204,6 +214,30 @@ def leftovers(mujoco: Any, model: Any) -> Notes:
     if off:
         notes.append(f"the file switches {', '.join(off)} off; what it has of these is here all the same, as data")
     return notes
+
+
+def begins(model: Any, joints: Sequence[str]) -> Notes:
+    """A note on positions at which MuJoCo begins and that are not the neutral ones.
+
+    Args:
+        model: the compiled model.
+        joints: names of its joints.
+    """
+    places = []
+    for k, name in enumerate(joints):
+        first = model.jnt_qposadr[k]
+        match KINDS[model.jnt_type[k]]:
+            case "free":
+                q, neutral = model.qpos0[first + SCALAR_LAST], np.eye(7)[6]
+            case "spherical":
+                continue  # turned by nothing in both
+            case _:
+                q, neutral = model.qpos0[first : first + 1], np.zeros(1)
+        if np.any(q != neutral):
+            places.append(f"{name}={','.join(f'{x:.12g}' for x in q)}")
+    more = f" and {counted(len(places) - NAMED, 'joint')} more" if len(places) > NAMED else ""
+    where = "; ".join(places[:NAMED]) + more
+    return [f"MuJoCo begins at {where}. Here motions begin at neutral positions unless q is given"] if places else []
 
 
 def largest_effort(model: Any, joint: int) -> float:
