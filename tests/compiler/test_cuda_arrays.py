@@ -1,6 +1,7 @@
 """What can be told about arrays for a CUDA device without one."""
 
 import sys
+import warnings
 from contextlib import contextmanager
 from types import SimpleNamespace
 from unittest.mock import MagicMock, Mock
@@ -112,7 +113,7 @@ def test_bound_kernels_take_inputs_by_name(devices, kernel):
     for bound in (kernel.bind(x, y, out=z), kernel.bind(x, y=y, out=z), kernel.bind(y=y, x=x, out=z)):
         assert bound.inputs == (x, y)
         assert bound.outputs == (z,)
-    with pytest.raises(ArgumentError, match="sum takes x, y"):
+    with pytest.raises(ArgumentError, match=r"sum\(x, y\) is missing y, and has no input z"):
         kernel.bind(x, z=y)
 
 
@@ -178,5 +179,48 @@ def test_kernels_of_the_processor_refuse_tensors_that_record_derivatives():
     torch = pytest.importorskip("torch")
     arm = da.load("demo_arm")
     q, v, a = arm.random_state(np.random.default_rng(0))
-    with pytest.raises(ArgumentError, match=r"q is no array of numbers.*detach"):
+    with pytest.raises(ArgumentError, match=r"q is no array of numbers.*detach.*TorchDynamics takes it"):
         da.Dynamics(arm).inverse_dynamics(torch.tensor(q, requires_grad=True), v, a)
+
+
+class OnDevice:
+    """An array on a device, as CuPy's: it does not become one of NumPy by itself."""
+
+    dtype, shape, __cuda_array_interface__ = np.dtype(float), (2,), {"version": 3}
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+def test_the_processor_says_which_arrays_are_on_a_device():
+    cart = da.Dynamics(da.load("cart_pole", parameters="default"))
+    with pytest.raises(ArgumentError, match=r"mass_matrix\(q\): q .*on a CUDA device.*device='cuda'"):
+        cart.mass_matrix(OnDevice())
+    for given in ({"q0": OnDevice(), "v0": None}, {"q0": None, "v0": OnDevice()}):
+        with pytest.raises(ArgumentError, match=r"(q0|v0) is on a CUDA device; .*device='cuda'"):
+            da.rollout(cart, steps=2, **given)
+
+
+def test_arrays_that_jax_traces_are_for_jax_dynamics():
+    jax = pytest.importorskip("jax")
+    cart = da.load("cart_pole", parameters="default")
+    with pytest.raises(ArgumentError, match="JaxDynamics takes it"):
+        jax.jit(da.Dynamics(cart).mass_matrix)(np.zeros(2))
+
+
+def test_both_devices_refuse_the_same(devices):
+    """What is missing, masked, ragged or longer than float64 is told in the same words."""
+    q = np.zeros((4, 2))
+    for given, words in (
+        ((q,), r"mass_matrix\(q, parameters\) is missing parameters; .*"),
+        ((np.ma.masked_array(q, mask=np.eye(4, 2)), [1.0] * 5), "q has masked entries"),
+        (([[1], [1, 2]], [1.0] * 5), "q is no array of numbers: setting an array element"),
+        ((q.astype(np.longdouble), [1.0] * 5), "q has dtype .*, longer than float64; convert it with astype"),
+    ):
+        if np.dtype(np.longdouble) == np.float64 and "longer" in words:
+            continue
+        for device in ("cpu", "cuda"):
+            dynamics = da.Dynamics(da.load("cart_pole"), device=device)
+            with pytest.raises(ArgumentError, match=words), warnings.catch_warnings():
+                warnings.simplefilter("ignore", arrays.DeviceCopyWarning)
+                dynamics.mass_matrix(*given)

@@ -56,6 +56,23 @@ def share(a: np.ndarray, b: np.ndarray) -> bool:
         return True
 
 
+def no_array(what: str, x: Any, error: Exception) -> ArgumentError:
+    """An error that says why something is no array of NumPy, and who takes it.
+
+    Args:
+        what: the argument, for the message.
+        x: what the caller gave.
+        error: why NumPy refused it.
+    """
+    takers = {"torch": "TorchDynamics", "jax": "JaxDynamics"}
+    taker = takers.get(type(x).__module__.partition(".")[0])
+    if not isinstance(error, RuntimeError) and hasattr(x, "__cuda_array_interface__"):
+        hint = "; it is on a CUDA device, for which kernels are made by Dynamics(..., device='cuda')"
+    else:
+        hint = f"; {taker} takes it, and passes derivatives on" if taker else ""
+    return ArgumentError(f"{what} is no array of numbers: {str(error).rstrip('.')}{hint}")
+
+
 class Arguments:
     """The arguments of one kernel.
 
@@ -115,7 +132,7 @@ class Arguments:
             try:
                 found.append(np.asarray(x))
             except (TypeError, ValueError, RuntimeError) as error:  # the last: tensors that record derivatives
-                raise ArgumentError(f"{self._call}: {port.name} is no array of numbers: {error}") from error
+                raise no_array(f"{self._call}: {port.name}", x, error) from error
         return found
 
     def refuse_longer_numbers(self, arrays: Sequence[np.ndarray]) -> None:

@@ -141,12 +141,12 @@ class Dynamics:
 
                 parts = self._parts(inputs, outputs)
                 steps = self._stages(quantity)
-                self._kernels[key] = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts, steps)
+                made: Any = CudaKernel(quantity, inputs, outputs, thunk, self.dtype, doc, parts, steps)
             else:
                 digest = self._digest(quantity, chosen)
                 made = Kernel(quantity, inputs, outputs, thunk, digest, self.dtype, doc)
-                made.arguments.hints.update(missing_input_hints(self.mechanism, self._orders))
-                self._kernels[key] = made
+            made.arguments.hints.update(missing_input_hints(self.mechanism, self._orders))
+            self._kernels[key] = made
         return self._kernels[key]
 
     def __getattr__(self, name: str) -> Any:

@@ -132,6 +132,10 @@ def real_array(value: Any, what: str) -> np.ndarray:
         pass
     except RuntimeError as error:  # tensors that record derivatives
         raise ArgumentError(f"{what}: no array of numbers: {error}") from error
+    if hasattr(value, "__cuda_array_interface__"):
+        raise ArgumentError(
+            f"{what} is on a CUDA device; Dynamics and rollout take device='cuda', all others a copy of it"
+        )
     raise ArgumentError(f"{what}: expected real numbers, got {shown(value)}")
 
 

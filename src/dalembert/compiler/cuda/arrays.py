@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, DeviceError, MissingExtraError
+from dalembert.compiler.arguments import no_array
+from dalembert.errors import ArgumentError, DalembertError, DeviceError, MissingExtraError
 
 CUDA = (2, 13)
 """How DLPack numbers memory of CUDA devices and managed memory."""
@@ -79,9 +80,14 @@ def take(x: Any, name: str) -> Any:
             raise ArgumentError(f"{name} is not on a CUDA device; move it there, or use device='cpu'")
         found = cp.from_dlpack(x)
     else:
-        host = np.asarray(x)
+        try:
+            host = np.asarray(x)
+        except (TypeError, ValueError) as error:
+            raise no_array(name, x, error) from error
         if host.dtype.kind not in "fiu":
             raise ArgumentError(f"{name} has dtype {host.dtype}; it must be real numbers")
+        if host.dtype.kind == "f" and not np.can_cast(host.dtype, np.float64):
+            raise ArgumentError(f"{name} has dtype {host.dtype}, longer than float64; convert it with astype(float)")
         found = cp.asarray(host)
     if found.dtype.kind not in "fiu":
         raise ArgumentError(f"{name} has dtype {found.dtype}; it must be real numbers")
@@ -209,6 +215,8 @@ def device_error(name: str, error: Exception) -> DeviceError | None:
         name: of what is computed, for messages.
         error: the error.
     """
+    if isinstance(error, DalembertError):  # says what it is, also where there is no CuPy
+        return None
     cp = cupy()
     if isinstance(error, cp.cuda.memory.OutOfMemoryError):
         free, total = cp.cuda.runtime.memGetInfo()

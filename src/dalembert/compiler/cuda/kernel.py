@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.arguments import Arguments
 from dalembert.compiler.cuda import arrays, tensors
 from dalembert.compiler.cuda.bound import BoundCudaKernel
 from dalembert.compiler.cuda.crew import Parts
@@ -53,6 +54,7 @@ class CudaKernel:
         stages: Callable[[], Sequence[Stage]] | None = None,
     ):
         self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
+        self.arguments = Arguments(name, self.inputs, self.outputs)
         self.dtype = None if dtype is None else np.dtype(dtype)
         if self.dtype is not None and self.dtype not in NAMES:
             raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
@@ -143,7 +145,8 @@ class CudaKernel:
 
     def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The general case: everything is checked, and converted where needed."""
-        given = self._arguments(inputs, named)
+        given, _ = self.arguments.positional(inputs, named)
+        self.arguments.refuse_masked(given)
         kind = arrays.library(given)
         if kind == "numpy":
             arrays.warn_copy(self.name)
@@ -176,7 +179,8 @@ class CudaKernel:
             out: the array to write, or a tuple of them; made if None. It shares no memory with inputs.
             named: inputs by name.
         """
-        cp, inputs = arrays.cupy(), self._arguments(inputs, named)
+        cp = arrays.cupy()
+        inputs, _ = self.arguments.positional(inputs, named)
         if out is None:
             made = self(*inputs)
             out = made if len(self.outputs) > 1 else (made,)
@@ -239,15 +243,6 @@ class CudaKernel:
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
-
-    def _arguments(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        if not named and len(inputs) == len(self.inputs):
-            return inputs
-        ports = [port.name for port in self.inputs]
-        unknown = [name for name in named if name not in ports[len(inputs) :]]
-        if unknown or len(inputs) + len(named) != len(ports):
-            raise ArgumentError(f"{self.name} takes {', '.join(ports)}; got {len(inputs)} arrays and {sorted(named)}")
-        return (*inputs, *(named[name] for name in ports[len(inputs) :]))
 
     def _run(self, cp: Any, taken: list[Any], out: Any) -> list[Any]:
         dtype = self.dtype or (
