@@ -554,6 +554,12 @@ def test_names_that_a_language_cannot_have_are_refused(capsys, name, language):
     assert outcome.code == 2 and f"--name {name}" in outcome.err
 
 
+@pytest.mark.parametrize("name", ["bias_", "_bias", "b" * 61])
+def test_names_that_would_be_cut_are_refused_by_a_rule_that_they_break(capsys, name):
+    outcome = run(capsys, "export", "rp_arm", "bias", "--name", name)
+    assert outcome.code == 2 and "digits and between them _, at most 60" in outcome.err
+
+
 def test_a_misspelt_language_is_answered_with_the_one_that_may_be_meant(capsys):
     assert "did you mean 'python'?" in run(capsys, "export", "rp_arm", "bias", "--language", "pyton").err
 

@@ -190,4 +190,5 @@ def _check_name(name: str | None, language: str) -> None:
     if name in words.get(language, C_RESERVED):
         raise ArgumentError(f"--name {name}: this word means something else in {language}; choose another, my_{name}")
     if name.isidentifier() and identifier(name) != name:
-        raise ArgumentError(f"--name {name}: only letters from a to z, digits and _; {identifier(name)}, for example")
+        rule = "letters from a to z, digits and between them _, at most 60"
+        raise ArgumentError(f"--name {name}: only {rule}; {identifier(name)}, for example")
