@@ -72,16 +72,22 @@ def test_springs_give_back_what_they_store_and_dampers_take(kind, seed):
     assert abs(resistance @ v + 2.0 * rate**2) <= 1e-9 * max(2 * rate**2, np.abs(resistance).max() * np.abs(v).max())
 
 
-def test_a_torsional_spring_about_a_hinge_is_a_joint_spring():
+@pytest.mark.parametrize("rest", [0.0, 0.2, -2.0, math.pi, 5.0])
+def test_a_torsional_spring_about_a_hinge_is_a_joint_spring(rest):
+    """Up to half a turn from its rest, wherever that is, and the same again a full turn later."""
     body = Body("b", Inertia.box(1, [1, 2, 3]))
     place = Transform.from_rpy_xyz([0.3, 0.4, 0.5], [1, 2, 3])
     hinge = Joint("j", "revolute", WORLD, "b", place)
-    about = Force("t", "torsional-spring", WORLD, "b", place, stiffness=3.0, damping=0.5, rest=0.2)
-    joint = Force("s", "joint-spring", "j", "", stiffness=3.0, damping=0.5, rest=0.2)
+    about = Force("t", "torsional-spring", WORLD, "b", place, stiffness=3.0, damping=0.5, rest=rest)
+    joint = Force("s", "joint-spring", "j", "", stiffness=3.0, damping=0.5, rest=rest)
     mechanism = Mechanism("m", [body], [hinge], forces=[about, joint])
-    for angle in (-3.0, -1.0, 0.4, 2.9):
-        found = generalised_forces(mechanism, [angle], [1.3], forces="all")
+    for twist in (-3.1, -1.0, 0.4, 3.1):
+        found = generalised_forces(mechanism, [rest + twist], [1.3], forces="all")
+        later = generalised_forces(mechanism, [rest + twist + 2 * math.pi], [1.3], forces="t")
         assert relative(found["t"], found["s"]) < 1e-12
+        assert relative(later["t"], found["s"]) < 1e-12
+        energies = [ForceSet(mechanism, name).energy(State(mechanism, [rest + twist])) for name in "ts"]
+        assert relative(*energies) < 1e-12
 
 
 @settings(max_examples=20)

@@ -135,7 +135,7 @@ def _program(mechanism: Mechanism, item: Force) -> Program:
 def _between(item: Force, state: State) -> Effect:
     """A spring and damper on the distance, or on the angle about z of frame a."""
     pair = state.pair(item)
-    stretch, slope = (_length if item.kind == "spring" else _angle)(pair)
+    stretch, slope = (_stretch if item.kind == "spring" else _twist)(pair, item.rest)
     zero = arrays.zeros(3)
     motion = pair.velocity if item.kind == "spring" else pair.turning
     if item.kind == "spring" and scalar.is_zero(item.rest):
@@ -143,7 +143,7 @@ def _between(item: Force, state: State) -> Effect:
         if not scalar.is_zero(item.damping):
             load = load - item.damping * dot(slope, motion) * slope
     else:
-        pull = item.stiffness * (stretch - item.rest)
+        pull = item.stiffness * stretch
         if not scalar.is_zero(item.damping):
             pull = pull + item.damping * dot(slope, motion)
         load = -pull * slope
@@ -152,22 +152,27 @@ def _between(item: Force, state: State) -> Effect:
     return pair.generalised(force, moment), [Action(on, axes, force, moment, mutual=True)]
 
 
-def _length(pair: Pair) -> tuple[Scalar, Array]:
-    """|d| and its derivative per d'; where its ends coincide a spring has no direction, unless it has no length."""
+def _stretch(pair: Pair, rest: Scalar) -> tuple[Scalar, Array]:
+    """|d| - rest and its derivative per d'; where its ends coincide a spring of some length has no direction."""
     length = norm(pair.offset)
-    return length, pair.offset / length
+    return length - rest, pair.offset / length
 
 
-def _angle(pair: Pair) -> tuple[Scalar, Array]:
-    """Twist of b about z of a and its derivative per w, also where other rotations are added to it.
+def _twist(pair: Pair, rest: Scalar) -> tuple[Scalar, Array]:
+    """Twist of b about z of a, from its rest, and its derivative per w, also where other rotations are added to it.
 
-    With R_ij' = w . (b_j x e_i), the angle of (R_00 + R_11, R_10 - R_01) is twice that of the quaternion's (w, z).
+    With R_ij' = w . (b_j x e_i), the angle of (R_00 + R_11, R_10 - R_01) is twice that of the quaternion's (w, z). It
+    is turned back by the rest before it is measured, so that it jumps half a turn from there, wherever the rest is.
     """
     R, e = pair.rotation, arrays.identity(3)
     x, y = R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]
     dx = cross(R[:, 0], e[0]) + cross(R[:, 1], e[1])
     dy = cross(R[:, 0], e[1]) - cross(R[:, 1], e[0])
-    return scalar.atan2(y, x), (x * dy - y * dx) / (x * x + y * y)
+    slope = (x * dy - y * dx) / (x * x + y * y)
+    if scalar.is_zero(rest):
+        return scalar.atan2(y, x), slope
+    c, s = scalar.cos(rest), scalar.sin(rest)
+    return scalar.atan2(c * y - s * x, c * x + s * y), slope
 
 
 def _wrench(item: Force, state: State, program: Program | None) -> Effect:
@@ -246,7 +251,7 @@ def _energy(item: Force, state: State) -> Scalar:
         offset = state.pair(item).offset
         return item.stiffness * dot(offset, offset) / 2
     else:
-        stretch = (_length if item.kind == "spring" else _angle)(state.pair(item))[0] - item.rest
+        stretch = (_stretch if item.kind == "spring" else _twist)(state.pair(item), item.rest)[0]
     return item.stiffness * stretch * stretch / 2
 
 

@@ -58,9 +58,9 @@ class Force(Record):
         placement_b: attachment in body b.
         stiffness: N/m, or N m/rad.
         damping: N s/m, or N m s/rad.
-        rest: free length, or free position. Angles between frames are told within half a turn, those of joints without
-            bounds. Where the ends of a ``spring`` coincide it has no direction, and its force is NaN, unless it has
-            neither rest nor damping.
+        rest: free length, or free position. Between frames a spring turns back to it by the shorter way, in a joint
+            by the way it came. Where the ends of a ``spring`` coincide it has no direction, and its force is NaN,
+            unless it has neither rest nor damping.
         value: magnitude of friction, force or torque (N or N m), or gravitational parameter (m^3/s^2).
         smoothing: width of the transition, of a speed for friction, of a position for a stop; 0 is sharp.
         lower: position where a stop begins.
