@@ -12,7 +12,8 @@ from dalembert import conventions
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.kinematics import jacobian, poses
-from dalembert.errors import UnsupportedError
+from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formats import read_urdf
 from dalembert.model import Mechanism
 from random_mechanisms import mechanisms, random_mechanism
 
@@ -91,3 +92,49 @@ def test_a_ball_joint_has_no_map():
     plant.Finalize()
     with pytest.raises(UnsupportedError, match="'j1' is spherical here, but ball_rpy with nq = 3, nv = 3 in Drake"):
         conventions.Drake(random_mechanism(0, 1, kinds=["spherical"], massless=0), plant)
+
+
+def from_urdf(text: str):
+    """The mechanism here and the plant, both from one text."""
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "urdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.Finalize()
+    return read_urdf(text), plant
+
+
+def urdf_of(joints: str) -> str:
+    matter = """<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>
+        <inertia ixx="1" iyy="1.2" izz="1.4" ixy="0.1" ixz="0.2" iyz="0.05"/></inertial>"""
+    links = "".join(f'<link name="{name}">{matter}</link>' for name in ("base", "table", "tool"))
+    return f'<robot name="r">{links}{joints}</robot>'
+
+
+AXES = ["", "1 0 0", "0 1 0", "0 0 1", "-1 0 0", "0 -1 0", "0 0 -1", "0.48 -0.6 0.64", "0.6 0 -0.8"]
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_a_planar_joint_of_a_file_about_any_axis(axis):
+    """Drake's reader and ours choose directions of their own in the plane; x is the axis of a file that names none."""
+    named = axis and f'<axis xyz="{axis}"/>'
+    mechanism, plant = from_urdf(
+        urdf_of(f"""<joint name="slide" type="planar"><parent link="base"/><child link="table"/>
+        <origin xyz="0.3 -0.2 0.1" rpy="0.4 -0.7 1.1"/>{named}</joint><joint name="turn" type="continuous">
+        <parent link="table"/><child link="tool"/><origin xyz="0 1 0" rpy="1 2 3"/><axis xyz="0 1 0"/></joint>""")
+    )
+    convention, rng = conventions.Drake(mechanism, plant), np.random.default_rng(0)
+    compare(convention, mechanism, plant, rng)
+    check_laws(convention, rng)
+
+
+def test_a_floating_joint_of_a_file_on_a_moving_link_is_another_one_there():
+    mechanism, plant = from_urdf(
+        urdf_of("""<joint name="turn" type="continuous"><parent link="base"/><child link="table"/></joint>
+        <joint name="loose" type="floating"><parent link="table"/><child link="tool"/>
+        <origin xyz="0 1 0" rpy="1 2 3"/></joint>""")
+    )
+    with pytest.raises(ArgumentError, match=r"'loose' moves another way.*ours floats relative to 'table'"):
+        conventions.Drake(mechanism, plant)

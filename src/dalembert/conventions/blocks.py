@@ -101,6 +101,30 @@ class PlanarInBodyAxes(Block):
 
 
 @dataclass(frozen=True)
+class PlanarTurned(Block):
+    """(x, y, angle) and their rates on both sides, x and y along other directions of the same plane.
+
+    Args:
+        angle: from their x to ours, about the normal.
+    """
+
+    angle: float = 0
+
+    def to_q(self, q: Array) -> Array:
+        return q @ self._turn().T
+
+    def from_q(self, q: Array) -> Array:
+        return q @ self._turn()
+
+    def matrix(self, q: Array) -> Array:
+        return np.broadcast_to(self._turn(), (*q.shape[:-1], 3, 3))
+
+    def _turn(self) -> Array:
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+
+@dataclass(frozen=True)
 class Free(Block):
     """A free body. Ours: [position, quaternion xyzw]; [velocity in the axes of the joint frame; angular, body axes].
 

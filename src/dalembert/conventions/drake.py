@@ -10,18 +10,19 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.conventions.agreement import require_both, require_same_motion
-from dalembert.conventions.blocks import Block, Free
+from dalembert.conventions.blocks import Block, Free, PlanarTurned
 from dalembert.conventions.convention import Convention
-from dalembert.conventions.pairing import base_of, mismatch, pair, place
+from dalembert.conventions.pairing import base_of, mismatch, numbers, pair, place
 from dalembert.errors import ArgumentError
 from dalembert.model import Joint, Mechanism
+from dalembert.model.body import WORLD
+from dalembert.model.joint import plane_axes
 
 SAME = {
     "revolute": ("revolute",),
     "continuous": ("revolute",),
     "prismatic": ("prismatic",),
     "helical": ("screw",),
-    "planar": ("planar",),
     "universal": ("universal",),
 }
 """Joint types of Drake that have the coordinates of our kinds."""
@@ -30,8 +31,9 @@ SAME = {
 class Drake(Convention):
     """Maps between a mechanism and a finalised ``pydrake.multibody.plant.MultibodyPlant`` of it.
 
-    A floating body has q = [quaternion w, x, y, z, position] and v = [angular; linear], both in world axes. Drake's
-    ball joint has roll, pitch and yaw as coordinates, which our spherical joint has not.
+    A floating body has q = [quaternion w, x, y, z, position] and v = [angular; linear], both in world axes. The x
+    and y of a planar joint are along directions of its plane that both sides choose in their own way. Drake's ball
+    joint has roll, pitch and yaw as coordinates, which our spherical joint has not.
 
     Args:
         mechanism: the mechanism here.
@@ -55,7 +57,14 @@ class Drake(Convention):
         blocks = [_block(mechanism, joint, other) for joint, other in pairs]
         super().__init__(mechanism, "Drake", plant.num_positions(), plant.num_velocities(), blocks)
         if check:
-            require_same_motion(self, lambda q: _twists(plant, q))
+            require_same_motion(self, lambda q: _twists(plant, q), _hint)
+
+
+def _hint(joint: Joint) -> str:
+    """Why a joint read from one and the same file may still move another way."""
+    if joint.kind == "free" and joint.parent != WORLD:
+        return f"Drake's reader of URDF lets such a body float in the world; ours floats relative to {joint.parent!r}. "
+    return ""
 
 
 def _twists(plant: Any, q: Array) -> Array:
@@ -81,6 +90,8 @@ def _block(mechanism: Mechanism, joint: Joint, other: Any) -> Block:
     at = place(mechanism, joint, other.position_start(), nq, other.velocity_start(), nv)
     if kind in SAME.get(joint.kind, ()):
         return Block(**at)
+    if joint.kind == kind == "planar":
+        return PlanarTurned(**at, angle=_turned(joint, other))
     if joint.kind == "free" and kind == "quaternion_floating":
         return Free(
             **at,
@@ -91,6 +102,15 @@ def _block(mechanism: Mechanism, joint: Joint, other: Any) -> Block:
             angular_in_body=False,
         )
     raise mismatch(joint, "Drake", f"{kind} with nq = {nq}, nv = {nv}")
+
+
+def _turned(joint: Joint, other: Any) -> float:
+    """Angle from Drake's x axis of a plane to ours: both choose some directions normal to the axis."""
+    here = numbers(joint.placement.rotation, f"the placement of planar joint {joint.name!r}") @ np.column_stack(
+        plane_axes(numbers(joint.axis, f"the axis of planar joint {joint.name!r}"))
+    )
+    x, y = other.frame_on_parent().GetFixedPoseInBodyFrame().rotation().matrix().T[:2] @ here
+    return float(np.arctan2(y[0] - x[1], x[0] + y[1]))
 
 
 def _base(mechanism: Mechanism, joint: Joint, other: Any) -> Transform:

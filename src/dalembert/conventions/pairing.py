@@ -62,9 +62,7 @@ def place(mechanism: Mechanism, joint: Joint, q: int, nq: int, v: int, nv: int) 
         "their_v": slice(v, v + nv),
     }
     if joint.mimic:
-        gain, offset = _numbers(
-            [joint.mimic.multiplier, joint.mimic.offset], f"the ratio of mimic joint {joint.name!r}"
-        )
+        gain, offset = numbers([joint.mimic.multiplier, joint.mimic.offset], f"the ratio of mimic joint {joint.name!r}")
         fields |= {"gain": float(gain), "offset": float(offset), "follower": True}
     return fields
 
@@ -74,12 +72,17 @@ def base_of(mechanism: Mechanism, joint: Joint) -> Transform | None:
     carrier, at = mechanism.tree.carriers[joint.parent]
     if carrier >= 0 or joint.kind != "free":
         return None
-    base = _numbers((at @ joint.placement).homogeneous(), f"the placement of free joint {joint.name!r}")
+    base = numbers((at @ joint.placement).homogeneous(), f"the placement of free joint {joint.name!r}")
     return Transform.from_homogeneous(base)
 
 
-def _numbers(entries: Any, what: str) -> Array:
-    """Floats; symbols on which the maps between two libraries depend are refused."""
+def numbers(entries: Any, what: str) -> Array:
+    """Floats; symbols on which the maps between two libraries depend are refused.
+
+    Args:
+        entries: of a vector or matrix.
+        what: named in the message.
+    """
     found = floats(arrays.asarray(entries))
     if found is None:
         raise ArgumentError(f"{what} contains symbols, on which the coordinates depend; substitute(...) gives values")
