@@ -337,3 +337,11 @@ def test_parameters_without_positive_kinetic_energy_are_refused():
             )
     outweighed = rollout(cart, [0, 0.2], None, 10, parameters={**usual, "I": -0.01})  # I + m l^2 = 0.015
     assert outweighed.finite
+
+
+def test_more_steps_than_a_precision_counts_are_refused():
+    """2^24 + 1 is no number of float32: time would stand still from there on. Without a clock nothing is counted."""
+    single = Dynamics(load("cart_pole", parameters="default"), dtype="float32")
+    with pytest.raises(ArgumentError, match="float32 counts to 16777216 only"):
+        rollout(single, None, None, 2**24 + 1, control=lambda t, q, v: [scalar.sin(t), 0], record=False)
+    assert rollout(single, None, None, 4, control=lambda t, q, v: [scalar.sin(t), 0]).q.shape == (5, 2)

@@ -19,6 +19,21 @@ PIECE = 3e7
 """Nanoseconds, by estimate, after which a thread looks up: for Ctrl-C, and to share the work."""
 
 
+def check_count(made: Any, dtype: Any, steps: int) -> None:
+    """Refuse more steps than a precision can count, where they tell the time.
+
+    Args:
+        made: the loop.
+        dtype: of its numbers.
+        steps: how many.
+    """
+    most = 2 ** (np.finfo(dtype).nmant + 1)
+    if len(made.state) == 4 and steps > most:
+        raise ArgumentError(
+            f"steps = {steps}: {np.dtype(dtype)} counts to {most} only, then time stands still; use float64"
+        )
+
+
 def batch_shape(made: Recurrence, start: Sequence[Any], held: Mapping[str, Any], rows: Any) -> tuple[int, ...]:
     """The batch dimensions of all arrays, broadcast together.
 
@@ -76,6 +91,7 @@ class Batch:
         self.count = math.prod(self.shape)
         cores = [len(port.shape) for port in made.held]
         dtype = made.dtype
+        check_count(made, dtype, steps)
         self.state = [np.ascontiguousarray(self._flat(x, 1), dtype) for x in start]
         if len(made.state) == 4:
             begin = np.array([SUMMARIES[kind][0] for kind, _ in summaries], dtype)

@@ -12,7 +12,7 @@ from dalembert.compiler.cuda import arrays
 from dalembert.compiler.cuda.recurrence import CudaRecurrence
 from dalembert.compiler.recurrence import Recurrence
 from dalembert.errors import ArgumentError
-from dalembert.simulation.batch import batch_shape
+from dalembert.simulation.batch import batch_shape, check_count
 from dalembert.simulation.summaries import SUMMARIES
 from dalembert.simulation.system import System
 
@@ -54,6 +54,7 @@ class DeviceBatch:
         record: bool,
         summaries: Sequence[tuple[str, Any]],
     ):
+        check_count(made, dtype, steps)
         self.kind, self.steps, self.every, self.hold = kind, steps, every, hold
         key = ("cuda", made)
         if key not in system.made:
