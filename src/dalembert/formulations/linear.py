@@ -1,10 +1,13 @@
-"""Inverting small matrices of traced scalars: pivots are chosen by their values at sample states.
+"""Inverting small matrices of traced scalars, and which of their rows and columns are independent at sample states.
 
-Medians over the samples decide: one of them may happen to lie at a singular position.
+A straight-line program cannot choose pivots while it runs, and one that is large at typical states vanishes at others:
+at q = 0, or where an angle between frames is half a turn. So nothing is divided by but what has to differ from zero.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +26,16 @@ ROUNDING = 1e-12
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
 
-COFACTORS = 3
-"""Largest block that is inverted by cofactors."""
+TEXTBOOK, COFACTORS = 3, 6
+"""Largest block that is inverted by cofactors at once, and after all pivots are taken that nobody has to choose."""
 
 
 def inverse(matrix: np.ndarray, samples: np.ndarray, what: str) -> np.ndarray:
-    """Inverse of a square matrix.
+    """Inverse of a square matrix, wherever it is regular.
 
-    Constants are eliminated first, because dividing by them costs nothing; what is left is inverted by cofactors if it
-    is small, so that there is a single division, and by elimination with the largest pivots otherwise.
+    Constants are eliminated first, because dividing by them costs nothing; then entries alone in their row or column,
+    which divide the determinant. What is left is inverted by cofactors if it is small, so that there is a single
+    division, and over orthogonal rows otherwise.
 
     Args:
         matrix: n x n traced scalars and numbers.
@@ -39,15 +43,10 @@ def inverse(matrix: np.ndarray, samples: np.ndarray, what: str) -> np.ndarray:
         what: what the matrix is, for the error message.
     """
     work = _Elimination(matrix, samples)
-    while work.rows and (place := work.pivot(constant=True)):
+    while work.rows and (place := work.constant() or (work.lonely() if len(work.rows) > TEXTBOOK else None)):
         work.eliminate(*place)
-    if 0 < len(work.rows) <= COFACTORS:
-        work.finish_by_cofactors(what)
-    while work.rows:
-        place = work.pivot(constant=False)
-        if place is None:
-            raise SingularityError(f"{what} is singular at typical states: its rows are dependent")
-        work.eliminate(*place)
+    if work.rows:
+        work.finish(what)
     return np.array([work.right[work.row_of[column]] for column in range(len(matrix))], dtype=object)
 
 
@@ -62,20 +61,28 @@ class _Elimination:
         self.rows, self.columns = list(range(n)), list(range(n))  # not yet eliminated
         self.row_of: dict[int, int] = {}
 
-    def pivot(self, constant: bool) -> tuple[int, int] | None:
-        """The best remaining pivot: one, another constant, or the largest at the sample states."""
+    def constant(self) -> tuple[int, int] | None:
+        """The best remaining constant: one, or the largest."""
         best, place = (0, 0.0), None
         for i in self.rows:
             for j in self.columns:
                 x = self.left[i, j]
                 size = float(np.median(np.abs(self.numbers[:, i, j])))
-                known = not isinstance(x, Expr) or x.is_constant
-                if size < SMALL or is_zero(x) or (constant and not known):
+                if size < SMALL or is_zero(x) or (isinstance(x, Expr) and not x.is_constant):
                     continue
-                score = (2 if is_one(x) else 1 if known else 0, size)
+                score = (2 if is_one(x) else 1, size)
                 if score > best:
                     best, place = score, (i, j)
         return place
+
+    def lonely(self) -> tuple[int, int] | None:
+        """An entry without company in its row or column, not zero at typical states."""
+        there = [(i, j) for i in self.rows for j in self.columns if not is_zero(self.left[i, j])]
+        in_row, in_column = Counter(i for i, _ in there), Counter(j for _, j in there)
+        for i, j in there:
+            if 1 in (in_row[i], in_column[j]) and np.median(np.abs(self.numbers[:, i, j])) >= SMALL:
+                return i, j
+        return None
 
     def eliminate(self, row: int, column: int) -> None:
         """Make the column a unit vector."""
@@ -98,15 +105,14 @@ class _Elimination:
         self.rows.remove(row)
         self.columns.remove(column)
 
-    def finish_by_cofactors(self, what: str) -> None:
+    def finish(self, what: str) -> None:
         """Invert the remaining block at once."""
         rows, columns = list(self.rows), list(self.columns)
-        block = self.left[np.ix_(rows, columns)]
-        if is_singular(self.numbers[:, rows][:, :, columns]):
+        block, numbers = self.left[np.ix_(rows, columns)], self.numbers[:, rows][:, :, columns]
+        if is_singular(numbers):
             raise SingularityError(f"{what} is singular at typical states: its rows are dependent")
-        cofactors = _cofactors(block)
-        determinant = _sum_of_products(block[0], cofactors[0])
-        solved = product(cofactors.T / determinant, self.right[rows])
+        solve = _by_cofactors if len(rows) <= COFACTORS else partial(_by_orthogonal_rows, samples=numbers)
+        solved = solve(block, self.right[rows])
         for row, column, value in zip(rows, columns, solved):
             self.right[row] = value
             self._done(row, column)
@@ -128,22 +134,42 @@ def is_singular(samples: np.ndarray) -> bool:
     return bool(values) and bool(np.median([x[-1] for x in values]) < ROUNDING)
 
 
-def _cofactors(block: np.ndarray) -> np.ndarray:
+def _by_cofactors(block: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solutions for many right-hand sides, with the determinant as the only divisor."""
     n = len(block)
-    result = np.empty((n, n), dtype=object)
-    for i in range(n):
-        for j in range(n):
-            minor = np.delete(np.delete(block, i, axis=0), j, axis=1)
-            result[i, j] = _determinant(minor) if (i + j) % 2 == 0 else -_determinant(minor)
-    return result
+
+    @cache
+    def minor(rows: tuple[int, ...], columns: tuple[int, ...]) -> Any:
+        if not rows:
+            return 1
+        along = [minor(rows[1:], (*columns[:k], *columns[k + 1 :])) for k in range(len(columns))]
+        signed = np.array([x if k % 2 == 0 else -x for k, x in enumerate(along)], dtype=object)
+        return _sum_of_products(block[rows[0], list(columns)], signed)
+
+    every = tuple(range(n))
+    cofactors = np.empty((n, n), dtype=object)
+    for i, j in np.ndindex(n, n):
+        x = minor((*every[:i], *every[i + 1 :]), (*every[:j], *every[j + 1 :]))
+        cofactors[i, j] = x if (i + j) % 2 == 0 else -x
+    return product(cofactors.T / _sum_of_products(block[0], cofactors[0]), right)
 
 
-def _determinant(block: np.ndarray) -> Any:
-    if len(block) == 0:
-        return 1
-    if len(block) == 1:
-        return block[0, 0]
-    return _sum_of_products(block[0], _cofactors(block)[0])
+def _by_orthogonal_rows(block: np.ndarray, right: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Solutions for many right-hand sides by Gram and Schmidt: E K = Q, Q W Q^T = D, K^-1 = W Q^T D^-1 E.
+
+    The weights W, powers of two, make columns of all units equally long at the sample states.
+    """
+    lengths = np.median(np.linalg.norm(np.array([_normalised(x) for x in samples]), axis=1), axis=0)
+    W = np.array([int(x) if x >= 1 else x for x in 4.0 ** -np.round(np.log2(lengths))], dtype=object)
+    Q, E = block.copy(), right.copy()
+    sizes: list[Any] = []
+    for i in range(len(Q)):
+        for j in range(i):
+            share = _sum_of_products(Q[i] * W, Q[j]) / sizes[j]
+            if not is_zero(share):
+                Q[i], E[i] = _minus(Q[i], share, Q[j]), _minus(E[i], share, E[j])
+        sizes.append(_sum_of_products(Q[i] * W, Q[i]))
+    return product((Q * W).T, np.array([_divided(row, size) for row, size in zip(E, sizes)], dtype=object))
 
 
 def _sum_of_products(a: np.ndarray, b: np.ndarray) -> Any:
