@@ -93,6 +93,8 @@ def test_symbols_get_values_by_name():
     assert np.abs(motion.q[-1] - numeric.q[-1]).max() < 1e-9
     with pytest.raises(ArgumentError, match="without a finite value: I, l"):
         simulate(cart, [0, 0.1], None, 0.5, parameters={"g": 9.81, "M": 1, "m": 0.2})
+    with pytest.raises(ArgumentError, match=r"values of .*, got 'default'\. Defaults .* where it is read: da\.load"):
+        simulate(cart, [0, 0.1], None, 0.5, parameters="default")
 
 
 def test_digital_controller_is_asked_once_per_period():

@@ -191,6 +191,11 @@ def parameter_array(dynamics: Dynamics, given: Any, batch: bool = False) -> np.n
             raise ArgumentError(f"{dynamics.mechanism.name!r} has no parameters, but parameters = {given!r}")
         return None
     values = dynamics.parameter_values
+    if isinstance(given, str):
+        raise ArgumentError(
+            f"parameters: expected the values of {', '.join(names)}, got {given!r}. Defaults that a file has for its "
+            "symbols are taken where it is read: da.load(..., parameters='default')"
+        )
     if isinstance(given, Mapping):
         by_name = {str(name): value for name, value in given.items()}
         unknown = [name for name in by_name if name not in names]
