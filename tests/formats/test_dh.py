@@ -115,6 +115,20 @@ def test_a_table_may_be_an_array():
     assert from_dh(table) == from_dh([tuple(row) for row in table.tolist()])
 
 
+@pytest.mark.parametrize("matrix", [sp.Matrix, sp.ImmutableMatrix])
+@pytest.mark.parametrize("convention", ["modified", "standard"])
+def test_a_table_and_its_mass_properties_may_be_matrices_of_sympy(matrix, convention):
+    l, m = sp.symbols("l m", positive=True)
+    table = [[0, l, 0, 1], [sp.pi / 2, 0, sp.Rational(1, 3), -l]]
+    assert from_dh(matrix(table), convention) == from_dh(table, convention)
+    tensor = [[m * l**2, 0, l], [0, 2 * m, 0], [l, 0, m * l**2]]
+    for inertia in (tensor, [m, 2 * m, m * l], [m, 2 * m, m * l, l, 0, l / 2]):
+        rows = [
+            [{"a": l, "mass": m, "center": form([0, l, -l / 2]), "inertia": form(inertia)}] for form in (list, matrix)
+        ]
+        assert from_dh(rows[0], convention, strict=False) == from_dh(rows[1], convention, strict=False)
+
+
 def test_angles_of_more_than_a_turn_are_doubted():
     with pytest.warns(
         ModelWarning, match=r"row 2 of the DH table: alpha = 90 is more than a turn.*math\.radians\(90\)"

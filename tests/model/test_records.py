@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import poses
+from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.formats import read_toml, write_toml
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.record import content
@@ -201,3 +201,18 @@ def test_equal_mechanisms_have_equal_digests_when_names_come_from_arrays():
 
     plain, other = one(str), one(np.str_)
     assert plain == other and plain.digest == other.digest == read_toml(write_toml(other)).digest
+
+
+@pytest.mark.parametrize("form", [sympy.Matrix, sympy.ImmutableMatrix, lambda entries: sympy.Matrix([entries])])
+def test_vectors_may_be_written_as_sympy_writes_them(form):
+    """A matrix of one column or row is a vector, as in the functions of the algebra."""
+    l = sympy.Symbol("l")
+
+    def pendulum(vector):
+        bodies = [Body("bob", Inertia(1, vector([0, l, -l / 2]), np.eye(3)))]
+        joints = [Joint("pivot", "universal", WORLD, "bob", axis=vector([0, 1, 0]), axis2=vector([1, 0, 0]))]
+        return Mechanism("pendulum", bodies, joints, gravity=vector([0, 0, -9.81]))
+
+    assert pendulum(form) == pendulum(list)
+    points = [jacobian(pendulum(list), [0.1, 0.2], "bob", point=vector([0, l, 1])) for vector in (form, list)]
+    np.testing.assert_array_equal(*points)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array, Coordinates, product
 from dalembert.algebra.quaternions import quaternion_rate
 from dalembert.algebra.transform import Transform
@@ -175,7 +176,7 @@ def _beside(other: Array, x: Array) -> Array:
 def checked_point(point: Any) -> Array:
     """The argument ``point`` as an array of three scalars, or an ArgumentError."""
     try:
-        given = arrays.asarray(point)
+        given = arrays.asarray(unrolled(point))
     except (TypeError, ValueError):
         given = arrays.zeros(0)
     if given.shape != (3,) or any(isinstance(x, (str, bytes)) for x in given):

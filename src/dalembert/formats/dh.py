@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
+from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import DalembertError, FormatError, ModelWarning
@@ -76,7 +77,7 @@ def from_dh(
     ``_dh`` behind it, ``link1_dh``: ask for that one to get published poses and Jacobians.
 
     Args:
-        table: the rows, from the base outwards.
+        table: the rows, from the base outwards; an array or a SymPy matrix will do.
         convention: ``"modified"`` or ``"standard"``.
         name: of the mechanism.
         base: DH frame 0 in the world; default identity.
@@ -87,6 +88,8 @@ def from_dh(
     """
     if not isinstance(convention, str) or convention not in ("modified", "standard"):
         raise FormatError(f"the DH convention is 'modified' or 'standard', not {shown(convention)}")
+    if hasattr(table, "tolist"):  # an array or a SymPy matrix
+        table = table.tolist()
     if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Iterable):
         raise FormatError(f"a DH table is a sequence of rows, got {shown(table)}")
     for what, pose in (("base", base), ("tool", tool)):
@@ -174,7 +177,10 @@ def symmetric_tensor(value: Any) -> Any:
     """
     if scalar.is_number(value) and value == 0:
         return np.zeros((3, 3))
-    entries = list(value) if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) else []
+    if hasattr(value, "tolist"):  # an array or a SymPy matrix
+        value = unrolled(value)
+        value = value if isinstance(value, list) else value.tolist()
+    entries = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
     if len(entries) == 3 and all(isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) for x in entries):
         return value
     if len(entries) not in (3, 6):

@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arguments import unrolled
 from dalembert.errors import ModelError
 from dalembert.model.checks import shown
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """``value`` as a read-only array of scalars of the given shape, or a ModelError that names ``what``."""
+    """``value`` as a read-only array of scalars of the given shape, or a ModelError that names ``what``.
+
+    SymPy writes vectors as matrices of one column, which are vectors here too.
+    """
     try:
-        array = np.array(arrays.asarray(value))
+        array = np.array(arrays.asarray(unrolled(value) if len(shape) == 1 else value))
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{what}: expected {_shape_words(shape)}, got {shown(value)}") from error
     if array.shape != shape:
