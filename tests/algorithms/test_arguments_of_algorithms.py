@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
+import sympy
 
 from dalembert import algorithms
-from dalembert.algorithms import base_parameters, grouping_rules, hessian, joint_forces
+from dalembert.algorithms import base_parameters, grouping_rules, hessian, inverse_dynamics, joint_forces
 from dalembert.errors import ArgumentError
+from dalembert.model.operations import lock
 from random_mechanisms import random_mechanism
 
 
@@ -51,3 +54,15 @@ def test_points(point):
     for name, arguments in calls.items():
         with pytest.raises(ArgumentError, match="point: expected three numbers"):
             getattr(algorithms, name)(arm, *arguments, point=point)
+
+
+@pytest.mark.parametrize("form", [sympy.Matrix, sympy.ImmutableMatrix, lambda entries: sympy.Matrix([entries])])
+def test_states_and_wrenches_may_be_columns_of_sympy(form):
+    arm = random_mechanism(3, 2, kinds=["revolute"])
+    symbols = [list(sympy.symbols(f"{letter}1:{n + 1}", real=True)) for letter, n in (*zip("qva", (2, 2, 2)), ("f", 6))]
+    plain, columns = (
+        inverse_dynamics(arm, q, v, a, wrenches={"b1": f}) for q, v, a, f in (symbols, map(form, symbols))
+    )
+    np.testing.assert_array_equal(columns, plain)
+    (q, *_), joint = symbols, arm.joints[0]
+    assert lock(arm, {joint.name: form(q[:1])}) == lock(arm, {joint.name: q[0]})

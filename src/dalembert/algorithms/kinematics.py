@@ -32,7 +32,7 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
     found: list[Array] = []
     for name, value in vectors.items():
         try:
-            array = arrays.asarray(value)
+            array = arrays.asarray(unrolled(value))
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"{name} must hold numbers or symbols, got {shown(value)}") from error
         if array.dtype == object and any(x is None or isinstance(x, (str, bytes)) for x in array.flat):

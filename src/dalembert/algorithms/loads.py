@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dalembert.algebra import arrays
+from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import frame_on_link
@@ -33,7 +34,7 @@ def loads_on_links(mechanism: Mechanism, wrenches: Mapping[str, Any] | None, tre
         return None
     loads: list[tuple[Array, Array] | None] = [None] * len(mechanism.tree.links)
     for name, wrench in wrenches.items():
-        wrench = arrays.asarray(wrench)
+        wrench = arrays.asarray(unrolled(wrench))
         if wrench.shape != (6,):
             raise ArgumentError(f"wrench on {name!r}: expected six numbers [force; moment], got shape {wrench.shape}")
         carrier, at = frame_on_link(mechanism, name, tree)

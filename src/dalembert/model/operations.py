@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
 from dalembert.algebra.rotations import rotation_from_axis_angle
@@ -148,7 +149,7 @@ def _position(joint: Joint, value: Any) -> list[Scalar]:
         raise ArgumentError(f"joint {joint.name!r} is fixed; there is nothing to lock")
     where = f"the position of joint {joint.name!r}"
     try:
-        given: Array = arrays.asarray(value)
+        given: Array = arrays.asarray(unrolled(value))
     except (TypeError, ValueError):
         raise ArgumentError(f"{where}: expected {size} real numbers or symbols, got {shown(value)}") from None
     if given.shape != (size,) and not (given.shape == () and size == 1):
