@@ -164,7 +164,7 @@ def _by_orthogonal_rows(block: np.ndarray, right: np.ndarray, samples: np.ndarra
     Q, E = block.copy(), right.copy()
     sizes: list[Any] = []
     for i in range(len(Q)):
-        for j in range(i):
+        for j in [*range(i)] * 2:  # once would cost the square of the condition number
             share = _sum_of_products(Q[i] * W, Q[j]) / sizes[j]
             if not is_zero(share):
                 Q[i], E[i] = _minus(Q[i], share, Q[j]), _minus(E[i], share, E[j])
