@@ -323,6 +323,16 @@ def cart_task():
     return RolloutTask(load("cart_pole"), 100, 1e-2, parameters=values, summaries={"highest": ("max", height)})
 
 
+def test_records_come_with_the_steps_between_them(tmp_path):
+    """Whoever says how often wants records; those of a sweep are those of its rollouts."""
+    cart = load("cart_pole", parameters="default")
+    found = sweep(RolloutTask(cart, 100, 1e-2, every=25), grid({"q.hinge": [0.1, 0.2, 0.3]}), tmp_path, piece=2)
+    assert found.names == ("q", "v", "t", "records_q", "records_v")
+    alone = rollout(cart, {"hinge": [0.1, 0.2, 0.3]}, None, 100, 1e-2, every=25)
+    assert np.array_equal(found["records_q"], alone.q) and np.array_equal(found["t"][1], alone.t)
+    assert RolloutTask(cart, 100, 1e-2).options["record"] is False
+
+
 CART = {"q.hinge": np.linspace(-0.5, 0.5, 8), "v.rail": np.linspace(-1, 1, 5), "m": np.array([0.1, 0.2, 0.5])}
 
 

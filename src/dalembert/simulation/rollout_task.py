@@ -24,8 +24,8 @@ class RolloutTask:
 
     A point may name ``q.hinge`` or ``v.hinge`` (single initial positions and velocities; others are neutral or zero),
     ``q0`` or ``v0`` (whole vectors), ``gains`` (for a compiled policy) and any parameter of the mechanism. Results are
-    ``q`` and ``v`` after the last step, every summary, and with ``record=True`` also ``t``, ``records_q`` and
-    ``records_v``.
+    ``q`` and ``v`` after the last step, every summary, and with ``record=True`` or ``every`` also ``t``,
+    ``records_q`` and ``records_v``.
 
     Args:
         mechanism: the mechanism, or its dynamics.
@@ -45,7 +45,7 @@ class RolloutTask:
         **options: Any,
     ):
         threads = None if options.get("device") == "cuda" else 1
-        self.options = {"record": False, "threads": threads, **options}
+        self.options = {"record": "every" in options, "threads": threads, **options}
         own_values = {} if parameters is None else expect(parameters, Mapping, "RolloutTask, parameters")
         self.steps, self.step, self.parameters = steps, step, dict(own_values)
         forces = tuple(self.options.get("forces") or ())

@@ -188,7 +188,10 @@ def parameter_array(dynamics: Dynamics, given: Any, batch: bool = False) -> np.n
     if not names:
         nothing = given is None or (isinstance(given, (Mapping, Sequence)) and not given)
         if not (nothing or (isinstance(given, np.ndarray) and not given.size)):
-            raise ArgumentError(f"{dynamics.mechanism.name!r} has no parameters, but parameters = {given!r}")
+            raise ArgumentError(
+                f"{dynamics.mechanism.name!r} has no parameters, but parameters = {given!r}. da.symbolise makes "
+                "symbols of its numbers, which can then be given"
+            )
         return None
     values = dynamics.parameter_values
     if isinstance(given, str):
