@@ -191,6 +191,7 @@ def test_batch_dimensions_are_broadcast(cart):
         ({"q0": np.zeros((3, 2)), "v0": np.zeros((4, 2))}, "do not fit together"),
         ({"q0": np.full((3, 2), np.nan)}, r"q0\[0, 0\] \(rail\) is nan"),
         ({"summaries": {"x": ("mean", abs)}}, "no kind 'mean'"), ({"parameters": {"m": 1}}, "has no parameters"),
+        ({"elements": ["spring"]}, "no force 'spring'; it has none"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_by_name(cart, change, message):

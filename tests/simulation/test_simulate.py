@@ -297,6 +297,8 @@ def test_singular_mass_matrix_is_told():
         ({"forces": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
         ({"include": ("inertia",)}, "include"),
         ({"parameters": {"m": 1}}, "has no parameters"),
+        ({"elements": ["spring"]}, "no force 'spring'; it has none"),
+        ({"elements": 3}, "forces"),
     ],
 )
 def test_bad_input_is_refused_by_name(change, message):

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.constraints.assembly import moved
 from dalembert.constraints.consistency import violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.forces import ForceSet
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
@@ -265,6 +266,8 @@ def as_system(
         )
     if (baumgarte or relaxation) and not system.has_loops:
         tell_unused(system.mechanism.name)
+    if not system.mechanism.forces:
+        ForceSet(system.mechanism, elements)  # refuses names where there is nothing to name
     if system.mechanism.nv == 0:
         raise ArgumentError(f"{system.mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     return system
