@@ -153,31 +153,35 @@ def test_frames_are_cheap(seed):
         np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
 
 
+@pytest.mark.parametrize("kinds", [["revolute"], ["prismatic"], ["revolute", "prismatic"]], ids=" ".join)
 @given(seed=seeds)
-def test_the_cost_does_not_depend_on_how_frames_are_drawn(seed):
-    """Frames of a file may be turned, and slid along the axes of joints: the same arm takes the same operations.
+def test_the_cost_does_not_depend_on_how_frames_are_drawn(kinds, seed):
+    """Frames of a file may be turned, slid along the axes of joints, and on slides lie anywhere: the same arm takes the
+    same operations.
 
     Its axes are parallel or at right angles, its last body has no moment across its axis and, in half of the cases, is
     round: all that must be seen through the rounding of files in general axes.
     """
     rng = np.random.default_rng(seed)
     twists = rng.choice([0, np.pi / 2, -np.pi / 2, np.pi], size=5)
+    chain = [kinds[k] for k in rng.integers(len(kinds), size=5)]
     inertias = [random_inertia(rng) for _ in twists]
     moments = [0.02, 0.02 + 0.01 * rng.integers(2), 0.03]
     inertias[-1] = Inertia(1.5, [0, 0, 0.1], np.diag(moments))
     placements = [Transform.modified_dh(alpha, *rng.uniform([0.1, 0, -0.5], [0.5, 0, 0.5])) for alpha in twists]
     z = np.array([0.0, 0.0, 1.0])
-    drawings = [Transform(random_rotation(rng), rng.uniform(-0.5, 0.5) * z) for _ in twists]
+    free = [np.ones(3) if kind == "prismatic" else z for kind in chain]
+    drawings = [Transform(random_rotation(rng), rng.uniform(-0.5, 0.5, 3) * where) for where in free]
 
     def cost(frames):
         inner = [Transform.identity(), *frames]
         bodies, joints = [], []
-        for k, (frame, inertia) in enumerate(zip(frames, inertias)):
+        for k, (kind, frame, inertia) in enumerate(zip(chain, frames, inertias)):
             place, R = inner[k].inverse() @ placements[k] @ frame, frame.rotation
             parent = f"b{k - 1}" if k else "world"
             center = frame.inverse().apply(inertia.center)
             bodies.append(Body(f"b{k}", Inertia(inertia.mass, center, R.T @ inertia.tensor @ R)))
-            joints.append(Joint(f"j{k}", "revolute", parent, f"b{k}", place, axis=R.T @ z))
+            joints.append(Joint(f"j{k}", kind, parent, f"b{k}", place, axis=R.T @ z))
         return operations(economical(Mechanism("arm", bodies, joints).tree))
 
     assert cost(drawings) == cost([Transform.identity()] * len(twists))

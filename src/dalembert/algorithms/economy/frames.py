@@ -4,8 +4,9 @@ Coordinates, velocities and generalised forces keep their meaning; only the fram
 
 - z of a rotating link lies on its joint axis and x on the common normal to the next rotating joint's axis (the *main*
   child's; other branches get a general placement), so that crossing a joint costs two plane turns;
-- a prismatic link is parallel to its parent: crossing it costs no rotation at all. On the ground, whose axes are free
-  to choose, z lies along the slide and x across the next axis;
+- a prismatic link at zero has the frame of its parent: crossing it costs no rotation, and one number of translation
+  if the slide lies along a coordinate axis. For that, x of a link with no twisted axis beyond lies across its slides.
+  On the ground, whose axes are free to choose, z lies along the slide and x across the next axis;
 - a link whose next axis is at a general twist is evaluated in its *distal* frame, turned about x so that z lies on the
   next axis: the vector to the next origin then has a zero. The first and the last rotating link stay proximal, since
   there the joint's own axis must be a coordinate axis for most terms to vanish;
@@ -20,14 +21,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from dalembert.algebra import scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import rotation_x
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.economy.moments import moved_moments
+from dalembert.algorithms.economy.turns import TINY, clean, is_right, rotation_z, triad, unit_or_any, zxz
 from dalembert.model.tree import Link, Tree
-
-TINY = 1e-12
-"""Entries of unit vectors below this are rounding errors of exact zeros."""
 
 FAR = 20.0
 """Origins are not moved further than this many times the largest distance between neighbouring joints: the common
@@ -82,9 +82,9 @@ def _frame(
 ) -> tuple[Transform, float]:
     link = tree.links[i]
     if link.kind == "prismatic" and link.parent < 0:
-        return Transform(_along_slide(tree, i), np.zeros(3)), 0.0
-    if link.kind == "prismatic":  # parallel to the parent's new frame, same relative origin
-        return Transform(link.placement.rotation.T @ parent.rotation, np.zeros(3)), 0.0
+        return Transform(_along_slide(tree, i), link.placement.inverse().translation), 0.0
+    if link.kind == "prismatic":
+        return _upon_parent(link, parent, is_tip=not tree.children[i]), 0.0
     if link.kind == "spherical":
         return Transform.identity(), 0.0
     z = link.axis
@@ -97,28 +97,39 @@ def _frame(
             *_slides_across(tree, i),
             first - (first @ z) * z,
             np.cross(inner[:, 2], z),
+            inner[:, 0],
         ]
-        across = next((d for d in directions if np.linalg.norm(d) > TINY), inner[:, 0])
-        return Transform(_triad(_unit_or_any(across, z), z), origin), 0.0
+        return Transform(triad(unit_or_any(_first(directions), z), z), origin), 0.0
     point, direction = target[1].translation, target[2]
     normal = np.cross(z, direction)
-    if np.linalg.norm(normal) < TINY:  # parallel axes: x from one to the other
-        x = _unit_or_any(point - (point @ z) * z, z)
-        return Transform(_triad(x, z), origin), 0.0
-    x = _unit_or_any(normal, z)
-    rotation = _triad(x, z)
+    if np.linalg.norm(normal) < TINY:  # parallel axes: x along slides between them, or from one to the other
+        x = unit_or_any(_first([*_slides_across(tree, i, target[0]), point - (point @ z) * z]), z)
+        return Transform(triad(x, z), origin), 0.0
+    x = unit_or_any(normal, z)
+    rotation = triad(x, z)
     twist = math.atan2(np.linalg.norm(normal), z @ direction)
-    if not to_distal or _is_right(twist):
+    if not to_distal or is_right(twist):
         return Transform(rotation, origin), 0.0
-    return Transform(_clean(rotation @ rotation_x(twist)), origin), twist
+    return Transform(clean(rotation @ rotation_x(twist)), origin), twist
+
+
+def _upon_parent(link: Link, parent: Transform, is_tip: bool) -> Transform:
+    """The frame of a slide in its old frame: the parent's new one when the slide is at zero; at a tip level with the
+    centre of mass, if the slide lies along a coordinate axis: the first moment then loses a component."""
+    frame, z = link.placement.inverse() @ parent, link.axis
+    if not is_tip or np.count_nonzero(clean(frame.rotation.T @ z)) > 1:
+        return frame
+    return Transform(frame.rotation, frame.translation + (z @ (_center(link) - frame.translation)) * z)
 
 
 def _along_slide(tree: Tree, i: int) -> Array:
-    """Axes of a slide on the ground, in its old frame: z along it, x across the next rotation axis or in the plane of
-    the next slide."""
-    z, target = tree.links[i].axis, _next_axis(tree, i)
-    across = [*_slides_across(tree, i), *([] if target is None else [np.cross(z, target[2])])]
-    return _triad(_unit_or_any(next((d for d in across if np.linalg.norm(d) > TINY), np.zeros(3)), z), z)
+    """Axes of a slide on the ground, in its old frame: z along it, x in the plane of the next slide, across the next
+    rotation axis, in the plane of gravity or of an axis of the world."""
+    z, R, target = tree.links[i].axis, tree.links[i].placement.rotation, _next_axis(tree, i)
+    turns = [] if target is None else [np.cross(z, target[2])]
+    outer = [_direction(tree.gravity) @ R, R[0], R[1]]
+    across = [*_slides_across(tree, i), *turns, *(u - (u @ z) * z for u in outer)]
+    return triad(unit_or_any(_first(across), z), z)
 
 
 def _next_axis(tree: Tree, i: int) -> tuple[int, Transform, Array] | None:
@@ -140,15 +151,20 @@ def _next_axis(tree: Tree, i: int) -> tuple[int, Transform, Array] | None:
     return None if best is None else best[1:]
 
 
-def _slides_across(tree: Tree, i: int) -> list[Array]:
-    """Directions of the slides that link i carries, without their parts along its own axis."""
+def _slides_across(tree: Tree, i: int, last: int | None = None) -> list[Array]:
+    """Directions of the slides that link i carries, one upon another, without their parts along its own axis; only
+    those on the way to the last link if there is one."""
     z = tree.links[i].axis
     found = []
-    for c in tree.children[i]:
+    waiting = [(c, np.eye(3)) for c in reversed(tree.children[i])]
+    while waiting:
+        c, turned = waiting.pop()
         child = tree.links[c]
-        if child.kind == "prismatic":
-            direction = child.placement.rotation @ child.axis
+        if child.kind == "prismatic" and (last is None or c in tree.ancestors[last]):
+            turned = turned @ child.placement.rotation
+            direction = turned @ child.axis
             found.append(direction - (direction @ z) * z)
+            waiting += [(grandchild, turned) for grandchild in reversed(tree.children[c])]
     return found
 
 
@@ -175,19 +191,21 @@ def _feet_outwards(tree: Tree, reach: float) -> list[Array | None]:
 
 def _foot_towards_parent(tree: Tree, i: int, parent: Transform, reach: float) -> Array:
     """The point of a link's axis nearest to the axis of the rotating joint before it, in the link's old frame; level
-    with the new origin of that one if they are parallel."""
+    with the new origin of that one if they are parallel, or if it is a slide or a ball; on the ground level with the
+    centre of mass."""
     link = tree.links[i]
-    if link.parent < 0 or link.kind != "revolute":
+    if link.kind != "revolute":
         return np.zeros(3)
+    if link.parent < 0:
+        return (_center(link) @ link.axis) * link.axis
     inner = tree.links[link.parent]
-    if inner.kind not in ("revolute", "helical"):
-        return np.zeros(3)
     R, p = link.placement.rotation, link.placement.translation
     direction, point = R.T @ inner.axis, R.T @ (parent.translation - p)
-    if np.linalg.norm(np.cross(link.axis, direction)) < TINY:
-        return (point @ link.axis) * link.axis
+    level = (point @ link.axis) * link.axis
+    if inner.kind in ("prismatic", "spherical") or np.linalg.norm(np.cross(link.axis, direction)) < TINY:
+        return level
     foot = _foot(link.axis, point, direction)
-    return foot if np.linalg.norm(foot) <= reach else (point @ link.axis) * link.axis
+    return foot if np.linalg.norm(foot) <= reach else level
 
 
 def _foot(z: Array, point: Array, direction: Array) -> Array:
@@ -197,52 +215,40 @@ def _foot(z: Array, point: Array, direction: Array) -> Array:
     return along * z
 
 
+def _center(link: Link) -> Array:
+    """Of its mass; the origin if there is none or it is a symbol."""
+    m, h = link.moments.mass, link.moments.first
+    return h / m if scalar.is_number(m) and h.dtype != object and m else np.zeros(3)
+
+
 def _direction(u: Array) -> Array:
     """Of unit length, however light the link is; nothing for zero and for symbols."""
     length = 0.0 if u.dtype == object else float(np.linalg.norm(u))
     return u / length if length > 0 else np.zeros(3)
 
 
-def _unit_or_any(x: Array, z: Array) -> Array:
-    """The unit vector across z along x, which lies across but for rounding; any if there is nothing of x."""
-    length = np.linalg.norm(x)
-    e = x / length if length > TINY else np.eye(3)[int(np.argmin(np.abs(z)))]
-    across = e - (e @ z) * z  # rounding errors of a short x have become large
-    return across / np.linalg.norm(across)
-
-
-def _triad(x: Array, z: Array) -> Array:
-    return _clean(np.stack([x, np.cross(z, x), z], axis=1))
-
-
-def _clean(R: Array) -> Array:
-    """Rounding errors of zeros and ones removed."""
-    R = np.where(np.abs(R) < TINY, 0.0, R)
-    return np.where(np.abs(np.abs(R) - 1) < TINY, np.sign(R), R)
-
-
-def _is_right(angle: float) -> bool:
-    """True for multiples of 90 degrees."""
-    return abs(angle / (math.pi / 2) - round(angle / (math.pi / 2))) < TINY
+def _first(directions: list[Array]) -> Array:
+    """The first direction that is not zero but for rounding; zero if all are."""
+    return next((d for d in directions if np.linalg.norm(d) > TINY), np.zeros(3))
 
 
 def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float) -> Link:
     """The link with its joint described between the new frames."""
     placed = parent.inverse() @ link.placement  # old joint frame in the parent's new frame
+    translation = _snap(placed.apply(frame.translation), parent, link.placement, frame)
     moments = moved_moments(link.moments, frame)
     if link.kind == "prismatic":
-        placement = Transform(_clean(placed.rotation @ frame.rotation), _snap(placed.translation))
-        return replace(link, placement=placement, axis=_clean(frame.rotation.T @ link.axis), moments=moments)
+        placement = Transform(clean(placed.rotation @ frame.rotation), translation)
+        return replace(link, placement=placement, axis=clean(frame.rotation.T @ link.axis), moments=moments)
     if link.kind == "spherical":
-        return replace(link, placement=Transform(_clean(placed.rotation), _snap(placed.translation)), moments=moments)
+        return replace(link, placement=Transform(clean(placed.rotation), translation), moments=moments)
     # Old: placed . turn(axis, q). New link frame in the moved joint frame: `frame`, whose z (before the distal twist)
     # is the axis. So placed . turn(axis, q) . frame = [placed . triad] . turn(z, q) . twist.
     untwisted = frame.rotation @ rotation_x(-twist) if twist else frame.rotation
     pre = placed.rotation @ untwisted
-    translation = _snap(placed.apply(frame.translation))
     # Split pre = Rz(gamma) Rx(alpha) Rz(psi); psi joins the joint angle.
-    gamma, alpha, psi = _zxz(pre)
-    pre = _clean(_rotation_z(gamma) @ rotation_x(alpha))
+    gamma, alpha, psi = zxz(pre)
+    pre = clean(rotation_z(gamma) @ rotation_x(alpha))
     if link.kind == "helical":  # the offset of the angle must not advance the screw
         translation = translation - pre[:, 2] * (link.pitch * psi)
     return replace(
@@ -250,38 +256,12 @@ def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float) ->
         axis=np.array([0.0, 0.0, 1.0]),
         placement=Transform(pre, translation),
         offset=link.offset + psi if psi else link.offset,
-        post=_clean(np.asarray(rotation_x(twist), dtype=float)) if twist else None,
+        post=clean(np.asarray(rotation_x(twist), dtype=float)) if twist else None,
         moments=moments,
     )
 
 
-def _snap(p: Array) -> Array:
-    """Coordinates that are zero but for rounding."""
-    scale = max(float(np.abs(p).max()), 1.0)
+def _snap(p: Array, *terms: Transform) -> Array:
+    """Coordinates that are zero but for the rounding of the translations they come from, made zero."""
+    scale = max(float(np.abs(term.translation).max()) for term in terms)
     return np.where(np.abs(p) < TINY * scale, 0.0, p)
-
-
-def _rotation_z(angle: float) -> Array:
-    c, s = math.cos(angle), math.sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _zxz(R: Array) -> tuple[float, float, float]:
-    """Angles with R = Rz(gamma) Rx(alpha) Rz(psi); as many as possible zero, multiples of 90 degrees exact."""
-    sine = math.hypot(R[2, 0], R[2, 1])
-    if sine < TINY:  # z stays or turns over: one angle about z is enough
-        alpha = 0.0 if R[2, 2] > 0 else math.pi
-        psi = math.atan2(R[1, 0], R[0, 0]) if R[2, 2] > 0 else math.atan2(-R[1, 0], R[0, 0])
-        return 0.0, alpha, _exact(psi)
-    gamma, alpha = math.atan2(R[0, 2], -R[1, 2]), math.atan2(sine, R[2, 2])
-    if abs(abs(gamma) - math.pi) < TINY:  # Rz(pi) Rx(a) Rz(psi) = Rx(-a) Rz(psi + pi)
-        gamma, alpha = 0.0, -alpha
-    gamma, alpha = _exact(gamma), _exact(alpha)
-    # psi from what is left: near alpha = 0 and pi only the sum or difference of gamma and psi is well determined.
-    left = rotation_x(alpha).T @ _rotation_z(gamma).T @ R
-    return gamma, alpha, _exact(math.atan2(left[1, 0], left[0, 0]))
-
-
-def _exact(angle: float) -> float:
-    quarter = math.pi / 2
-    return round(angle / quarter) * quarter if _is_right(angle) else angle
