@@ -124,12 +124,15 @@ def test_quantities_cannot_be_set_before_or_after_their_first_use():
     np.testing.assert_array_equal(dyn.gravity(Z), held)
 
 
+@pytest.mark.parametrize("base", ["revolute", "free"])
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "spherical", "free"])
 @pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix_inverse", "forward_dynamics_derivatives"])
-def test_a_joint_that_moves_nothing_has_accelerations_beyond_all_bounds_and_no_warnings(kind, quantity, monkeypatch):
+def test_a_joint_that_moves_nothing_has_accelerations_beyond_all_bounds_and_no_warnings(
+    base, kind, quantity, monkeypatch
+):
     monkeypatch.setenv("DALEMBERT_CACHE", "off")  # a program found there would not be traced
     bodies = [da.Body("a", da.Inertia.sphere(1.0, 0.1)), da.Body("nothing")]
-    joints = [da.Joint("i", "revolute", "world", "a"), da.Joint("j", kind, "a", "nothing")]
+    joints = [da.Joint("i", base, "world", "a"), da.Joint("j", kind, "a", "nothing")]
     m = da.Mechanism("m", bodies, joints, strict=False)
     state = m.random_state(np.random.default_rng(0))
     kernel = da.Dynamics(m).kernel(quantity)

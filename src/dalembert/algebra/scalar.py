@@ -213,6 +213,11 @@ def _floating(x: Scalar) -> Scalar:
     raise _no_scalar("each argument of atan2", x)
 
 
+def reciprocal(x: Scalar) -> Scalar:
+    """``1 / x``; of the number zero infinity, as kernels have it, where Python's own numbers raise an error."""
+    return math.inf if is_number(x) and x == 0 else 1 / x
+
+
 def absolute(x: Scalar) -> Scalar:
     """Absolute value; for complex numbers the analytic one, ``x`` with the sign of its real part removed."""
     if isinstance(x, (complex, np.complexfloating)):

@@ -90,7 +90,7 @@ def _orthogonal(
     for i in range(m):
         U.append(left[i])
         weighted = [w * x for w, x in zip(weights, left[i])]
-        reciprocals.append(1 / _sum([w * x for w, x in zip(weighted, left[i])]))
+        reciprocals.append(scalar.reciprocal(_sum([w * x for w, x in zip(weighted, left[i])])))
         for j in range(i + 1, m):
             R[i][j] = _sum([w * x for w, x in zip(weighted, left[j])]) * reciprocals[i]
             left[j] = [x - R[i][j] * u for x, u in zip(left[j], left[i])]

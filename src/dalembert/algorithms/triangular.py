@@ -115,7 +115,7 @@ def factor(M: Array, parents: Sequence[int]) -> TreeFactors:
     L: list[dict[int, Scalar]] = [{} for _ in range(n)]
     reciprocals: list[Scalar] = [0] * n
     for k in reversed(range(n)):
-        reciprocals[k] = 1 / H[k, k]
+        reciprocals[k] = scalar.reciprocal(H[k, k])
         for position, i in enumerate(ancestors[k]):
             l = H[k, i] * reciprocals[k]
             for j in ancestors[k][position:]:
