@@ -22,6 +22,7 @@ def unit_or_any(x: Array, z: Array) -> Array:
 
 
 def triad(x: Array, z: Array) -> Array:
+    """The rotation matrix with columns x, z x x and z, of unit vectors at right angles."""
     return clean(np.stack([x, np.cross(z, x), z], axis=1))
 
 
@@ -37,6 +38,7 @@ def is_right(angle: float) -> bool:
 
 
 def rotation_z(angle: float) -> Array:
+    """Matrix of a turn about z."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
@@ -58,5 +60,6 @@ def zxz(R: Array) -> tuple[float, float, float]:
 
 
 def exact(angle: float) -> float:
+    """The angle, a multiple of 90 degrees without its rounding."""
     quarter = math.pi / 2
     return round(angle / quarter) * quarter if is_right(angle) else angle
