@@ -22,7 +22,13 @@ class Devices:
     def __init__(self):
         self.ndarray, self.current, self.entered = Array, 0, []
         runtime = SimpleNamespace(getDevice=lambda: self.current)
-        self.cuda = SimpleNamespace(Device=self.device, runtime=runtime, Stream=MagicMock())
+        self.waited = Mock()
+        self.cuda = SimpleNamespace(
+            Device=self.device,
+            runtime=runtime,
+            Stream=MagicMock(),
+            get_current_stream=lambda: SimpleNamespace(synchronize=self.waited),
+        )
 
     def broadcast_to(self, x, shape):
         return x
@@ -97,6 +103,30 @@ def test_streams_are_entered_on_the_device_of_the_arrays(devices, monkeypatch):
     for kind in ("cupy", "jax", "other"):
         with arrays.stream(kind, ([0.0], Array(devices, 2))):
             assert devices.current == 2
+
+
+def test_work_on_arrays_of_jax_is_done_when_it_gets_them_back(devices):
+    """It works on streams of its own: results are to be complete, and arguments read, into whose memory it may write.
+
+    Also where results go to an array of another library.
+    """
+    arguments = Mock()
+    with arrays.stream("jax", (arguments,)):
+        arguments.block_until_ready.assert_called_once()
+        devices.waited.assert_not_called()
+    devices.waited.assert_called_once()
+    with arrays.stream("cupy", (Array(devices, 0),)):
+        pass
+    devices.waited.assert_called_once()
+
+
+def test_tensors_that_are_stored_negated_are_refused(devices):
+    """PyTorch keeps a sign beside them, which no other library would hear of."""
+    torch = pytest.importorskip("torch")
+    tensor = torch.conj(torch.ones(3, dtype=torch.complex128)).imag
+    assert tensor.is_neg()
+    with pytest.raises(ArgumentError, match=r"q is a PyTorch tensor of which the negative is stored; .*resolve_neg"):
+        arrays.take(tensor, "q")
 
 
 @pytest.fixture

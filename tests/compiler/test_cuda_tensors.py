@@ -74,5 +74,7 @@ def test_what_does_not_fit_is_left_to_be_told(kernel):
     assert tensors.quick(kernel, (x, recording), None) is None
     with torch.no_grad():
         assert torch.equal(tensors.quick(kernel, (x, recording), None), 3 * x)
-    for out in (x, recording, x.double(), x.clone()[:4], x.T.contiguous().T, (x.clone(), x.clone())):
+    negated = torch.conj(torch.complex(x, x)).imag
+    assert tensors.quick(kernel, (x, negated), None) is None
+    for out in (negated, x, recording, x.double(), x.clone()[:4], x.T.contiguous().T, (x.clone(), x.clone())):
         assert tensors.quick(kernel, (x, x.clone()), out) is None

@@ -70,6 +70,8 @@ def take(x: Any, name: str) -> Any:
                 f"{name} is a PyTorch tensor that records derivatives, which kernels by themselves do not: use "
                 f"TorchDynamics, or {name}.detach()"
             )
+        if x.is_neg():  # DLPack passes on what is stored, without that
+            raise ArgumentError(f"{name} is a PyTorch tensor of which the negative is stored; use {name}.resolve_neg()")
         if not x.is_cuda:
             raise ArgumentError(f"{name} is a PyTorch tensor on {x.device}; move it with .cuda(), or use device='cpu'")
         found = cp.from_dlpack(x.detach())
@@ -116,9 +118,7 @@ def give(y: Any, kind: str) -> Any:
     if kind == "jax":
         import jax
 
-        y = cupy().ascontiguousarray(y)  # JAX knows no strides
-        cupy().cuda.get_current_stream().synchronize()  # JAX reads on streams of its own
-        return jax.dlpack.from_dlpack(y)
+        return jax.dlpack.from_dlpack(cupy().ascontiguousarray(y))  # JAX knows no strides
     if kind == "numpy":
         return cupy().asnumpy(y)
     return y
@@ -146,6 +146,8 @@ def stream(kind: str, arrays: Sequence[Any]) -> Iterator[None]:
                 if hasattr(x, "block_until_ready"):
                     x.block_until_ready()
         yield
+        if kind == "jax":  # on streams of its own it reads results, and writes where arguments were that nobody keeps
+            cp.cuda.get_current_stream().synchronize()
 
 
 def _device(arrays: Sequence[Any]) -> int | None:

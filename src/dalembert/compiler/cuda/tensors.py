@@ -84,7 +84,7 @@ def _writable(torch: Any, kernel: CudaKernel, inputs: list[Any], results: list[A
     for y, port in zip(results, kernel.outputs):
         if type(y) is not torch.Tensor or y.dtype != first.dtype or y.device != first.device or not y.is_contiguous():
             return False
-        if records(y):
+        if y.is_neg() or records(y):
             return False
         begin, end = y.data_ptr(), y.data_ptr() + y.nbytes
         if y.shape != (*batch, *port.shape) or any(begin < b and a < end for a, b in taken):
