@@ -13,13 +13,14 @@ from random_programs import EXACT, _number, exact, random_program
 
 import dalembert as da
 from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
+from dalembert.compiler.cuda.crew_outputs import crew_by_outputs
 from dalembert.compiler.cuda.crew_sums import gathered
 from dalembert.compiler.cuda.source import PIECE, VAST
 from dalembert.compiler.cuda.split import restricted
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import trace
-from random_mechanisms import walker
+from random_mechanisms import random_mechanism, walker
 
 
 def together(program: Program, team: Crew, inputs: list[list[int]]) -> list[list[object]]:
@@ -58,6 +59,31 @@ def test_a_crew_computes_the_same(seed, count, most):
     team = crew(program, parts, most)
     assert team.size <= most
     assert together(program, team, inputs) == exact(program)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_a_crew_divided_by_results_computes_the_same(seed, most):
+    """Also of some of the outputs only; each value is delivered by one worker, and nobody waits."""
+    program = random_program(seed, 80)
+    draw = np.random.default_rng(0)
+    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    for part in (program, restricted(program, (1,))):
+        team = crew_by_outputs(part, most)
+        assert team.size <= most
+        assert team.slots == 0
+        right = exact(program)
+        for row, own, known in zip(together(part, team, inputs), part.results, right):
+            assert row == [x if k >= 0 else None for x, k in zip(known, own)]
+        owners = {}
+        for worker, (own, *rest) in enumerate(team.turns):
+            assert rest == [None] * (TURNS - 1)
+            for row, mine in zip(part.results, own.results):
+                for k, here in zip(row, mine):
+                    assert here < 0 or owners.setdefault(k, worker) == worker
+    different = len({k for row in program.results for k in row})
+    assert crew_by_outputs(program, most, values=different) is not None
+    assert crew_by_outputs(program, most, values=different - 1) is None
 
 
 def test_a_crew_leaves_out_what_is_not_wanted():
@@ -106,6 +132,19 @@ def test_legs_share_the_work(dynamics):
         assert team.longest < 0.45 * sum(1 for _ in kernel.program.operations())
 
 
+@pytest.mark.parametrize("quantity", ["mass_matrix", "coriolis_matrix"])
+def test_a_chain_has_no_branches_but_its_matrices_can_be_divided(quantity):
+    """Each of four workers has less than half of it; what crosses from row to row would make each do nearly all."""
+    dynamics = da.Dynamics(random_mechanism(0, 16, branching=0.0, kinds=("revolute",)))
+    kernel = dynamics.kernel(quantity)
+    assert dynamics._parts(kernel.inputs, kernel.outputs) is None
+    team = crew_by_outputs(kernel.program)
+    work = [sum(1 for _ in turns[0].operations()) for turns in team.turns]
+    assert len(work) == 4
+    assert max(work) < 0.5 * sum(1 for _ in kernel.program.operations())
+    assert max(work) < 1.2 * min(work)
+
+
 def test_idle_workers_meet_the_others_at_every_barrier(dynamics, monkeypatch):
     """A block hangs if one of its warps waits where another never comes."""
 
@@ -121,16 +160,28 @@ def test_idle_workers_meet_the_others_at_every_barrier(dynamics, monkeypatch):
         assert barriers != {0}
 
 
+def compiled(made, folder):
+    (folder / "crew.cu").write_text(made.source)
+    command = ["nvcc", "-cubin", "-arch=sm_90", "-Werror", "all-warnings", "-o", "crew.bin", "crew.cu"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix"])
 def test_kernels_of_a_crew_compile(dynamics, quantity, dtype, tmp_path):
     made = dynamics.kernel(quantity).source(dtype)
     assert "_worker0_3(" in made.source
-    (tmp_path / "crew.cu").write_text(made.source)
-    command = ["nvcc", "-cubin", "-arch=sm_90", "-Werror", "all-warnings", "-o", "crew.bin", "crew.cu"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    compiled(made, tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_kernels_of_a_crew_divided_by_results_compile(tmp_path):
+    chain = random_mechanism(0, 16, branching=0.0, kinds=("revolute",))
+    made = da.Dynamics(chain, device="cuda").kernel("mass_matrix").source()
+    assert "_worker0_3(" in made.source
+    compiled(made, tmp_path)
 
 
 def test_a_vast_program_is_printed_in_pieces_that_compilers_can_take():

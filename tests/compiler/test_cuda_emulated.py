@@ -22,6 +22,15 @@ CASES = {
     "goes": (lambda: random_mechanism(5, 4, kinds=("revolute", "spherical")), "sensitivities", {"wrenches": ("tool",)}),
     "crew": (lambda: walker(legs=4, joints=3), "forward_dynamics", {}),
     "crew, wide": (lambda: walker(legs=4, joints=2), "coriolis_matrix", {"parameters": ("base.mass",)}),
+    "crew, by results": (
+        lambda: random_mechanism(6, 10, branching=0.0, kinds=("revolute",)), "inverse_dynamics_derivatives", {},
+    ),
+}  # fmt: skip
+
+
+PIECES = {
+    "narrow": (lambda: random_mechanism(7, 6), "forward_dynamics", {}),
+    "goes": CASES["goes"],
 }
 
 
@@ -32,12 +41,27 @@ def test_emulated_kernels_agree(name, real, tmp_path):
 
     Tolerances are those of the precision times the condition of the matrices, of 1e3 here.
     """
-    make, quantity, options = CASES[name]
+    source = agree(*CASES[name], real, tmp_path)
+    assert ("_worker0" in source) == name.startswith("crew")
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_emulated_pieces_agree(name, tmp_path, monkeypatch):
+    """Programs that do not fit the registers hand values on from function to function, and stage no inputs."""
+    for constant, value in (("LIVE", {"double": 30}), ("SPILLING", {"double": 20}), ("LONG", 300), ("PIECE", 150)):
+        monkeypatch.setattr(f"dalembert.compiler.cuda.source.{constant}", value)
+    source = agree(*PIECES[name], "double", tmp_path)
+    assert "_part2(" in source
+    assert ("_go" in source) == (name == "goes")
+    assert "s_q" not in source
+
+
+def agree(make, quantity, options, real, tmp_path):
+    """Check the kernel of a quantity; its source."""
     mechanism, dtype = make(), np.dtype("float64" if real == "double" else "float32")
     dynamics = da.Dynamics(mechanism, **options)
     kernel = dynamics.kernel(quantity)
     source = to_cuda(kernel.program, real, parts=dynamics._parts(kernel.inputs, kernel.outputs))
-    assert ("_worker0" in source.source) == name.startswith("crew")
     emulated = Emulated(source, len(kernel.inputs) + len(kernel.outputs), real, tmp_path)
     rng = np.random.default_rng(0)
     for count, shared, shift in ((1, 0, 0), (source.states, 0, 0), (2 * source.states + 33, 1, 0), (67, 2, 1)):
@@ -55,3 +79,4 @@ def test_emulated_kernels_agree(name, real, tmp_path):
         for (found, whole), right in zip(outputs, exact if isinstance(exact, tuple) else (exact,)):
             assert np.abs(found - right).max() <= 1e3 * np.finfo(dtype).eps * np.abs(right).max()
             assert np.isnan(whole).sum() == 64
+    return source.source

@@ -7,7 +7,7 @@ import dalembert as da
 from dalembert.compiler.cuda.stages import StagedLaunch
 from dalembert.compiler.trace import evaluate
 from dalembert.quantities import ALL_QUANTITIES
-from random_mechanisms import walker
+from random_mechanisms import random_mechanism, walker
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy", reason="needs CuPy")
@@ -47,6 +47,26 @@ def test_a_crew_agrees_with_the_interpreter(dynamics, quantity, dtype, tolerance
     assert "_worker" in kernel.source(dtype).source
     for batch in ((), (1,), (33,), (64,), (97,), (40_000,)):
         check(kernel, state(dynamics.mechanism, batch, dtype), tolerance)
+
+
+@pytest.mark.parametrize("quantity", ["mass_matrix", "inverse_dynamics_derivatives", "regressor"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-3)])
+def test_a_crew_shares_the_results_of_a_chain(quantity, dtype, tolerance):
+    """Of matrices that do not fit the shared memory as they are, or are computed of more values than registers."""
+    chain = random_mechanism(0, 20 if quantity == "mass_matrix" else 10, branching=0.0, kinds=("revolute",))
+    kernel = da.Dynamics(chain, device="cuda").kernel(quantity)
+    assert "_worker" in kernel.source(dtype).source
+    for batch in ((), (1,), (33,), (97,), (40_000,)):
+        check(kernel, state(chain, batch, dtype), tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-3)])
+def test_a_long_chain_is_computed_in_pieces(dtype, tolerance):
+    chain = random_mechanism(0, 40, branching=0.0, kinds=("revolute",))
+    kernel = da.Dynamics(chain, device="cuda").kernel("inverse_dynamics")
+    assert "_part1(" in kernel.source(dtype).source
+    for batch in ((), (1,), (33,), (97,), (40_000,)):
+        check(kernel, state(chain, batch, dtype), tolerance)
 
 
 def test_a_crew_takes_inputs_that_are_the_same_for_all(dynamics):

@@ -12,16 +12,19 @@ large systems, in :mod:`dalembert.compiler.cuda.crew`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 
 from dalembert.compiler.cost import max_live
-from dalembert.compiler.cuda.crew import Parts, crew
+from dalembert.compiler.cuda.crew import Crew, Parts, crew
 from dalembert.compiler.cuda.crew_kernel import CrewKernel
 from dalembert.compiler.cuda.crew_layout import RESERVED, SHARED, WARP, WIDE, Go
 from dalembert.compiler.cuda.crew_layout import Layout as CrewLayout
+from dalembert.compiler.cuda.crew_outputs import crew_by_outputs
 from dalembert.compiler.cuda.dialect import called, device_flavour
 from dalembert.compiler.cuda.split import by_output, restricted, split
-from dalembert.compiler.cuda.tiles import TILE, Layout, kernel_text, rows_of
+from dalembert.compiler.cuda.tiles import TILE, Layout, fits, kernel_text, rows_of
 from dalembert.compiler.printers.c_family import Real, check_real, comment, functions, interface
 from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.program import Program
@@ -50,6 +53,16 @@ VAST, PIECE = 50_000, 2_000
 """Programs with more nodes are printed in pieces of this size, which hand values on through the memory of the thread.
 
 CUDA compilers take longer than anybody waits for one function of that length, and registers help it little."""
+
+SPILLING = {"double": 200, "float": 470}
+"""Live values above which inputs are read straight from global memory.
+
+Shared memory is then better left to the cache that holds what does not fit the registers; more threads work, too."""
+
+LONG = 3_000
+"""Nodes above which such a program is printed in pieces as well.
+
+In one long function a compiler moves more values between registers and memory than pieces hand on."""
 
 TAKEN = frozenset({
     "n", "shared_inputs", "memory", "lane", "tile", "next", "step", "first", "rows", "buffer", "k", "whole", "from",
@@ -106,7 +119,7 @@ def to_cuda(
             0 for what was measured to be best.
         longest: most nodes in one function; 0 for what was measured to be best.
         parts: the parts of the system, if it has some; a crew of warps then works on each tile of states, where that
-            is worth while.
+            is worth while. Without parts, or where these do not help, a crew shares wide results.
         shape: warps of each worker of a crew, tiles of inputs it holds, blocks a multiprocessor must be able to hold;
             None for the first of ``SHAPES`` that fits.
         room: bytes of shared memory that a block can have on the device.
@@ -117,7 +130,6 @@ def to_cuda(
     light = real == "float" and max_live(program.nodes) <= 100
     threads = threads or (256 if light else 128)
     blocks = blocks or (2 if light or vast else 1)
-    longest = longest or (PIECE if vast else 10 * PIECE)
     names = Names(C_RESERVED | TAKEN)
     face = interface(program, names)
     kernel = names.new(f"{face.function}_kernel")
@@ -133,13 +145,16 @@ def to_cuda(
         text.append(CrewKernel(plan, face, names, flavour, kernel, blocks).source())
         return CudaSource(face.function, kernel, whole(), plan.threads, plan.bytes, plan.tile)
     groups = [tuple(range(len(program.outputs)))] if vast else by_output(program, LIVE[real])
+    work = [[program] if vast else split(restricted(program, ports), LIVE[real], 2) for ports in groups]
+    spilling = not vast and max(max_live(go.nodes) for goes in work for go in goes) > SPILLING[real]
+    longest = longest or (PIECE if vast or (spilling and len(program.nodes) > LONG) else 10 * PIECE)
     stages: list[list[str]] = []
-    for ports in groups:
-        goes = [program] if vast else split(restricted(program, ports), LIVE[real], 2)
-        single = len(groups) == 1 and len(goes) == 1
+    for goes in work:
+        single = len(work) == 1 and len(goes) == 1
         stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
         text += [functions(go, face, names, flavour, stage, longest) for go, stage in zip(goes, stages[-1])]
-    staged = "none" if vast and staged == "auto" else staged
+    if staged == "auto" and (vast or spilling):
+        staged = "none" if vast else "outputs"
     rows, threads = rows_of(program, face, groups, width, threads, staged, room)
     layout = Layout(rows, groups, len(program.inputs))
     text.append(kernel_text(layout, face, stages, kernel, real, threads, blocks))
@@ -151,14 +166,19 @@ def _team(
     program: Program, real: Real, parts: Parts | None, shape: tuple[int, int, int] | None, room: int
 ) -> tuple[CrewLayout, int] | None:
     """A crew for the program and its blocks per multiprocessor, if one thread per state is not enough and it fits."""
-    if parts is None or max_live(program.nodes) < ALONE:
-        return None
+    live, wide = max_live(program.nodes), any(port.size > WIDE for port in program.outputs)
+    divisions: list[Callable[[Program], Crew | None]] = []
+    if parts is not None and live >= ALONE:
+        divisions.append(lambda part: crew(part, parts, slots=SHARED // WIDTH[real] // WARP))
+    if wide and (live > LIVE[real] or not fits(program, WIDTH[real], room)):
+        divisions.append(lambda part: crew_by_outputs(part, values=room // WIDTH[real] // WARP))
     ports = tuple(range(len(program.outputs)))
-    for groups in ([ports], [(p,) for p in ports]):
+    choices: list[list[tuple[int, ...]]] = [[ports], [(p,) for p in ports]]
+    for divide, groups in product(divisions, choices):
         goes = []
         for group in groups:
             part = restricted(program, group)
-            team = crew(part, parts, slots=SHARED // WIDTH[real] // WARP)
+            team = divide(part)
             if team is None or team.longest > SHARED_WORK * sum(1 for _ in part.operations()):
                 break
             goes.append(Go(group, part, team))
@@ -166,7 +186,6 @@ def _team(
             continue
         size = max(go.crew.size for go in goes)
         goes = [replace(go, crew=go.crew.joined(size)) for go in goes]
-        wide = any(port.size > WIDE for port in program.outputs)
         crowded = max(go.crew.live for go in goes) > CROWDED
         for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
             if crowded and ranks > 2 and not shape:

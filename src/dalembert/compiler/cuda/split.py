@@ -33,7 +33,7 @@ def split(program: Program, live: int, most: int = 4) -> list[Program]:
         if max(max_live(part.nodes) for part in best) <= live:
             break
         size = -(-len(elements) // count)
-        parts = [_part(program, elements[k : k + size]) for k in range(0, len(elements), size)]
+        parts = [part_of(program, elements[k : k + size]) for k in range(0, len(elements), size)]
         if max(max_live(part.nodes) for part in parts) < whole:
             best = parts
             whole = max(max_live(part.nodes) for part in parts)
@@ -60,10 +60,16 @@ def restricted(program: Program, ports: tuple[int, ...]) -> Program:
     """
     if len(ports) == len(program.outputs):
         return program
-    return _part(program, [(p, e) for p in ports for e in range(len(program.results[p]))])
+    return part_of(program, [(p, e) for p in ports for e in range(len(program.results[p]))])
 
 
-def _part(program: Program, elements: list[Element]) -> Program:
+def part_of(program: Program, elements: list[Element]) -> Program:
+    """The part of a program that computes some elements of its outputs; all others have node index -1.
+
+    Args:
+        program: the whole.
+        elements: the elements to keep.
+    """
     results = tuple(program.results[p][e] for p, e in elements)
     small = Program(program.name, program.inputs, (Port("part", (len(elements),)),), program.nodes, (results,), {})
     small = schedule(rebuild(small))

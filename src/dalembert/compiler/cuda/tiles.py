@@ -98,6 +98,19 @@ def rows_of(
     return rows, threads
 
 
+def fits(program: Program, width: int, room: int) -> bool:
+    """Whether two warps can stage the inputs and any one output; threads write what is not staged far apart.
+
+    Args:
+        program: the whole.
+        width: bytes of a number.
+        room: bytes of shared memory that a block can have on the device.
+    """
+    inputs = sum(Row(port.name, port.size, True, 2).words for port in program.inputs)
+    widest = max(Row(port.name, port.size, True, 1).words for port in program.outputs)
+    return (inputs + widest) * width <= min(SHARED, room) // 2
+
+
 def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
     """The calls that compute one state.
 
