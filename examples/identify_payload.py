@@ -40,8 +40,8 @@ motion = simulate(plant, plan[0][0], plan[1][0], t, method="rk4", step=h, contro
 # What the instruments say.
 rng = np.random.default_rng(0)
 encoder = np.round(motion.q / 1e-5) * 1e-5
-held = np.concatenate([motion.tau[1:], motion.tau[-1:]])  # each torque acts for one period: take the mean of two
-sensor = (motion.tau + held) / 2 + 0.1 * rng.normal(size=motion.tau.shape)
+before = np.concatenate([motion.tau[:1], motion.tau[:-1]])  # each torque acts for one period: take the mean of two
+sensor = (before + motion.tau) / 2 + 0.1 * rng.normal(size=motion.tau.shape)
 
 # The filter must leave the motion alone: at 8 Hz it would bend the answer by more than the noise does. Filtered samples
 # depend on their neighbours; those half a period of the cut-off apart do not.
