@@ -124,7 +124,13 @@ def test_every_quantity_and_command_is_in_the_reference(written):
 def test_the_reference_has_no_traces_of_another_markup(written):
     text = "\n".join(written.values())
     assert re.findall(r":\w+:`", text) == []
-    assert "<factory>" not in text
+    assert "<factory>" not in text and "ForwardRef" not in text
+
+
+def test_tables_keep_their_lines():
+    text = "A room.\n\nname       what it is\nlong_names what they are\n\nA sentence\nof two lines."
+    table, rest = "name       what it is\nlong_names what they are", "A sentence\nof two lines."
+    assert "\n".join(reference.body(text)) == f"A room.\n\n```text\n{table}\n\n```\n\n{rest}"
 
 
 def test_arguments_become_a_list():

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import typing
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -182,11 +183,12 @@ def linked(text: str, places: dict[str, str], here: str) -> str:
 
 
 def body(text: str) -> Iterator[str]:
-    """Paragraphs; indented ones become code blocks, sections of arguments become lists."""
+    """Paragraphs; indented ones and tables become code blocks, sections of arguments become lists."""
     lines = inspect.cleandoc(text).splitlines()
-    section, code = "", False
+    section, code, margin = "", False, 4
     for number, line in enumerate(lines):
-        indented = line.startswith("    ")
+        table = bool(re.match(r"\S+ {2,}\S", line) or (code and margin == 0 and line and lines[number - 1]))
+        indented = line.startswith("    ") or table
         if re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
             section = line[:-1]
             yield from ("", f"**{ {'Args': 'Arguments'}.get(section, section) }**", "")
@@ -195,8 +197,8 @@ def body(text: str) -> Iterator[str]:
         elif indented and (code or (number > 0 and not lines[number - 1])):
             if not code:
                 yield "```text"
-            code = True
-            yield line[4:]
+                code, margin = True, 0 if table else 4
+            yield line[margin:]
         else:
             if code and line:
                 yield from ("```", "")
@@ -224,6 +226,8 @@ def signature(value: Any, name: str) -> str:
     for p in found.parameters.values():
         if p.name in ("self", "cls"):
             continue
+        if isinstance(p.annotation, typing.ForwardRef):  # of a named tuple
+            p = p.replace(annotation=p.annotation.__forward_arg__)
         if repr(p.default) == "<factory>":
             p = p.replace(default=inspect.Parameter.empty)
             parameters.append(f"{p} = ...")
