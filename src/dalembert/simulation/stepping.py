@@ -105,7 +105,7 @@ def _program(
             control = lambda t, q, v: held_tau  # noqa: E731
         equations = TracedEquations(system, control, given.get("wrenches"), given.get("parameters"))
         stepper = STEPPERS[method]
-        new_q, new_v = equations.projected(t + h, *stepper.step(equations, t, q, v, h))
+        new_q, new_v = equations.projected(t + h, *stepper.step(equations, t, q, v, h), stepper.order)
         after: dict[str, Any] = {"q": new_q, "v": new_v}
         if "count" in given:
             after["count"] = given["count"] + 1
