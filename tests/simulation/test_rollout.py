@@ -187,6 +187,7 @@ def test_batch_dimensions_are_broadcast(cart):
         ({"method": "DOP853"}, "fixed step"), ({"control": np.zeros(3)}, "control has shape"),
         ({"control": np.zeros((7, 2))}, "control has shape"), ({"control": np.full(2, np.nan)}, "not finite"),
         ({"actuators": ["rail"]}, "there is none"), ({"gains": [1.0]}, "gains are for"),
+        ({"actuators": ["rail", "rail"], "control": np.ones(2)}, "'rail' is named twice"),
         ({"control": lambda t, q, v: [0], "hold": 3}, "asked at every stage"),
         ({"q0": np.zeros((3, 2)), "v0": np.zeros((4, 2))}, "do not fit together"),
         ({"q0": np.full((3, 2), np.nan)}, r"q0\[0, 0\] \(rail\) is nan"),

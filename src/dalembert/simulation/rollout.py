@@ -270,6 +270,8 @@ def _control(
                 raise ArgumentError(f"actuator {name!r}: that joint follows {follows.joint!r}; name this one")
             if part.stop - part.start != 1:
                 raise ArgumentError(f"actuator {name!r}: the joint has {part.stop - part.start} degrees, not one")
+            if part.start in places:
+                raise ArgumentError(f"actuator {name!r} is named twice; add up what acts on it")
             places.append(part.start)
     kept = _positive("hold", 1 if hold is None else hold)
     rows = space.array(control, "control")
