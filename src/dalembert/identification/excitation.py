@@ -21,8 +21,8 @@ class Excitation:
     """A score of a motion.
 
     Args:
-        condition: condition number of the regressor of visible parameters, its columns scaled to the same length;
-            below about 100 is good.
+        condition: condition number of the regressor of visible parameters, each column divided by its root mean square
+            over random states, which takes units out; below about 100 is good.
         weakest: which combination is seen worst.
         information: mean of the logarithms of the singular values of the scaled regressor, per sample (D-optimality):
             the larger the better.
