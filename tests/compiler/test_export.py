@@ -135,6 +135,17 @@ def test_files_of_others_are_not_overwritten(tmp_path, language):
     assert path.read_text() == "mine"
 
 
+@pytest.mark.parametrize(("first", "second"), [("c", "cuda"), ("cuda", "c-simd")])
+def test_a_header_stays_with_its_source(tmp_path, first, second):
+    export(kernel(), first, tmp_path)
+    before = {path: path.read_text() for path in tmp_path.iterdir()}
+    with pytest.raises(ArgumentError, match=r"swing\.h is the header of swing\.\w+ already; .* another name"):
+        export(kernel(), second, tmp_path)
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == before
+    export(kernel(), second, tmp_path, name="sway")
+    export(kernel(), first, tmp_path)
+
+
 def test_a_header_of_others_stops_the_source_too(tmp_path):
     (tmp_path / "code.h").write_text("mine")
     with pytest.raises(ArgumentError, match=r"code\.h exists"):
