@@ -12,6 +12,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import motion, poses
+from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
@@ -449,10 +450,38 @@ def test_what_is_not_linear_in_the_velocities_is_refused_and_the_term_named():
         derive(sleigh(), "kane", pfaffian=[x**2 + y])
     with pytest.raises(ArgumentError, match=r"speeds: the term thetadot\*xdot"):
         derive(sleigh(), "kane", speeds=[x + x * theta, y, theta])
-    with pytest.raises(ArgumentError, match="no velocity occurs in x_dot; the velocities are xdot"):
-        derive(sleigh(), "kane", pfaffian=[sympy.Symbol("x_dot")])
+    with pytest.raises(ArgumentError, match="no velocity occurs in a; the velocities are xdot"):
+        derive(sleigh(), "kane", pfaffian=[sympy.Symbol("a")])
     with pytest.raises(ArgumentError, match="is text"):
         derive(sleigh(), "kane", speeds=["xdot", "ydot", "thetadot"])
+
+
+@pytest.mark.parametrize("slip", ["theta_dot", "thetadot_"])
+def test_a_rate_by_another_name_is_no_parameter(slip):
+    x, slipped = symbols("xdot"), symbols(slip)
+    for option in ({"pfaffian": [x - slipped]}, {"speeds": [x + slipped, symbols("ydot"), symbols("thetadot")]}):
+        with pytest.raises(ArgumentError, match=f"is {slip} the rate of theta[?] The velocities are called xdot, ydot"):
+            derive(sleigh(), "kane", **option)
+
+
+@pytest.mark.parametrize("axis", np.eye(3))
+@pytest.mark.parametrize("quarters", [0, 1, 2])
+@pytest.mark.parametrize(
+    "shape", [{"kind": "rolling-sphere", "value": 0.4}, {"kind": "rolling-ellipsoid", "coefficients": (0.5, 0.4, 0.3)}]
+)
+def test_what_rolls_does_so_in_every_attitude(shape, quarters, axis):
+    """The velocities of the centre can always be told from the turning rates; the turning rates from them cannot."""
+    tensor = [[0.05, 0.01, 0], [0.01, 0.06, 0], [0, 0, 0.07]]
+    body, joint = Body("ball", Inertia(2.0, tensor=tensor)), Joint("free", "free", WORLD, "ball")
+    contact = Constraint("contact", a="ball", **shape)
+    ball = Mechanism("ball", [body], [joint], constraints=[contact])
+    equations = derive(ball, "kane")
+    q = np.array([0, 0, 0.4, *np.sin(quarters * np.pi / 4) * axis, np.cos(quarters * np.pi / 4)])
+    system = ConstrainedDynamics(ball, reference=q)
+    q, u, tau = system.assemble(q), np.array([0.3, -0.7, 0.5]), np.array([1.0, 0.5, 0, 0.2, 0, -0.1])
+    v = equations["velocities"].evaluate({"q": q, "u": u})
+    found = equations.compile("accelerations")(q, u, tau)
+    np.testing.assert_allclose(found, system.solve(q, v, tau).a[3:], rtol=1e-9, atol=1e-9)
 
 
 def test_options_belong_to_their_method():

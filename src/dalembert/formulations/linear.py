@@ -68,7 +68,7 @@ class _Elimination:
             for j in self.columns:
                 x = self.left[i, j]
                 size = float(np.median(np.abs(self.numbers[:, i, j])))
-                if size < SMALL or is_zero(x) or (isinstance(x, Expr) and not x.is_constant):
+                if size < SMALL or is_zero(x) or not is_constant(x):
                     continue
                 score = (2 if is_one(x) else 1, size)
                 if score > best:
@@ -121,6 +121,15 @@ class _Elimination:
                 for column, value in zip(columns, solved):
                     if not is_zero(self.left[row, column]):
                         self.right[row] = _minus(self.right[row], self.left[row, column], value)
+
+
+def is_constant(x: Any) -> bool:
+    """Whether a scalar is a number, the same at all states.
+
+    Args:
+        x: a traced scalar or a number.
+    """
+    return not isinstance(x, Expr) or bool(x.is_constant)
 
 
 def is_singular(samples: np.ndarray) -> bool:
@@ -214,14 +223,15 @@ def dependent_columns(samples: np.ndarray, preferred: list[int]) -> tuple[list[i
 
     Args:
         samples: numbers at some states, (states, rows, columns); rows independent.
-        preferred: columns in the order in which they are rather kept out of the square part.
+        preferred: columns that may be chosen, in the order in which they are rather kept out of the square part.
     """
-    rows = samples.shape[1]
+    rows, columns = samples.shape[1:]
+    barred = sorted(set(range(columns)).difference(preferred))
     work = np.array([_normalised(x) for x in samples])
     chosen: list[int] = []
     for _ in range(rows):
         sizes = np.median(np.linalg.norm(work, axis=1), axis=0)
-        sizes[chosen] = 0
+        sizes[[*chosen, *barred]] = 0
         candidates = [j for j in reversed(preferred) if sizes[j] > 0.3 * sizes.max()]
         column = candidates[0]
         chosen.append(column)

@@ -95,6 +95,7 @@ def linear_in_velocities(system: System, expressions: Sequence[Any], what: str) 
         if is_sympy(x) and (x.is_Relational or x.is_Boolean):
             raise ArgumentError(f"{what}: expected an expression, got the statement {x}")
     _start_clock(system, expressions)
+    _refuse_rates_by_other_names(system, expressions, what)
     values = np.array([system.scope.read(x)[()] for x in expressions], dtype=object)
     if values.ndim != 1:
         raise ArgumentError(f"{what}: each must be one expression, not a sequence of them")
@@ -129,6 +130,23 @@ def _start_clock(system: System, expressions: Sequence[Any]) -> None:
         return
     if any(is_sympy(x) and "t" in {symbol.name for symbol in x.free_symbols} for x in expressions):
         system.time = system.scope.clock()
+
+
+def _refuse_rates_by_other_names(system: System, expressions: Sequence[Any], what: str) -> None:
+    """``q1dot`` where the rate of q1 is ``qdot1`` is a slip, not one more parameter."""
+    known = {str(x) for x in system.scope.known()}
+    rates = {_bare(f"{x}dot"): x for x in map(str, system.scope.names["q"])}
+    for name in sorted({symbol.name for x in expressions if is_sympy(x) for symbol in x.free_symbols} - known):
+        if "dot" in name and _bare(name) in rates:
+            raise ArgumentError(
+                f"{what}: is {name} the rate of {rates[_bare(name)]}? The velocities are called "
+                f"{', '.join(map(str, system.scope.names['v']))} here"
+            )
+
+
+def _bare(name: str) -> str:
+    """A name whatever the place of its dot: ``q1dot``, ``q1_dot``, ``qdot1``."""
+    return name.replace("dot", "", 1).replace("_", "")
 
 
 def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:

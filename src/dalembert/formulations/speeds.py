@@ -12,7 +12,7 @@ from dalembert.algebra.arrays import product
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
-from dalembert.formulations.linear import dependent_columns, independent_rows, inverse
+from dalembert.formulations.linear import dependent_columns, independent_rows, inverse, is_constant
 from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
 from dalembert.formulations.sampling import sampled
 from dalembert.formulations.system import System
@@ -178,12 +178,20 @@ def _automatic(
             )
         why.append("The independent velocities are chosen by the user.")
     elif len(A):
-        dependent, condition = dependent_columns(sampled(system, A), list(range(system.n)))
+        samples = sampled(system, A)
+        numbers = [k for k in range(system.n) if all(is_constant(x) for x in A[:, k])]
+        everywhere = len(independent_rows(samples[:1, :, numbers])) == len(A)
+        dependent, condition = dependent_columns(samples, numbers if everywhere else list(range(system.n)))
         places = [k for k in range(system.n) if k not in dependent]
+        reason = (
+            "this part of A is constant, so it is regular at every state"
+            if everywhere
+            else "of the parts of A that are regular at typical states this one is well-conditioned (condition number "
+            f"about {condition:.2g}) and keeps the first coordinates"
+        )
         why.append(
-            f"The constraints are solved for {', '.join(names[k] for k in dependent)}: of the parts of A that are "
-            f"regular at typical states this one is well-conditioned (condition number about {condition:.2g}) and "
-            f"keeps the first coordinates. Independent: {', '.join(names[k] for k in places) or 'none'}."
+            f"The constraints are solved for {', '.join(names[k] for k in dependent)}: {reason}. "
+            f"Independent: {', '.join(names[k] for k in places) or 'none'}."
         )
     else:
         places = list(range(system.n))
