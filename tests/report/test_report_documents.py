@@ -17,11 +17,12 @@ from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, from_lagrangian, rigid_body
 from dalembert.formulations.equations import METHODS as WORDS
 from dalembert.model import WORLD, Body, Inertia, Joint
-from dalembert.report import document, report
+from dalembert.report import document, report, self_check
 from dalembert.report.document import Display, Heading, Sequence, Table
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
+from dalembert.report.self_check import checked_by_laws
 
 METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
 SECTIONS = (
@@ -381,3 +382,42 @@ def test_all_routes_count_what_was_asked_for(method, include):
 
 def is_count(block) -> bool:
     return isinstance(block, Table) and ("multiplications",) in block.head
+
+
+@pytest.mark.parametrize(("robot", "told"), [("four_bar", "D_{13} & = "), ("rrr", "with $D$ the identity and all")])
+def test_the_map_of_the_drives_is_told_where_equations_are_a_sequence(robot, told):
+    text = to_markdown(document(da.load(robot), "kane", agreement=False))
+    assert "not listed being zero" in text and told in text
+
+
+def test_counts_of_other_routes_are_said_to_be_those_of_the_tree():
+    tree = "of the tree without constraints"
+    assert tree in to_markdown(document(da.load("four_bar"), "kane", agreement=False))
+    assert tree not in to_markdown(document(da.load("double_pendulum"), "kane", agreement=False))
+
+
+def test_inertias_of_bodies_by_formulas_and_what_their_routes_compare_are_told():
+    m, r, x, psi = sympy.symbols("m r x psi")
+    turn = sympy.rot_axis2(-psi)
+    inertia = sympy.diag(m * r**2 / 4, m * r**2 / 2, m * r**2 / 4)
+    wheel = MovingBodies("wheel", [x, psi], [MovingBodyFormula("wheel", m, [x, 0, r], turn, inertia)])
+    rolling = sympy.Symbol("xdot") - r * sympy.Symbol("psidot")
+    text = to_markdown(document(wheel, "kane", pfaffian=[rolling]))
+    assert r"\frac{m r^{2}}{4},\; \frac{m r^{2}}{2},\; \frac{m r^{2}}{4}" in text
+    assert "mass matrix, without constraints" in text
+
+
+def test_no_state_near_a_singular_position_hides_the_others(monkeypatch):
+    """Four-bars are near one at one of the random states; a wrong Coriolis force is told at the others."""
+    equations = derive(da.load("four_bar"), "kane")
+    assert checked_by_laws(equations).ok
+    plain = self_check._values
+
+    def wrong(quantity, inputs):
+        values = plain(quantity, inputs)
+        largest = np.abs(values).reshape(len(values), -1).max(axis=1)
+        small = largest < largest.max()
+        return values * np.where(small, 1.01, 1.0)[:, None] if quantity.name == "coriolis" else values
+
+    monkeypatch.setattr(self_check, "_values", wrong)
+    assert not checked_by_laws(equations).ok

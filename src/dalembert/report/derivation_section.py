@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from dalembert.algebra.scalar import is_one, is_zero
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
@@ -192,7 +195,12 @@ def _with_right_side(left: Rows, terms: list[str]) -> Rows:
 
 def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
     """The parts as named values, in the order in which they are computed."""
-    parts = {name: part for name, part in equations.quantities().items() if name in PARTS}
+    D = equations.input_map
+    plain = D.shape[0] == D.shape[1] and all(
+        is_one(x) if i == j else is_zero(x) for (i, j), x in np.ndenumerate(D.values)
+    )
+    listed = (*PARTS, *(() if plain else ("input_map",)))
+    parts = {name: part for name, part in equations.quantities().items() if name in listed}
     found = definitions(equations, parts, forms.notation)
     if found is None:
         count = sum(part.cost.operations for part in parts.values())
@@ -209,5 +217,6 @@ def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
     yield Paragraph((text,))
     yield Sequence(tuple(steps))
     if results:
-        yield Paragraph(("In terms of these, with all entries not listed being zero,",))
+        given: Line = ("with ", Math("D"), " the identity and ") if plain and len(D) else ("with ",)
+        yield Paragraph(("In terms of these, ", *given, "all entries not listed being zero,"))
         yield Display(tuple(results))

@@ -127,7 +127,10 @@ def cost_blocks(equations: Equations, mechanism: Mechanism | None) -> Iterator[B
     yield table(head, rows, caption, numbers)
     if mechanism is not None and mechanism.nv <= LARGE:
         others = [[(METHODS[route],), *_counts(count)] for route, count in _routes(mechanism, equations)]
-        yield table(head, others, "The mass matrix and h together, as each route arrives at them.", numbers)
+        tree = " of the tree without constraints, in its own velocities" * bool(
+            mechanism.constraints or equations.velocity_port == "u"
+        )
+        yield table(head, others, f"The mass matrix and h together{tree}, as each route arrives at them.", numbers)
 
 
 def _counts(count: Cost) -> list[Inline | Line]:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from dalembert.algebra import scalar
 from dalembert.algorithms.joint_forces import TERMS
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
-from dalembert.model import WORLD, Body, Joint, Mechanism
+from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.display import tree_lines
 from dalembert.model.force import FORCE_KINDS, Force
@@ -167,7 +169,7 @@ def _bodies(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
                 body.name,
                 quantity(body.inertia.mass, notation),
                 vector(body.inertia.center, notation),
-                _tensor(body, notation),
+                _tensor(body.inertia.tensor, notation),
             )
             for body in heavy
         ]
@@ -181,8 +183,7 @@ def _bodies(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
         yield Paragraph((f"Without mass: {', '.join(light)}.",), "note")
 
 
-def _tensor(body: Body, notation: Notation) -> Line:
-    I = body.inertia.tensor
+def _tensor(I: np.ndarray, notation: Notation) -> Line:
     products = [I[0, 1], I[0, 2], I[1, 2]]
     if all(scalar.is_zero(x) for x in (*I.diagonal(), *products)):
         return ("0",)
@@ -244,8 +245,21 @@ def bodies_blocks(system: MovingBodies, notation: Notation) -> Iterator[Block]:
         notation: how symbols are written.
     """
     yield Heading("The system")
-    rows = [(body.name, quantity(body.mass, notation), vector(body.position, notation)) for body in system.bodies]
-    yield table(("body", "mass (kg)", "position of the centre of mass (m)"), rows, "Bodies, in inertial axes.")
+    rows = [
+        (
+            body.name,
+            quantity(body.mass, notation),
+            vector(body.position, notation),
+            _tensor(np.array(np.zeros((3, 3)) if body.inertia is None else body.inertia, dtype=object), notation),
+        )
+        for body in system.bodies
+    ]
+    head = ("body", "mass (kg)", "position of the centre of mass (m)", "inertia (kg m²)")
+    caption = (
+        "Bodies; positions in inertial axes, inertia about the centre of mass in body axes: xx, yy, zz, and xy, xz, yz "
+        "if they are not zero."
+    )
+    yield table(head, rows, caption)
     yield Paragraph(("Gravity ", vector(system.gravity, notation), " m/s²."))
     if not scalar.is_zero(system.potential):
         yield Paragraph(("Further potential energy ", Math(notation.latex(system.potential)), " J."))
