@@ -114,15 +114,23 @@ def test_robot_descriptions_are_found_by_name_when_installed(tmp_path, monkeypat
     """A stand-in for the package, which downloads on import."""
     package = tmp_path / "robot_descriptions"
     package.mkdir()
+    names = ["my_description", "macro_description", "bare_description", "gone_description"]
     (package / "__init__.py").write_text("")
-    (package / "_descriptions.py").write_text("DESCRIPTIONS = {'my_description': 1, 'gone_description': 2}")
+    (package / "_descriptions.py").write_text(f"DESCRIPTIONS = dict.fromkeys({names})")
+    (package / "_xacro.py").write_text("def get_urdf_path(module): return module.expanded()")
     (package / "my_description.py").write_text(f"URDF_PATH = {str(PACKAGED / 'demo_arm.urdf')!r}")
+    (package / "macro_description.py").write_text(
+        f"XACRO_PATH = 'arm.urdf.xacro'\ndef expanded(): return {str(PACKAGED / 'demo_arm.urdf')!r}"
+    )
+    (package / "bare_description.py").write_text("XACRO_PATH = ''\ndef expanded(): import xacrodoc_that_is_missing")
     (package / "gone_description.py").write_text("raise OSError('no network')")
     for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)
     assert "my_description" in robots()
-    assert load("my_description") == load("demo_arm")
+    assert load("my_description") == load("macro_description") == load("demo_arm")
+    with pytest.raises(FormatError, match=r"cannot provide 'bare_description'.*xacrodoc"):
+        load("bare_description")
     with pytest.raises(FormatError, match="no network"):
         load("gone_description")
     for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:

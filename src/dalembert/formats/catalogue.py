@@ -57,14 +57,16 @@ def robot_descriptions() -> tuple[str, ...]:
 
 
 def robot_descriptions_path(name: str) -> Path:
-    """The file of a robot of ``robot_descriptions``; the first time this downloads it.
+    """The file of a robot of ``robot_descriptions``; the first time this downloads it, and expands what is xacro.
 
     Args:
         name: one of :func:`robot_descriptions`.
     """
-    try:
+    try:  # the import downloads a repository, and macros are expanded: both can fail in many ways
         module = importlib.import_module(f"robot_descriptions.{name}")
-    except Exception as error:  # the import downloads a repository, which can fail in many ways
+        if hasattr(module, "XACRO_PATH") and not hasattr(module, "URDF_PATH"):
+            return Path(importlib.import_module("robot_descriptions._xacro").get_urdf_path(module))
+    except Exception as error:
         raise FormatError(f"robot_descriptions cannot provide {name!r}: {error}") from error
     for attribute in ("URDF_PATH", "MJCF_PATH"):
         if hasattr(module, attribute):
