@@ -1,10 +1,12 @@
 """Compiled control laws: what they promise in closed loop, and how long a call takes."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
 
+from dalembert.constraints import ConstrainedDynamics
 from dalembert.control import computed_torque, gravity_compensation, operational_space, pd_with_gravity
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
@@ -175,3 +177,12 @@ def test_damping_keeps_forces_finite_at_a_singular_position(arm):
         tau = law(still, still, position + push, R, *gains, still, np.zeros(n), np.zeros(n))
         # errors of 0.3 m at 100 1/s^2 and some kilograms: a kilonewton over a metre, by far
         assert np.abs(tau).max() < 1e3
+
+
+@pytest.mark.parametrize("law", [gravity_compensation, pd_with_gravity, computed_torque])
+def test_laws_refuse_loops_at_once_and_say_who_knows_them(law):
+    linkage = load("four_bar", parameters="default")
+    for given in (linkage, Dynamics(linkage, open_loops=True), ConstrainedDynamics(linkage)):
+        with warnings.catch_warnings(), pytest.raises(ArgumentError, match="trees. Its ConstrainedDynamics gives"):
+            warnings.simplefilter("error")  # no advice that the refusal would contradict
+            law(given)
