@@ -156,8 +156,8 @@ def _dynamics(mechanism: Mechanism | Dynamics, driven_base: bool) -> Dynamics:
     model = getattr(mechanism, "mechanism", mechanism)
     if isinstance(mechanism, ConstrainedDynamics) or (isinstance(model, Mechanism) and model.constraints):
         raise ArgumentError(
-            f"{model.name!r} has constraints or force elements; these laws are for trees. Its ConstrainedDynamics gives "
-            "the forces of drives by inverse_dynamics; linearize, lqr and state_feedback regulate around a state"
+            f"{model.name!r} has constraints or force elements; these laws are for trees. Its ConstrainedDynamics "
+            "gives the forces of drives by inverse_dynamics; linearize, lqr and state_feedback regulate around a state"
         )
     found = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
     floats = [joint.name for joint in found.mechanism.joints if joint.kind == "free"]
