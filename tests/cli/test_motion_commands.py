@@ -156,6 +156,7 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
         (("simulate", "demo_arm", "--method", "magic"), "magic"),
         (("simulate", "demo_arm", "--force", "lift=1", "--control", "gravity"), "exclude each other"),
         (("simulate", "demo_arm", "--elements", "spring"), "no force elements"),
+        (("simulate", "demo_arm", "--include", "spring"), "force elements: --elements"),
         (("linearize", "demo_arm", "--actuator", "nothing"), "nothing"),
         (("linearize", "demo_arm", "--keep", "lift"), "give --trim"),
         (("linearize", "demo_arm", "--plot", "poles.xyz"), ".png, .svg, .pdf"),

@@ -215,7 +215,7 @@ def test_bad_input_is_refused_by_name(cart, change, message):
         ({"summaries": {"a": ("max", lambda t, q, v: q)}}, "expected one number"),
         ({"summaries": {"a": ("max", lambda t, q, v: 1 / 0)}}, "summary 'a' cannot be compiled"),
         ({"q0": {"hinge": np.zeros(3), "rail": np.zeros(4)}}, "'hinge' .3,., 'rail' .4,."),
-        ({"q0": {"hinge": "up"}}, "joint 'hinge' has 1 entries"),
+        ({"q0": {"hinge": "up"}}, "joint 'hinge' takes one number"),
         ({"v0": np.zeros((3, 2)), "q0": np.zeros((4, 2))}, r"fit together: q0 \(4, 2\), v0 \(3, 2\)$"),
     ],
 )

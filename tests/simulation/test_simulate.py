@@ -280,7 +280,7 @@ def test_singular_mass_matrix_is_told():
         ({"q0": [np.inf]}, "q0.* is inf"),
         ({"v0": [np.nan]}, "v0.* is nan"),
         ({"q0": {"elbow": 1.0}}, "no joint 'elbow'"),
-        ({"v0": {"hinge": [1.0, 2.0]}}, "joint 'hinge' has 1 entries"),
+        ({"v0": {"hinge": [1.0, 2.0]}}, "joint 'hinge' takes one number"),
         ({"control": [1.0, 2.0]}, r"control has shape \(2,\)"),
         ({"method": "euler"}, "no method 'euler'"),
         ({"rtol": -1}, "rtol"),

@@ -251,6 +251,7 @@ def test_a_motion_of_another_mechanism_is_refused(swing, tmp_path):
     [
         ("", "empty"),
         ("t,q.shoulder\n0,0\n", "q.elbow"),
+        ("t;q.shoulder;q.elbow\n0;0;0\n", "commas between entries, not semicolons"),
         ("t,q.shoulder,q.elbow\n0,0\n", "entries"),
         ("t,q.shoulder,q.elbow\n0,0,zero\n", "numbers only"),
     ],

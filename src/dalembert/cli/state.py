@@ -48,7 +48,12 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
             help=f"velocities in rad/s or m/s: {what} (default: zero)",
         )
     group.add_argument(
-        "--include", choices=TERMS, action="append", default=[], help="a term of the joints that acts; may be repeated"
+        "--include",
+        type=term,
+        choices=TERMS,
+        action="append",
+        default=[],
+        help="a term of the joints that acts; may be repeated",
     )
     group.add_argument(
         "--elements",
@@ -56,6 +61,13 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
         action="append",
         help="a force element that acts, or all, or none; may be repeated",
     )
+
+
+def term(text: str) -> str:
+    """A term of the joints; whoever means a force element is sent to its own option."""
+    if text not in TERMS:
+        raise argparse.ArgumentTypeError(f"choose among {', '.join(TERMS)}, not {text!r}; force elements: --elements")
+    return text
 
 
 def numbers(text: str) -> tuple[str, tuple[float, ...]]:

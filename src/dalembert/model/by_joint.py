@@ -37,14 +37,16 @@ def by_joint(
         if follows is not None:
             raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")
         wanted = part.stop - part.start
+        count = "one number" if wanted == 1 else f"{wanted} numbers"
+        wrong = f"{name}[{joint!r}] = {value!r}: joint {joint!r} takes {count}"
         try:
             array = real_array(value, name)
         except ArgumentError as error:
-            raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries") from error
+            raise ArgumentError(wrong) from error
         if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
             array = array[..., None]
         if array.shape[-1:] != (wanted,) or (array.ndim != 1 and not batch):
-            raise ArgumentError(f"{name}[{joint!r}] = {value!r}: joint {joint!r} has {wanted} entries")
+            raise ArgumentError(wrong)
         parts.append((part, array))
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for _, array in parts))

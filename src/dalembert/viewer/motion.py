@@ -74,9 +74,10 @@ def _read_csv(path: str | Path, mechanism: Mechanism) -> Trajectory:
     wanted = {"q": [f"q.{name}" for name in position_names(mechanism)]}
     missing = [name for name in ("t", *wanted["q"]) if name not in titles]
     if missing:
+        mend = "; put commas between entries, not semicolons" if any(";" in title for title in titles) else ""
         raise FormatError(
             f"the columns {', '.join(map(repr, missing[:6]))} of {mechanism.name!r} are not there; the file has "
-            f"{', '.join(map(repr, titles[:12]))}",
+            f"{', '.join(map(repr, titles[:12]))}{mend}",
             path,
         )
     for number, row in enumerate(rows[1:], 2):
