@@ -114,6 +114,14 @@ def test_an_axis_that_is_no_unit_vector_is_refused(axis):
         rotation_from_axis_angle(axis, 1.0)
 
 
+@pytest.mark.parametrize("length", [1, -1, 2.5])
+def test_the_angle_of_a_symbolic_turn_about_a_coordinate_axis_stays_exact(length):
+    x = sympy.Symbol("x", real=True)
+    sign = 1 if length > 0 else -1
+    for k, rotation in enumerate(ELEMENTARY):
+        assert rotation_angle(rotation(x), length * np.eye(3)[k]) == sympy.atan2(sign * sympy.sin(x), sympy.cos(x))
+
+
 @given(axes, angles, st.floats(0.1, 10))
 def test_rotation_angle_about_a_known_axis_of_any_length(u, angle, length):
     found = rotation_angle(rodrigues(u, angle), length * u)

@@ -284,6 +284,7 @@ def test_massless_ends_are_allowed_where_the_inertia_matrix_stays_regular():
         (lambda: Force("f", "magnet", "a"), "force 'f': unknown kind 'magnet'; choose one of spring"),
         (lambda: Force("f", "spring", "a", rest=[1]), "force 'f', rest: expected a number"),
         (lambda: Mechanism("m", (), (), gravity=[1, 2]), "gravity: expected three numbers"),
+        (lambda: Mechanism("m", (), (), gravity=9.81), "gravity: expected three numbers, got 9.81"),
     ],
 )
 def test_parts_refuse_what_is_not_a_number_or_kind(build, message):

@@ -26,7 +26,7 @@ from dalembert.algebra.arguments import (
 from dalembert.algebra.arrays import Array, asarray, exact
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.scalar import Scalar, atan2, constant, cos, is_number, is_symbolic, select, sin, sqrt
-from dalembert.algebra.vectors import dot, double_dot, dual, trace, unit, vect
+from dalembert.algebra.vectors import dot, trace, unit, vect
 from dalembert.errors import ArgumentError, SingularityError
 
 HALF_PI = math.pi / 2
@@ -150,7 +150,7 @@ def rotation_angle(rotation: Matrix, axis: Vector) -> Scalar:
     """
     turned = rotation_matrix(rotation)
     cosine = (trace(turned) - 1) / 2
-    sine = double_dot(turned, dual(unit(components(axis, "axis"))).T) / 2
+    sine = dot(exact(unit(components(axis, "axis"))), vect(turned))
     return atan2(sine, cosine)
 
 

@@ -24,7 +24,8 @@ def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{what}: expected {_shape_words(shape)}, got {shown(value)}") from error
     if array.shape != shape:
-        raise ModelError(f"{what}: expected {_shape_words(shape)}, got an array of shape {array.shape}")
+        got = f"an array of shape {array.shape}" if array.ndim else shown(value)
+        raise ModelError(f"{what}: expected {_shape_words(shape)}, got {got}")
     if array.dtype == complex:
         raise ModelError(f"{what}: expected real numbers, got {value!r}")
     if array.dtype == object:
