@@ -366,3 +366,13 @@ def test_constrained_motion_is_compared_where_constraints_can_be_satisfied():
         verify(far.replace(constraints=()), q=[1.0, 2.0])
     nowhere = verify(bead(lambda x, z: z - sqrt(x - 30)), states=2)
     assert not constrained(nowhere) and any("does not exist where" in reason for reason in nowhere.skipped)
+
+
+@pytest.mark.parametrize(("moments", "told"), [((1.0, 1.0, 9.0), True), ((1.0, 1.0, -1.0), False)])
+def test_definiteness_is_compared_wherever_no_energy_is_negative(moments, told):
+    """Moments that break the triangle inequality, as values of symbols do, leave M positive."""
+    wheel = Body("wheel", Inertia(1.0, tensor=np.diag(moments)))
+    spun = Mechanism("spun", [wheel], [Joint("pin", "revolute", WORLD, "wheel")], strict=False)
+    found = verify(spun, states=1)
+    assert found.ok and any(row.quantity == "M positive" for row in found.rows) == told
+    assert any("kinetic energy of wheel may be negative" in reason for reason in found.skipped) != told

@@ -21,7 +21,7 @@ from dalembert.formulations.linear import rounded_rows
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import named_inputs
 from dalembert.formulations.sampling import typical_inputs
-from dalembert.model import Mechanism
+from dalembert.model import Inertia, Mechanism
 
 STEP = 1e-30
 """Of the complex step: there is no subtraction, so it may be as small as it likes."""
@@ -60,11 +60,17 @@ def inertia_rows(mechanism: Mechanism, q: np.ndarray, tolerance: float, skipped:
     skew = np.abs(M - M.swapaxes(1, 2)).max() / _scale(np.abs(M).max())
     rows = [Row("M symmetric", "generalized-links", "its transpose", float(skew), tolerance)]
     lowest = min(float(np.linalg.eigvalsh(x).min() / _scale(np.abs(x).max())) for x in M)
-    if mechanism.problems():
-        skipped.append(f"M positive: no real mechanism has these masses ({mechanism.problems()[0]})")
+    if negative := [body.name for body in mechanism.bodies if _may_be_negative(body.inertia)]:
+        skipped.append(f"M positive: the kinetic energy of {', '.join(negative)} may be negative at these values")
     else:
         rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
     return rows
+
+
+def _may_be_negative(inertia: Inertia) -> bool:
+    """Whether kinetic energy is negative in some motion: of a mass, or of turns about the centre of mass."""
+    moments = np.linalg.eigvalsh(np.array(inertia.tensor, dtype=float))
+    return bool(inertia.mass < 0 or moments[0] < -1e-12 * np.abs(moments).max())
 
 
 def motion_rows(
