@@ -8,7 +8,8 @@ import sympy
 
 import dalembert as da
 from dalembert.algebra.vectors import cross, dot
-from dalembert.algorithms.economy import economical, operations, reframe, regroup
+from dalembert.algorithms.economy import economical, reframe, regroup
+from dalembert.algorithms.economy.cheapest import operations
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach, two_sided

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
-from dalembert.algorithms.economy.cheapest import operations
+from dalembert.algorithms.economy.beyond import NextAxis, next_axes
+from dalembert.algorithms.economy.cheapest import burden
 from dalembert.algorithms.economy.frames import is_numeric, reframe
 from dalembert.algorithms.economy.regroup import regroup
 from dalembert.model.tree import Tree
 
 
+@lru_cache(maxsize=32)  # each quantity of a mechanism asks for it
 def economical(tree: Tree) -> Tree:
     """A tree with the same generalised forces, inertia matrix and derivatives, cheaper to evaluate.
 
@@ -21,12 +24,24 @@ def economical(tree: Tree) -> Tree:
     own = regroup(tree)
     if not is_numeric(tree):
         return own
-    other = regroup(reframe(tree))
+    other = _suited_to_branches(tree)
     return other if _burden(other) < _burden(own) else own
 
 
+def _suited_to_branches(tree: Tree) -> Tree:
+    """The tree in frames suited to one of the axes each link carries: at a fork to that which makes all cheapest."""
+    main: dict[int, NextAxis] = {}
+    best = regroup(reframe(tree))
+    for i, link in enumerate(tree.links):
+        for axis in next_axes(tree, i)[1:] if link.kind in ("revolute", "helical") or link.parent < 0 else []:
+            other = regroup(reframe(tree, {**main, i: axis}))
+            if _burden(other) < _burden(best):
+                best, main[i] = other, axis
+    return best
+
+
 def _burden(tree: Tree) -> int:
-    return operations(tree)["augmented-links"]  # its tensors are those of the inertia matrix and the derivatives, too
+    return burden(tree, "augmented-links")  # its tensors are those of the inertia matrix and the derivatives, too
 
 
 class Form(NamedTuple):

@@ -47,7 +47,6 @@ def cheapest_name(tree: Tree, moves: bool = True, speeds_up: bool = True) -> str
     return min(counts, key=lambda name: counts[name])
 
 
-@lru_cache(maxsize=32)
 def operations(tree: Tree, moves: bool = True, speeds_up: bool = True) -> dict[str, int]:
     """About how many operations each candidate takes; equal terms are counted as often as they occur.
 
@@ -56,11 +55,21 @@ def operations(tree: Tree, moves: bool = True, speeds_up: bool = True) -> dict[s
         moves: whether velocities differ from zero.
         speeds_up: whether accelerations do.
     """
-    numeric, counts = in_numbers(tree), {}
-    for name, algorithm in CANDIDATES.items():
-        count = Count()
-        v = vector(tree.nv, count, 100) if moves else arrays.zeros(tree.nv)
-        a = vector(tree.nv, count, 200) if speeds_up else arrays.zeros(tree.nv)
-        algorithm(numeric, positions(tree, count), v, a)
-        counts[name] = count.operations
-    return counts
+    return {name: burden(tree, name, moves, speeds_up) for name in CANDIDATES}
+
+
+@lru_cache(maxsize=64)
+def burden(tree: Tree, name: str, moves: bool = True, speeds_up: bool = True) -> int:
+    """The operations of one candidate.
+
+    Args:
+        tree: the links.
+        name: of the candidate.
+        moves: whether velocities differ from zero.
+        speeds_up: whether accelerations do.
+    """
+    count = Count()
+    v = vector(tree.nv, count, 100) if moves else arrays.zeros(tree.nv)
+    a = vector(tree.nv, count, 200) if speeds_up else arrays.zeros(tree.nv)
+    CANDIDATES[name](in_numbers(tree), positions(tree, count), v, a)
+    return count.operations

@@ -2,8 +2,8 @@
 
 Coordinates, velocities and generalised forces keep their meaning; only the frames in which the recursions work change.
 
-- z of a rotating link lies on its joint axis and x on the common normal to the next rotating joint's axis (the *main*
-  child's; other branches get a general placement), so that crossing a joint costs two plane turns;
+- z of a rotating link lies on its joint axis and x on the common normal to the next rotating joint's axis (one of
+  them; other branches get a general placement), so that crossing a joint costs two plane turns;
 - a prismatic link at zero has the frame of its parent: crossing it costs no rotation, and one number of translation
   if the slide lies along a coordinate axis. For that, x of a link with no twisted axis beyond lies across its slides.
   On the ground, whose axes are free to choose, z lies along the slide and x across the next axis;
@@ -16,7 +16,7 @@ Coordinates, velocities and generalised forces keep their meaning; only the fram
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import rotation_x
 from dalembert.algebra.transform import Transform
+from dalembert.algorithms.economy.beyond import NextAxis, next_axes, slides_across
 from dalembert.algorithms.economy.moments import moved_moments
 from dalembert.algorithms.economy.turns import TINY, clean, is_right, rotation_z, triad, unit_or_any, zxz
 from dalembert.model.tree import Link, Tree
@@ -44,21 +45,21 @@ def is_numeric(tree: Tree) -> bool:
     )
 
 
-def reframe(tree: Tree, distal: Collection[int] | None = None) -> Tree:
+def reframe(tree: Tree, main: Mapping[int, NextAxis] | None = None) -> Tree:
     """The same tree in economical frames. Geometry must be numeric; masses may be anything.
 
     Args:
         tree: the links.
-        distal: links to evaluate in their distal frames; by default all but the first and last rotating ones.
+        main: link -> the axis beyond it that its frame suits; by default the one that carries most.
     """
     frames: list[Transform] = []  # new frame of each link in its old frame
     twists: list[float] = []  # by how much it was turned about x into the distal position
     reach = FAR * max((float(np.linalg.norm(link.placement.translation)) for link in tree.links), default=0.0)
-    feet = _feet_outwards(tree, reach)
+    targets = [(main or {}).get(i) or next(iter(next_axes(tree, i)), None) for i in range(len(tree.links))]
+    feet = _feet_outwards(tree, targets, reach)
     for i, link in enumerate(tree.links):
         parent = frames[link.parent] if link.parent >= 0 else Transform.identity()
-        to_distal = i in distal if distal is not None else not _is_first_rotation(tree, i)
-        frame, twist = _frame(tree, i, parent, to_distal, feet[i], reach)
+        frame, twist = _frame(tree, i, parent, targets[i], feet[i], reach)
         frames.append(frame)
         twists.append(twist)
     links = []
@@ -78,37 +79,31 @@ def _is_first_rotation(tree: Tree, i: int) -> bool:
 
 
 def _frame(
-    tree: Tree, i: int, parent: Transform, to_distal: bool, foot: Array | None, reach: float
+    tree: Tree, i: int, parent: Transform, target: NextAxis | None, foot: Array | None, reach: float
 ) -> tuple[Transform, float]:
     link = tree.links[i]
     if link.kind == "prismatic" and link.parent < 0:
-        return Transform(_along_slide(tree, i), link.placement.inverse().translation), 0.0
+        return Transform(_along_slide(tree, i, target), link.placement.inverse().translation), 0.0
     if link.kind == "prismatic":
         return _upon_parent(link, parent, is_tip=not tree.children[i]), 0.0
     if link.kind == "spherical":
         return Transform.identity(), 0.0
     z = link.axis
-    target = _next_axis(tree, i)
     origin = foot if foot is not None else _foot_towards_parent(tree, i, parent, reach)
+    first = _direction(link.moments.first)
+    inner = link.placement.rotation.T @ parent.rotation
+    own = [first - (first @ z) * z, np.cross(inner[:, 2], z), inner[:, 0]]
     if target is None:  # a tip: x along a slide it carries or its first moment, or where the angle needs no offset
-        first = _direction(link.moments.first)
-        inner = link.placement.rotation.T @ parent.rotation
-        directions = [
-            *_slides_across(tree, i),
-            first - (first @ z) * z,
-            np.cross(inner[:, 2], z),
-            inner[:, 0],
-        ]
-        return Transform(triad(unit_or_any(_first(directions), z), z), origin), 0.0
-    point, direction = target[1].translation, target[2]
+        return Transform(triad(unit_or_any(_first([*slides_across(tree, i), *own]), z), z), origin), 0.0
+    point, direction = target.placement.translation, target.direction
     normal = np.cross(z, direction)
-    if np.linalg.norm(normal) < TINY:  # parallel axes: x along slides between them, or from one to the other
-        x = unit_or_any(_first([*_slides_across(tree, i, target[0]), point - (point @ z) * z]), z)
-        return Transform(triad(x, z), origin), 0.0
+    if np.linalg.norm(normal) < TINY:  # parallel axes: x along slides between them or from one to the other; one axis
+        between = [*slides_across(tree, i, target.link), point - (point @ z) * z]  # for both leaves it free as at a tip
+        return Transform(triad(unit_or_any(_first([*between, *own]), z), z), origin), 0.0
     x = unit_or_any(normal, z)
     rotation = triad(x, z)
     twist = math.atan2(np.linalg.norm(normal), z @ direction)
-    if not to_distal or is_right(twist):
+    if is_right(twist) or _is_first_rotation(tree, i):
         return Transform(rotation, origin), 0.0
     return Transform(clean(rotation @ rotation_x(twist)), origin), twist
 
@@ -122,53 +117,17 @@ def _upon_parent(link: Link, parent: Transform, is_tip: bool) -> Transform:
     return Transform(frame.rotation, frame.translation + (z @ (_center(link) - frame.translation)) * z)
 
 
-def _along_slide(tree: Tree, i: int) -> Array:
+def _along_slide(tree: Tree, i: int, target: NextAxis | None) -> Array:
     """Axes of a slide on the ground, in its old frame: z along it, x in the plane of the next slide, across the next
     rotation axis, in the plane of gravity or of an axis of the world."""
-    z, R, target = tree.links[i].axis, tree.links[i].placement.rotation, _next_axis(tree, i)
-    turns = [] if target is None else [np.cross(z, target[2])]
+    z, R = tree.links[i].axis, tree.links[i].placement.rotation
+    turns = [] if target is None else [np.cross(z, target.direction)]
     outer = [_direction(tree.gravity) @ R, R[0], R[1]]
-    across = [*_slides_across(tree, i), *turns, *(u - (u @ z) * z for u in outer)]
+    across = [*slides_across(tree, i), *turns, *(u - (u @ z) * z for u in outer)]
     return triad(unit_or_any(_first(across), z), z)
 
 
-def _next_axis(tree: Tree, i: int) -> tuple[int, Transform, Array] | None:
-    """The next rotating link beyond link i; its joint frame and axis in the old frame of link i, slides at zero."""
-    best: tuple[int, int, Transform, Array] | None = None
-    waiting = [(c, Transform.identity()) for c in tree.children[i]]
-    while waiting:
-        c, at = waiting.pop()
-        child = tree.links[c]
-        placed = at @ child.placement
-        if child.kind == "prismatic":
-            waiting += [(grandchild, placed) for grandchild in tree.children[c]]
-            continue
-        if child.kind == "spherical":
-            continue
-        beyond = sum(c in chain for chain in tree.ancestors)
-        if best is None or beyond > best[0]:
-            best = (beyond, c, placed, placed.rotation @ child.axis)
-    return None if best is None else best[1:]
-
-
-def _slides_across(tree: Tree, i: int, last: int | None = None) -> list[Array]:
-    """Directions of the slides that link i carries, one upon another, without their parts along its own axis; only
-    those on the way to the last link if there is one."""
-    z = tree.links[i].axis
-    found = []
-    waiting = [(c, np.eye(3)) for c in reversed(tree.children[i])]
-    while waiting:
-        c, turned = waiting.pop()
-        child = tree.links[c]
-        if child.kind == "prismatic" and (last is None or c in tree.ancestors[last]):
-            turned = turned @ child.placement.rotation
-            direction = turned @ child.axis
-            found.append(direction - (direction @ z) * z)
-            waiting += [(grandchild, turned) for grandchild in reversed(tree.children[c])]
-    return found
-
-
-def _feet_outwards(tree: Tree, reach: float) -> list[Array | None]:
+def _feet_outwards(tree: Tree, targets: Sequence[NextAxis | None], reach: float) -> list[Array | None]:
     """The point of each link's axis nearest to the next axis that is not parallel to it, in its old frame.
 
     Links with parallel axes are level with the last one of them, so that only the vector to the first has a part along
@@ -176,7 +135,7 @@ def _feet_outwards(tree: Tree, reach: float) -> list[Array | None]:
     """
     feet: list[Array | None] = [None] * len(tree.links)
     for i in reversed(range(len(tree.links))):
-        target, z = _next_axis(tree, i), tree.links[i].axis
+        target, z = targets[i], tree.links[i].axis
         if target is None or tree.links[i].kind in ("prismatic", "spherical"):
             continue
         c, placed, direction = target
@@ -185,18 +144,16 @@ def _feet_outwards(tree: Tree, reach: float) -> list[Array | None]:
             foot = _foot(z, point, direction)
             feet[i] = foot if np.linalg.norm(foot) <= reach else (point @ z) * z
         elif beyond is not None:
-            feet[i] = (placed.apply(beyond) @ z) * z
+            feet[i] = _at(placed.apply(beyond) @ z, z, point, beyond)
     return feet
 
 
 def _foot_towards_parent(tree: Tree, i: int, parent: Transform, reach: float) -> Array:
     """The point of a link's axis nearest to the axis of the rotating joint before it, in the link's old frame; level
-    with the new origin of that one if they are parallel, or if it is a slide or a ball; on the ground level with the
-    centre of mass."""
+    with the new origin of that one if they are parallel, or if it is a slide or a ball; on the ground, and on a screw,
+    whose translation has a part along the axis anyhow, level with the centre of mass."""
     link = tree.links[i]
-    if link.kind != "revolute":
-        return np.zeros(3)
-    if link.parent < 0:
+    if link.parent < 0 or link.kind == "helical":
         return (_center(link) @ link.axis) * link.axis
     inner = tree.links[link.parent]
     R, p = link.placement.rotation, link.placement.translation
@@ -212,7 +169,12 @@ def _foot(z: Array, point: Array, direction: Array) -> Array:
     """The point of the line through the origin along ``z`` that is nearest to another line."""
     normal = np.cross(z, direction)
     along = (point @ z - (z @ direction) * (point @ direction)) / (normal @ normal)
-    return along * z
+    return _at(along, z, point)
+
+
+def _at(along: float, z: Array, *terms: Array) -> Array:
+    """The point so far along z, or the origin, if that is zero but for the rounding of the vectors it comes from."""
+    return along * z if abs(along) > TINY * max(np.linalg.norm(term) for term in terms) else np.zeros(3)
 
 
 def _center(link: Link) -> Array:
