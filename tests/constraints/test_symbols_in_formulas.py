@@ -8,7 +8,7 @@ import dalembert as da
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, coordinate_symbols
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError, ModelError
-from dalembert.model import Constraint, Force, Mechanism
+from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.parameters import substitute, symbolise
 
 CRANK, COUPLER, ROCKER, GROUND = 1.0, 2.5, 2.0, 3.0
@@ -100,10 +100,36 @@ def test_a_symbol_with_the_name_of_a_coordinate_is_refused():
     crank = sympy.Symbol("crank", real=True)
     mechanism = symbolise(four_bar().replace(constraints=()), {"crank_bar.mass": crank})
     wrong = mechanism.replace(constraints=(Constraint("c", "position", function=crank - 1),))
-    with pytest.raises(ModelError, match=r"crank is the name of a coordinate.*rename"):
+    with pytest.raises(ModelError, match=r"crank has two meanings.*rename"):
         ConstraintSet(wrong)
     # values for the symbol do not reach the coordinate of the same name
     assert substitute(wrong, {crank: 2.0}).constraints[0].function.symbols == {crank}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "formula"),
+    [
+        ("t", "position", "2*t - x"),
+        ("x_dot", "velocity", "x_dot"),
+        ("x_dot", "position", None),
+        ("t", "velocity", None),
+    ],
+)
+def test_names_that_mean_two_coordinates_are_refused_where_they_are_used(name, kind, formula):
+    """A joint called t has the symbol of time; one called x_dot has that of the velocity of x, if velocities occur."""
+    bodies = (Body("a", Inertia.point(1.0)), Body("b", Inertia.point(2.0)))
+    joints = (Joint("x", "prismatic", "world", "a"), Joint(name, "prismatic", "a", "b", axis=[1, 0, 0]))
+    mechanism = Mechanism("two", bodies, joints)
+    q, v, _ = coordinate_symbols(mechanism)
+    function = (
+        sympy.sympify(formula, locals={s.name: s for s in q}) if formula else q[1] if kind == "position" else v[1]
+    )
+    mechanism = mechanism.replace(constraints=(Constraint("law", kind, function=function),))
+    if formula is None:  # only one of the two meanings is possible here
+        ConstraintSet(mechanism)
+        return
+    with pytest.raises(ModelError, match=f"'law': {name} has two meanings in 'two'.*rename the joint"):
+        ConstraintSet(mechanism)
 
 
 @pytest.mark.parametrize("statement", [sympy.Eq(sympy.Symbol("x"), 1), sympy.Symbol("x") > 1, sympy.true])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -142,11 +144,13 @@ def _called(
     for port in arguments:
         table |= dict(zip(names[port], np.atleast_1d(np.array(known[port], dtype=object))))
     own = [symbol.name for symbol in mechanism.symbols]
-    twice = sorted({s.name for s in function.symbols} & table.keys() & set(own))
+    meanings = Counter(chain(own, *(names[port] for port in arguments)))
+    twice = sorted({s.name for s in function.symbols if meanings[s.name] > 1})
     if twice:
         raise ModelError(
-            f"{name!r}: {', '.join(twice)} is the name of a coordinate, or of time, and that of a symbol of "
-            f"{mechanism.name!r} as well; rename the symbol"
+            f"{name!r}: {', '.join(twice)} has two meanings in {mechanism.name!r}: a position lends the name of its "
+            "joint, a velocity that with _dot, time is t, and symbols have theirs; rename the joint or the symbol, or "
+            f"give a Python function of ({', '.join(arguments)})"
         )
     return _from_formula(function, name, table | dict(zip(own, known.get("parameters", ()))))
 
