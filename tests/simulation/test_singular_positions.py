@@ -64,6 +64,74 @@ def test_a_slider_crank_with_equal_lengths_is_singular_where_the_slide_is_at_the
     assert len(there) == np.count_nonzero(np.diff(np.sign(np.cos(motion.q[:, 0])))) > 2
 
 
+CHANGE_POINTS = [((1.0, 2.5, 2.0), 1.5), ((1.0, 2.0, 1.0), 2.0), ((1.0, 1.0, 2.0), 2.0)]
+"""Four-bars that can lie flat: one with rocking branches, parallelogram and antiparallelogram, a kite."""
+
+
+def four_bar_turning(lengths, ground):
+    system = ConstrainedDynamics(four_bar(lengths, ground), reference=[1.0, -0.5, 1.2])
+    q = system.assemble([1.0, -0.5, 1.2], keep=["crank"])
+    return system, q, system.project_velocity(q, [8.0, 0, 0], keep=["crank"])
+
+
+@pytest.mark.parametrize("lengths, ground", CHANGE_POINTS)
+@pytest.mark.parametrize(
+    "options, tolerance",
+    [({}, 1e-6), ({"method": "RK45"}, 1e-6), ({"method": "LSODA"}, 1e-5), ({"rtol": 1e-12, "atol": 1e-12}, 1e-8),
+     ({"hold": 0.02}, 1e-6)],
+    ids=["DOP853", "RK45", "LSODA", "tight", "held"],
+)  # fmt: skip
+def test_adaptive_methods_go_straight_on_where_branches_cross(lengths, ground, options, tolerance):
+    """Energy stays to the tolerance of the method times some hundred steps, and slow ones arrive there, too."""
+    system, q, v = four_bar_turning(lengths, ground)
+    with pytest.warns(SimulationWarning, match="passes a singular position.*It goes straight on"):
+        motion = simulate(system, q, v, 3.0, **options)
+    assert len(motion.info["singular"]) > 3
+    energy = motion.energy
+    assert np.abs(energy - energy[0]).max() < tolerance * energy[0]
+    with pytest.warns(SimulationWarning):
+        other = simulate(system, q, v, 3.0, method="RK45", rtol=1e-11, atol=1e-11)
+    assert np.abs(motion.q[-1] - other.q[-1]).max() < 30 * tolerance
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA"])
+def test_every_adaptive_method_stays_on_the_branch_on_which_it_came(method):
+    with pytest.warns(SimulationWarning, match="It goes straight on"):
+        motion = simulate(parallel_four_bars(2), UPRIGHT, -4 * PARALLEL, 4.0, method=method, rtol=1e-7, atol=1e-7)
+    assert np.abs(motion.q - motion.q[:, :1] * PARALLEL).max() < 1e-5
+    assert len(motion.info["singular"]) == len(pendulum(np.pi / 2, -4.0, 4.0)[1]) > 3
+
+
+@pytest.mark.parametrize("lengths, ground", CHANGE_POINTS)
+@pytest.mark.parametrize("error", [1e-3, 1e-6])
+def test_a_motion_beside_a_singular_position_turns(lengths, ground, error):
+    """With a coupler a little too long branches do not cross; the motion changes from one to the other, with energy."""
+    system, q, v = four_bar_turning((lengths[0], lengths[1], lengths[2] + error), ground)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        motion = simulate(system, q, v, 2.0)
+        other = simulate(system, q, v, 2.0, rtol=1e-11, atol=1e-11)
+    energy = motion.energy
+    assert np.abs(energy - energy[0]).max() < 1e-6 * energy[0]
+    assert np.abs(motion.q[-1] - other.q[-1]).max() < 1e-5
+
+
+def test_the_state_is_known_between_the_sides_of_a_crossing():
+    """By a polynomial there, as good as the steps; events are found on it."""
+    level = Event(lambda t, q, v: q[0] - 1e-4, name="level")
+    with pytest.warns(SimulationWarning, match="It goes straight on"):
+        motion = simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, 1.0, events=level)
+    (found,) = motion.events
+    t = np.linspace(motion.info["singular"][0] - 0.01, motion.info["singular"][0] + 0.02, 31)
+    between = motion(t)
+    exact = solve_ivp(
+        lambda t, y: [y[1], -3.5 * 9.81 * np.cos(y[0]) / 3], (0, 1), [np.pi / 2, -1.0], "DOP853", t_eval=t, rtol=1e-12,
+        atol=1e-12,
+    )  # fmt: skip
+    assert np.abs(between.q - exact.y[0][:, None] * PARALLEL).max() < 1e-7
+    assert abs(found.q[0] - 1e-4) < 1e-9 and abs(motion(np.array([found.t])).q[0, 0] - 1e-4) < 1e-9
+
+
 @pytest.mark.parametrize("step", [1e-3, 1.3e-2])
 def test_every_passage_of_a_long_motion_is_told_although_few_states_are_decomposed(step, monkeypatch):
     """By the compiled loop; as often as the reduced equation passes, and when all states are decomposed as well."""

@@ -56,8 +56,8 @@ def test_loops_stay_closed_for_ten_seconds(name):
 
 def test_singular_positions_are_passed_with_a_fixed_step():
     """Two four-bars side by side are a pendulum of one coordinate, 3 x'' = -3.5 g cos x. Where all rods lie on one
-    line other motions become possible; steps of fixed length pass by, ten times in ten seconds, while an adaptive
-    method shortens its steps until rounding chooses another branch.
+    line other motions become possible; steps of fixed length that do not hit such a position pass by, ten times in
+    ten seconds.
     """
     h = np.pi / 2
     upright, speeds = np.array([h, -h, h, -h, h]), np.array([-1.0, 1, -1, 1, -1])

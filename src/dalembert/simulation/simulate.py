@@ -14,10 +14,11 @@ from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import Fixed, integrator
+from dalembert.simulation.integrators import Adaptive, Fixed, integrator
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
+from dalembert.simulation.passage import Passing
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
@@ -113,6 +114,7 @@ def simulate(
         raise ArgumentError(
             f"step = {engine.length!r} s is so short that time would not advance at t = {times[-1]:.6g} s"
         )
+    passing = Passing(engine, system) if isinstance(engine, Adaptive) and system.projects else None
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status, failed = "finished", None
@@ -125,14 +127,14 @@ def simulate(
             if plan is not None and isinstance(engine, Fixed):
                 march(engine, recorder, ranks, method, x, plan, line)
             else:
-                status = _drive(engine, recorder, watch, ranks, x, times, hold, line)
+                status = _drive(passing or engine, recorder, watch, ranks, x, times, hold, line)
     except Fault as fault:
         failed = fault
         status = "failed"
     except KeyboardInterrupt:
         status = "interrupted"
     ranks.finish()
-    ranks.tell(float(times[0]))
+    ranks.tell(float(times[0]), passing.passed if passing else ())
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -99,7 +100,9 @@ class RankWatch:
         """
         if not (self.rank and np.isfinite(q).all()):
             return ""
-        if _relative(self._gradients(np.array([t]), q[None]), self.rank)[0] > max(NEAR * self._largest, ZERO):
+        if least_singular_value(self._gradients(np.array([t]), q[None]), self.rank)[0] > max(
+            NEAR * self._largest, ZERO
+        ):
             return ""
         advice = "Start a little beside it" if len(self._t) < 2 else "Steps of fixed length pass by: method='rk4'"
         return f". This is a singular position, where {LOST}. {advice}"
@@ -143,7 +146,7 @@ class RankWatch:
         needed = near.copy()  # with a neighbour on either side
         needed[1:] |= near[:-1]
         needed[:-1] |= near[1:]
-        s[needed] = _relative(G[needed], self.rank)
+        s[needed] = least_singular_value(G[needed], self.rank)
         self._largest = max(self._largest, float(s.max()))
         return s, near
 
@@ -156,28 +159,35 @@ class RankWatch:
             u = np.linspace(low, high, POINTS)[:, None]
             moves = u * u * (3 - 2 * u) * way + h * u * (1 - u) * (x0[nq:] * (1 - u) - x1[nq:] * u)
             q = np.array([displaced(tree, x0[:nq], d) for d in moves], dtype=float)
-            found = _relative(self._gradients(t0 + h * u[:, 0], q), self.rank)
+            found = least_singular_value(self._gradients(t0 + h * u[:, 0], q), self.rank)
             k = int(np.argmin(found))
             value, best = float(found[k]), float(u[k, 0])
             low, high = float(u[max(k - 1, 0), 0]), float(u[min(k + 1, POINTS - 1), 0])
         return value, float(t0 + h * best)
 
-    def tell(self, start: float) -> None:
+    def tell(self, start: float, passed: Sequence[tuple[float, float]] = ()) -> None:
         """Warn whoever called ``simulate``, if there is something to tell.
 
         Args:
             start: time of the initial state.
+            passed: begin and end of steps that led straight on over a singular position.
         """
         if not self.times:
             return
+        doubtful = [t for t in self.times if not any(begin <= t <= end for begin, end in passed)]
         if self.times[0] == start:
-            what, how = "q0 is a singular position", "Start a little beside it, on the branch that is meant"
-        else:
+            what, how = "q0 is a singular position", ". Start a little beside it, on the branch that is meant"
+        elif not doubtful:
             what = f"at t = {self.times[0]:.9g} s the motion passes a singular position"
-            how = "Compare with other steps and tolerances; fixed steps (method='rk4') often pass by unharmed"
+            how = ". It goes straight on, as it came; friction and clearance of a real one may choose otherwise"
+        else:
+            what = f"at t = {doubtful[0]:.9g} s the motion passes a singular position"
+            how = (
+                ", and rounding may choose among them and change the energy. Compare with other steps and tolerances; "
+                "adaptive methods with drift='projection' go straight on where branches cross"
+            )
         warnings.warn(
-            f"{what}: {LOST}, and rounding may choose among them. {how}. ConstrainedDynamics(mechanism).analyse(q) "
-            "lists the motions",
+            f"{what}: {LOST}{how}. ConstrainedDynamics(mechanism).analyse(q) lists the motions",
             SimulationWarning,
             stacklevel=3,
         )
@@ -206,7 +216,12 @@ def _sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
     return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)
 
 
-def _relative(G: np.ndarray, rank: int) -> np.ndarray:
-    """The former relative to the latter."""
+def least_singular_value(G: np.ndarray, rank: int) -> np.ndarray:
+    """The least singular value that should not vanish relative to the largest, of many G.
+
+    Args:
+        G: gradients of constraints, (k, m, nv).
+        rank: how many singular values should not vanish.
+    """
     least, most = _sizes(G, rank)
     return least / most
