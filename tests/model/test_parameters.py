@@ -97,6 +97,21 @@ def test_partial_substitution_keeps_the_rest_symbolic_and_exact():
     assert renamed.body("upper").inertia.mass == l and renamed.frame("tool").placement.translation[0] == m
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (sympy.Rational(1, 3), sympy.Rational(1, 3)),
+        (sympy.sqrt(2), sympy.sqrt(2)),
+        (2, 2),
+        (0.3, 0.3),
+        (math.pi, math.pi),
+    ],
+)
+def test_a_value_beside_symbols_stays_as_exact_as_it_was_given(given, kept):
+    mass = substitute(arm(sympy.Symbol("m"), 1, sympy.Symbol("l"), 0, 9.81), {"m": given}).body("upper").inertia.mass
+    assert mass == kept and isinstance(mass, sympy.Expr) == isinstance(given, sympy.Expr)
+
+
 @settings(max_examples=25)
 @given(mechanisms(1, 4, mimic=0.3, drives=True), st.data())
 def test_symbolise_then_substitute_is_the_identity(mechanism, data):

@@ -73,8 +73,9 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
 def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     """Put numbers, or other expressions, in the place of symbols.
 
-    When no symbol is left, every number of the result is a float: exact constants such as pi/3 too. A planar joint
-    whose normal loses its symbols may take other directions in its plane for x and y, which a warning and a note tell.
+    Exact values such as pi/3 stay exact beside symbols; when no symbol is left, every number of the result is a float.
+    A planar joint whose normal loses its symbols may take other directions in its plane for x and y, which a warning
+    and a note tell.
 
     Args:
         mechanism: the mechanism.
@@ -88,6 +89,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     for symbol in mechanism.symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
     mapping: dict[Any, Any] = {}
+    rounded: set[Any] = set()
     for key, value in values.items():
         matches = by_name.get(key, []) if isinstance(key, str) else [s for s in mechanism.symbols if s == key]
         if not matches and str(key) in by_name:
@@ -102,6 +104,8 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
         if any(symbol in mapping for symbol in matches):
             raise ArgumentError(f"substitute: {str(key)!r} is given twice, by name and as a symbol; keep one")
         mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
+        if isinstance(value, (float, np.floating)):
+            rounded.update(matches)
     final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
 
     q_names, v_names = coordinate_names(mechanism.joints)
@@ -123,7 +127,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
             raise ArgumentError(
                 f"{', '.join(places) or 'an expression'} of {mechanism.name!r}: {x} is not a real number at {given}"
             )
-        return float(result)
+        return float(result) if final or result.has(sympy.Float) or x.free_symbols & rounded else result
 
     result = with_current_notes(map_scalars(mechanism, replaced), mechanism)
     notes = list(turned_planes(mechanism, result, mapping))
