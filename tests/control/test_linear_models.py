@@ -491,3 +491,22 @@ def test_a_linear_model_is_told_in_one_line():
     assert repr(linearize(crane_and_clock(1.0, 1.0), actuators=["rail"])) == (
         "<LinearModel: 8 states, 1 input, 8 outputs>"
     )
+
+
+@pytest.mark.parametrize("kind", ["planar", "cylindrical", "spherical"])
+def test_states_of_a_constrained_system_are_named_like_its_inputs_and_those_of_a_feedback(kind):
+    """A body on a joint of several parts, one point in an inclined plane: what linearize names, a feedback knows."""
+    one = Inertia(1.0, [0.1, 0.2, 0.3], np.diag([0.2, 0.3, 0.4]))
+    point = Transform.from_translation(np.array([0.5, 0.4, 0.3]))
+    inclined = Transform.from_rotation(np.array([[2.0, -1, 2], [2, 2, -1], [-1, 2, 2]]) / 3)
+    plane = Constraint("plane", "point-on-plane", "world", "plate", point @ inclined, point @ inclined)
+    mechanism = Mechanism("tied", (Body("plate", one),), (Joint("p", kind, "world", "plate"),), constraints=(plane,))
+    system = ConstrainedDynamics(mechanism)
+    q = system.assemble()
+    model = linearize(system, q, np.zeros(mechanism.nv))
+    assert len(model.states) == 2 * (mechanism.nv - 1) and {name.removesuffix(" rate") for name in model.states} <= set(
+        model.inputs
+    )
+    K = np.ones((len(model.inputs), len(model.states)))
+    law = state_feedback(system.mechanism, K, q, states=model.states)
+    assert np.abs(law(0.0, q, np.zeros(mechanism.nv))).max() < 1e-9

@@ -180,7 +180,9 @@ def linearize(
             raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
         force = np.zeros(model.nv) if tau is None else forces_of(tau, model.nv)
         found = mechanism.linearize(position, velocity, force)
-        A, B, states = found.A, found.B, found.states
+        A, B = found.A, found.B
+        told = dict(zip(mechanism.velocity_names(), velocity_names(model)))  # as inputs and states of a feedback are
+        states = (*(told[name] for name in found.positions), *(f"{told[name]} rate" for name in found.speeds))
     else:
         if mechanism.wrenches:
             raise ArgumentError("this Dynamics has wrenches; make one without them to linearize")
