@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from cli_helpers import run
@@ -25,7 +27,8 @@ def test_pictures_are_not_blank(capsys, tmp_path, arguments):
 
 
 def test_the_tree_as_a_drawing_needs_no_matplotlib(capsys, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "dalembert.simulation.notebook_figure", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     path = tmp_path / "tree.svg"
     assert run(capsys, "show", "demo_arm", "--graph", str(path)).code == 0
     assert path.read_text(encoding="utf-8").startswith("<svg")

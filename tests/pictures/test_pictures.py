@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import warnings
@@ -202,9 +203,34 @@ def test_a_tree_has_every_body_once_and_children_behind_parents():
 
 
 def test_without_matplotlib_there_is_a_hint(monkeypatch):
+    monkeypatch.delitem(sys.modules, "dalembert.simulation.notebook_figure", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[plot\]'"):
         pictures.draw_poles([1.0])
+
+
+def test_a_notebook_gets_the_picture_that_is_saved_from_any_figure(pyplot_free, swing, tmp_path):
+    """Objects are asked for ``_repr_png_``; nobody has to choose a backend, and pickled figures keep it."""
+    for draw in (
+        lambda: swing.plot("elbow"),
+        lambda: pictures.draw_energies(swing),
+        lambda: pictures.draw_poles([-1.0, 1j]),
+        lambda: pictures.draw_tree(swing.mechanism),
+    ):
+        draw().savefig(tmp_path / "a.png")
+        shown = draw()  # anew, because the layout of a figure settles when it is drawn
+        assert shown._repr_png_() == (tmp_path / "a.png").read_bytes()
+        assert pickle.loads(pickle.dumps(shown))._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_notebook_shows_a_figure_once_whether_or_not_it_knows_matplotlib(pyplot_free, swing):
+    formatters = pytest.importorskip("IPython.core.formatters")
+    figure = swing.plot("elbow")
+    fresh = formatters.DisplayFormatter()
+    assert set(fresh.format(figure)[0]) == {"image/png", "text/plain"}
+    taught = formatters.DisplayFormatter()
+    taught.formatters["image/png"].for_type(type(figure).__bases__[0], lambda figure: b"their way")
+    assert taught.format(figure)[0]["image/png"] == b"their way"
 
 
 def test_pyplot_is_never_loaded(tmp_path):

@@ -1,6 +1,7 @@
 """Pictures by matplotlib (the extra ``plot``): energies, eigenvalues, agreement, costs, kinematic trees.
 
-Every function gives a ``matplotlib.figure.Figure``, to be saved (``figure.savefig("a.svg")``) or shown by a notebook.
+Every function gives a ``matplotlib.figure.Figure``, to be saved (``figure.savefig("a.svg")``) or, as the last line of
+a cell, shown by a notebook.
 No window is opened and no global state of matplotlib is touched. Motions draw themselves, by ``Trajectory.plot``.
 :func:`write_tree` needs no matplotlib.
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.model.checks import expect
-from dalembert.pictures.figure import new_figure
+from dalembert.simulation.figure import new_figure
 
 if TYPE_CHECKING:
     from dalembert.formulations.agreement import Agreement

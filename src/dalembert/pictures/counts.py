@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dalembert.model.checks import expect
-from dalembert.pictures.figure import new_figure
+from dalembert.simulation.figure import new_figure
 
 if TYPE_CHECKING:
     from dalembert.compiler.cost import Cost

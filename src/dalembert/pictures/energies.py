@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dalembert.model.checks import expect
-from dalembert.pictures.figure import new_figure
+from dalembert.simulation.figure import new_figure
 
 if TYPE_CHECKING:
     from dalembert.simulation import Trajectory

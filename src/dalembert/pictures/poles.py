@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array, shown
-from dalembert.pictures.figure import new_figure
+from dalembert.simulation.figure import new_figure
 
 ROUNDING = 1e-8
 """Parts of eigenvalues that are smaller, measured by the largest of them, are rounding."""

@@ -10,7 +10,7 @@ from dalembert.algebra import scalar
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Mechanism
 from dalembert.model.checks import expect, expect_path, write_text
-from dalembert.pictures.figure import new_figure
+from dalembert.simulation.figure import new_figure
 
 MOVING, FIXED, LOOP = "#1f77b4", "#c4c4c4", "#d62728"
 COLUMN, ROW = 150, 26

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_whole, shown
+from dalembert.simulation.figure import new_figure
 from dalembert.simulation.names import position_parts, velocity_parts
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
         joints: names of those to draw; all if empty.
         points: how many, if the trajectory can be asked between its samples.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot", "Trajectory.plot") from error
     m, points = trajectory.mechanism, expect_whole(points, "Trajectory.plot, points", 1)
     if not len(trajectory):
         raise ArgumentError("the trajectory is empty; there is nothing to draw")
@@ -47,7 +44,7 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     if trajectory.interpolant is not None and len(trajectory) < points:
         t = np.unique(np.concatenate([trajectory.t, np.linspace(trajectory.t[0], trajectory.t[-1], points)]))
         fine = replace(trajectory, **trajectory(t)._asdict())  # of which tau is not asked: it is known at samples only
-    figure = Figure(figsize=(8, 9), layout="constrained")
+    figure = new_figure("Trajectory.plot", 8, 9)
     axes = figure.subplots(4, 1, sharex=True)
     for axis, symbol, parts, motion in (
         (axes[0], "q", position_parts, fine),

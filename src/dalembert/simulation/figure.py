@@ -8,7 +8,7 @@ from dalembert.errors import MissingExtraError
 
 
 def new_figure(purpose: str, width: float = 8, height: float = 4.5) -> Any:
-    """A figure that belongs to no window.
+    """A figure that belongs to no window, and that a notebook shows as a picture.
 
     Args:
         purpose: what it is for, for the message if matplotlib is missing.
@@ -16,7 +16,7 @@ def new_figure(purpose: str, width: float = 8, height: float = 4.5) -> Any:
         height: inches.
     """
     try:
-        from matplotlib.figure import Figure
+        from dalembert.simulation.notebook_figure import NotebookFigure
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", purpose) from error
-    return Figure(figsize=(width, height), layout="constrained")
+    return NotebookFigure(figsize=(width, height), layout="constrained")
