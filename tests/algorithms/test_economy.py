@@ -122,6 +122,20 @@ def test_two_axes_that_are_nearly_parallel(inner, outer, seed):
 
 
 @given(seed=seeds)
+def test_small_angles_between_axes_do_not_stretch_frames(seed):
+    """Files write pi/2 with six digits. A cosine that is one but for 1e-13 stays so beside a sine that is not zero."""
+    rng = np.random.default_rng(seed)
+    angles = 10 ** rng.uniform(-11, -4, size=6) + rng.choice([0, np.pi / 2, np.pi], size=6)
+    places = [Transform.modified_dh(angle, 0.4, 0, 0.1) for angle in angles]
+    bodies = [Body(f"b{k}", random_inertia(rng)) for k in range(6)]
+    joints = [Joint(f"j{k}", "revolute", f"b{k - 1}" if k else "world", f"b{k}", p) for k, p in enumerate(places)]
+    mechanism = Mechanism("six digits", bodies, joints)
+    for link in economical(mechanism.tree).links:
+        R = link.placement.rotation
+        assert np.abs(R @ R.T - np.eye(3)).max() < 1e-15  # a few roundings of numbers up to one
+
+
+@given(seed=seeds)
 def test_slides_on_the_ground_lie_along_z(seed):
     """Wherever they point: crossing them then concerns one component of force and acceleration."""
     mechanism, *_ = drawn("revolute-prismatic", seed)
