@@ -221,6 +221,9 @@ class OnDevice:
     def __array__(self, dtype=None, copy=None):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
+    def __array_ufunc__(self, *arguments, **options):
+        return NotImplemented
+
 
 def test_the_processor_says_which_arrays_are_on_a_device():
     cart = da.Dynamics(da.load("cart_pole", parameters="default"))

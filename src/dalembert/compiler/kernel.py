@@ -289,8 +289,13 @@ class Kernel:
 
 
 def _is_foreign(x: Any) -> bool:
-    """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ..."""
-    return type(x) is not np.ndarray and not isinstance(x, (np.generic, Number)) and hasattr(x, "__array_ufunc__")
+    """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ...
+
+    Arrays on a device have one too, but none for kernels of the processor: they are told so like any other argument.
+    """
+    if type(x) is np.ndarray or isinstance(x, (np.generic, Number)):
+        return False
+    return hasattr(x, "__array_ufunc__") and not hasattr(x, "__cuda_array_interface__")
 
 
 def _precision(inputs: Sequence[Any], arrays: Sequence[np.ndarray]) -> np.dtype:
