@@ -8,7 +8,8 @@ up. ``of copy`` is the memory traffic a state needs at least - each input read o
 bandwidth of a device-to-device copy measured in the same run. ``XLA`` is our own straight-line program under
 ``jax.jit`` on the same card, in float32, if it is not too long to be compiled; ``frax`` a JAX library with its own
 algorithms on the same robot, its derivatives by JAX. Both are measured at 1048576 states where they are installed, in
-rows of calls too, and checked first, to the same limits as our kernels.
+rows of calls too, and checked first, to the same limits as our kernels. Quantities of a frame are those of the last
+body.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ import numpy as np
 import dalembert as da
 from chains import chain_mechanism
 from dalembert.compiler.trace import evaluate
+from dalembert.quantities import ALL_QUANTITIES
 from gpu_peers import CALLS, LIMIT, frax, xla
 
 QUANTITIES = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives", "bias", "coriolis_matrix",
+    "forward_dynamics_derivatives", "bias", "coriolis_matrix", "pose", "jacobian", "cartesian_dynamics",
 )  # fmt: skip
 CHECKED = 256
 
@@ -115,7 +117,8 @@ def main() -> None:
         name = m.name
         dynamics = da.Dynamics(m, device="cuda", optimise=options.optimise)
         for quantity in options.quantities:
-            kernel, program = dynamics.kernel(quantity), dynamics.program(quantity)
+            of = {"frame": m.bodies[-1].name} if "frame" in ALL_QUANTITIES[quantity].options else {}
+            kernel, program = dynamics.kernel(quantity, **of), dynamics.program(quantity, **of)
             numbers = sum(p.size for p in (*kernel.inputs, *kernel.outputs))
             for dtype in (np.float32, np.float64):
                 width = np.dtype(dtype).itemsize
