@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -152,6 +153,26 @@ def test_a_motion_plays_by_itself_stops_and_is_scrubbed(browser, folder):
     assert browser.run("dalembert.state.time") == pytest.approx(0.75, abs=0.05)
     ink = inked(browser)
     assert 0.01 < ink < 0.5
+
+
+def test_numbers_below_a_plot_are_those_of_its_curves_at_the_cursor(browser, folder):
+    """Two samples a second apart: at a time between them forces are on the straight lines that are drawn."""
+    titles = "t,q.shoulder,q.elbow,tau.shoulder,tau.elbow"
+    (folder / "two.csv").write_text(f"{titles}\n0,0,0,0,10\n1,1,1,100,-30\n")
+    mechanism = da.load("double_pendulum", parameters="default")
+    browser.open(view(mechanism, folder / "two.csv", to=folder / "two.html"), READY)
+    if browser.run("dalembert.state.playing"):
+        browser.click("#play")
+    for share in (0.25, 0.7):
+        x, y, w, h = browser.place(".plot canvas")
+        browser.drag((x + w * share, y + h / 2), (x + w * share, y + h / 2))
+        browser.run(FRAME)
+        now = browser.run("dalembert.state.time")
+        assert now == pytest.approx(share, abs=0.05)
+        text = browser.run("document.querySelector('.plot .legend').textContent").replace("\u2212", "-")
+        shown = [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+        assert shown == pytest.approx([100 * now, 10 - 40 * now], abs=0.006)  # two decimals
+        np.testing.assert_allclose(positions(browser), [now, now], atol=1e-6)
 
 
 def test_what_is_let_go_falls_as_the_library_says(browser, folder):

@@ -17,12 +17,20 @@ import viewer_cases as cases
 import dalembert as da
 from dalembert.cli import main
 from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelError, ModelWarning, UnsupportedError
+from dalembert.simulation.manifold import quaternion_places
 from dalembert.viewer import view
 from dalembert.viewer.bones import bones
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.motion import as_trajectory, motion
 from dalembert.viewer.page import as_json
 from dalembert.viewer.scene import scene
+
+START: dict[str, tuple] = {
+    "double_pendulum": ([1.0, 0.5], None),
+    "free_body": (None, [0.5, 1.0, 6.0, 0.1, 0.2, 3.0]),
+    "four_bar": ([1.0, 0.5, 0.5], None),
+}
+"""Positions, loops open, and velocities to begin with."""
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +133,54 @@ def test_a_motion_from_a_file_is_the_same_motion(suffix, pendulum, swing, tmp_pa
     np.testing.assert_allclose(back.tau, swing.tau, atol=1e-12)
     data = cases.data_of(view(pendulum, file, to=tmp_path / "x.html").read_text(encoding="utf-8"))
     assert {"t", "q", "tau", "kinetic", "potential"} <= set(data["motion"]["places"])
+
+
+@pytest.mark.parametrize(
+    ("name", "flips"), [("double_pendulum", False), ("free_body", False), ("free_body", True), ("four_bar", False)]
+)
+def test_a_table_is_interpolated_as_an_archive_is(name, flips, tmp_path):
+    """Few samples: the table gives the archive's positions and, as slopes, velocities of third order. The signs of its
+    quaternions mean nothing."""
+    mechanism = da.load(name, parameters="default")
+    q, v = START[name]
+    q = da.ConstrainedDynamics(mechanism).assemble(q) if mechanism.constraints else q
+    full = da.simulate(mechanism, q, v, t=1.0)
+    errors = []
+    for count in (21, 41):
+        few = da.simulate(mechanism, q, v, t=np.linspace(0, 1, count))
+        few.to_npz(tmp_path / "m.npz")
+        if flips:
+            for k in quaternion_places(mechanism.tree):
+                few.q[count // 3 :: 2, k : k + 4] *= -1
+        few.to_csv(tmp_path / "m.csv")
+        table, archive = (as_trajectory(tmp_path / f"m.{suffix}", mechanism) for suffix in ("csv", "npz"))
+        t = np.linspace(0, 1, 101)
+        np.testing.assert_allclose(table(t).q, archive(t).q, atol=1e-12)
+        errors.append(np.abs(table(t).v - full(t).v).max())
+    assert errors[1] < max(errors[0] / 5, 1e-9)  # an eighth, if the samples were fine enough
+
+
+def test_a_fall_is_a_parabola_between_few_samples_of_a_table_and_straight_without_velocities(tmp_path):
+    body = da.Body("b", da.Inertia(2.0, [0, 0, 0], np.zeros((3, 3))))
+    stone = da.Mechanism("stone", (body,), (da.Joint("up", "prismatic", "world", "b", axis=[0, 0, 1]),))
+    t = np.array([0, 0.1, 0.5])
+    rows = np.stack([t, -9.81 * t**2 / 2, -9.81 * t], axis=1)
+
+    def shown(columns):
+        titles = ["t", "q.up", "v.up"][:columns]
+        lines = [",".join(titles), *(",".join(map(repr, row[:columns].tolist())) for row in rows)]
+        (tmp_path / "m.csv").write_text("\n".join(lines))
+        text = view(stone, tmp_path / "m.csv", to=tmp_path / "x.html").read_text(encoding="utf-8")
+        data, block = cases.data_of(text), cases.block_of(text)
+        places, base = data["motion"]["places"], data["motion"]["base"]
+        return data["notes"], {k: np.frombuffer(block, "<f4", size, base + at) for k, (at, size) in places.items()}
+
+    notes, found = shown(3)
+    assert notes == [] and len(found["t"]) == 31
+    np.testing.assert_allclose(found["q"], -9.81 * found["t"] ** 2 / 2, atol=1e-6)  # single precision
+    np.testing.assert_allclose(found["kinetic"], (9.81 * found["t"]) ** 2, atol=1e-5)
+    notes, found = shown(2)
+    assert "straight lines" in notes[0] and len(found["t"]) == 3 and "kinetic" not in found
 
 
 def test_plain_positions_can_be_played_but_have_no_energy(pendulum, tmp_path):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.algebra.quaternions import angular_velocity_from_quaternion_rate
+
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
 
@@ -57,12 +59,57 @@ class Hermite:
         known = self._trajectory
         if self._made is None:
             self._made = np.hstack([known.q, known.v]), np.hstack([known.qdot, known.a])
-        x, xdot = self._made
-        if len(known.t) == 1:
-            return np.repeat(x, len(t), axis=0)
-        k = np.clip(np.searchsorted(known.t, t, side="right") - 1, 0, len(known.t) - 2)
-        k = np.where(known.t[k + 1] > known.t[k], k, np.maximum(k - 1, 0))  # the last of two samples at one time
-        h = (known.t[k + 1] - known.t[k])[:, None]
-        s = (t - known.t[k])[:, None] / h
-        a, b = s * s * (3 - 2 * s), s * (1 - s)
-        return x[k] * (1 - a) + x[k + 1] * a + h * b * (xdot[k] * (1 - s) - xdot[k + 1] * s)
+        return cubic(known.t, *self._made, t)[0]
+
+
+class Slopes:
+    """Cubic polynomials through neighbouring positions with their velocities; velocities between are their slopes.
+
+    For motions of which no more is known: :class:`Hermite` asks for accelerations, which depend on all forces. Its
+    positions are these; the error of velocities is of third order here.
+
+    Args:
+        trajectory: gives samples; asked when first used.
+    """
+
+    def __init__(self, trajectory: Trajectory):
+        self._trajectory = trajectory
+
+    def __call__(self, t: np.ndarray) -> np.ndarray:
+        """States at times, (k, nq + nv).
+
+        Args:
+            t: times, (k,).
+        """
+        known = self._trajectory
+        q, slope = cubic(known.t, known.q, known.qdot, t)
+        v = np.empty((len(t), known.mechanism.nv))
+        for link in known.mechanism.tree.links:
+            if link.kind == "spherical":
+                part = slice(link.q, link.q + 4)
+                turns = map(angular_velocity_from_quaternion_rate, q[:, part], slope[:, part])
+                v[:, link.v : link.v + 3] = list(turns) / (q[:, part] ** 2).sum(axis=1, keepdims=True)
+            else:
+                v[:, link.v] = slope[:, link.q]
+        return np.hstack([q, v])
+
+
+def cubic(known: np.ndarray, x: np.ndarray, xdot: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and slopes of cubic polynomials through neighbouring samples with their derivatives, (k, n) each.
+
+    Args:
+        known: times of the samples, (T,); where two are equal the last counts.
+        x: values, (T, n).
+        xdot: derivatives, (T, n).
+        t: times between, (k,).
+    """
+    if len(known) == 1:
+        return np.repeat(x, len(t), axis=0), np.repeat(xdot, len(t), axis=0)
+    k = np.clip(np.searchsorted(known, t, side="right") - 1, 0, len(known) - 2)
+    k = np.where(known[k + 1] > known[k], k, np.maximum(k - 1, 0))  # the last of two samples at one time
+    h = (known[k + 1] - known[k])[:, None]
+    s = (t - known[k])[:, None] / h
+    a, b = s * s * (3 - 2 * s), s * (1 - s)
+    values = x[k] * (1 - a) + x[k + 1] * a + h * b * (xdot[k] * (1 - s) - xdot[k + 1] * s)
+    slopes = 6 * b * (x[k + 1] - x[k]) / h + xdot[k] * (1 - s) * (1 - 3 * s) - xdot[k + 1] * s * (2 - 3 * s)
+    return values, slopes

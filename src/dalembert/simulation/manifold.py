@@ -96,6 +96,21 @@ def normalise_in_place(tree: Tree, q: np.ndarray) -> np.ndarray:
     return q
 
 
+def continued(tree: Tree, q: np.ndarray) -> np.ndarray:
+    """Numeric: the same positions with signs of quaternions by which each is nearest to the one before.
+
+    Args:
+        tree: layout of q.
+        q: positions, (T, nq).
+    """
+    found = q.copy()
+    for k in quaternion_places(tree):
+        eta = found[:, k : k + 4]
+        turned = np.einsum("ti,ti->t", eta[1:], eta[:-1]) < 0
+        eta[1:] *= np.where(np.cumsum(turned) % 2, -1, 1)[:, None]
+    return found
+
+
 def on_rotations(tree: Tree, function: Callable[[Array, Array], Array], d: Array, p: Array, rest: Array) -> Array:
     """``function`` of the parts of two tangent vectors that belong to quaternions, and ``rest`` everywhere else.
 

@@ -48,6 +48,8 @@ def make(
     data: dict[str, Any] = {"scene": scene(numeric, start, meshes), "facing": facing}
     data["meshes"], block = meshes.packed()
     if moved is not None:
+        if moved.interpolant is None and len(moved) > 1:
+            notes.append("No velocities were given: between its samples the motion is shown along straight lines.")
         block += bytes(-len(block) % 4)
         data["motion"], samples = motion(moved)
         data["motion"]["base"] = len(block)

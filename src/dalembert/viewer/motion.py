@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from dalembert.formats.xml import read_bytes
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
+from dalembert.simulation.interpolation import Slopes
+from dalembert.simulation.manifold import continued
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.system import as_system
 
@@ -23,7 +26,7 @@ FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
 
 
 def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
-    """The motion that a user gives: checked, and of this mechanism.
+    """The motion that a user gives: checked, of this mechanism, and known between its samples if velocities are given.
 
     Args:
         given: a trajectory, a file written by ``to_npz`` or ``to_csv``, or a pair of times (T,) and positions (T, nq).
@@ -40,6 +43,9 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
             f"trajectory is a {type(given).__name__}; give a Trajectory, a file (.npz, .csv), or (times, positions)"
         )
     _check(made, mechanism)
+    if made.interpolant is None and np.isfinite(made.v).all():
+        made = replace(made, q=continued(mechanism.tree, np.asarray(made.q)))
+        made.interpolant = Slopes(made)
     return made
 
 

@@ -148,6 +148,16 @@ class Machine {
 
 // ---------------------------------------------------------------------------------------------------------- the motion
 
+// The samples on both sides of a time, and the share of the way from one to the other.
+function between(times, t) {
+  const last = times.length - 1;
+  let [low, high] = [0, last];
+  while (high - low > 1) { const middle = (low + high) >> 1; if (times[middle] <= t) low = middle; else high = middle; }
+  const next = Math.min(low + 1, last);
+  const gap = times[next] - times[low];
+  return [low, next, gap > 0 ? Math.min(1, Math.max(0, (t - times[low]) / gap)) : 1];
+}
+
 class Motion {
   constructor(table, block) {
     this.count = table.count;
@@ -156,18 +166,9 @@ class Motion {
     this.duration = this.t[this.count - 1];
   }
 
-  index(t) {
-    let [low, high] = [0, this.count - 1];
-    while (high - low > 1) { const middle = (low + high) >> 1; if (this.t[middle] <= t) low = middle; else high = middle; }
-    return low;
-  }
-
   // Positions between two samples; quaternions stay of unit length and turn the short way.
   at(t, nq, steps) {
-    const k = this.index(t);
-    const j = Math.min(k + 1, this.count - 1);
-    const gap = this.t[j] - this.t[k];
-    const f = gap > 0 ? Math.min(1, Math.max(0, (t - this.t[k]) / gap)) : 1;
+    const [k, j, f] = between(this.t, t);
     const q = new Float64Array(nq);
     const [a, b] = [this.q.subarray(k * nq, (k + 1) * nq), this.q.subarray(j * nq, (j + 1) * nq)];
     for (let i = 0; i < nq; i++) q[i] = a[i] + f * (b[i] - a[i]);

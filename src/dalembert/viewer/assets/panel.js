@@ -98,7 +98,14 @@ class Plot {
 
   span() { return this.t.length ? [this.t[0], Math.max(this.t[this.t.length - 1], this.t[0] + 1e-15)] : [0, 1]; }
 
-  draw(now, index) {
+  // The curve of a series at a time, straight between samples as it is drawn; its end without a time.
+  value(s, now) {
+    if (now === null) return s.values[s.values.length - 1];
+    const [k, j, f] = between(this.t, now);
+    return s.values[k] + f * (s.values[j] - s.values[k]);
+  }
+
+  draw(now) {
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     if (!width) return;
@@ -146,7 +153,7 @@ class Plot {
       c.beginPath(); c.moveTo(x(now), 0); c.lineTo(x(now), height - 12); c.stroke();
     }
     for (const s of this.series) {
-      if (s.text && s.values.length) s.text.textContent = `${s.name} ${digits(s.values[Math.min(index, s.values.length - 1)], "", this.small)}`;
+      if (s.text && s.values.length) s.text.textContent = `${s.name} ${digits(this.value(s, now), "", this.small)}`;
     }
   }
 }

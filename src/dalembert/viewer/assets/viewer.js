@@ -158,8 +158,8 @@ async function start() {
     }
     if (state.curves && find("curves").open) {
       state.curves = false;
-      if (motion) for (const plot of [forces, energies]) if (plot) plot.draw(state.time, motion.index(state.time));
-      if (lively && lively.t.length) lively.draw(null, lively.t.length - 1);
+      if (motion) for (const plot of [forces, energies]) if (plot) plot.draw(state.time);
+      if (lively && lively.t.length) lively.draw(null);
     }
     if (stage) stage.render();
   }
