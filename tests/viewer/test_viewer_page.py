@@ -16,7 +16,15 @@ import viewer_cases as cases
 
 import dalembert as da
 from dalembert.cli import main
-from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelError, ModelWarning, UnsupportedError
+from dalembert.errors import (
+    ArgumentError,
+    DalembertError,
+    FormatError,
+    MissingExtraError,
+    ModelError,
+    ModelWarning,
+    UnsupportedError,
+)
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.viewer import view
 from dalembert.viewer.bones import bones
@@ -124,13 +132,16 @@ def test_samples_in_the_page_are_those_of_the_trajectory(written, swing):
     np.testing.assert_allclose(column("tau").reshape(-1, 2)[-1], swing.tau[-1], atol=1e-5)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
 def test_a_motion_from_a_file_is_the_same_motion(suffix, pendulum, swing, tmp_path):
-    file = tmp_path / f"m{suffix}"
-    (swing.to_npz if suffix == ".npz" else swing.to_csv)(file)
+    if suffix == "parquet":
+        pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    file = tmp_path / f"m.{suffix}"
+    getattr(swing, f"to_{suffix}")(file)
     back = as_trajectory(file, pendulum)
     np.testing.assert_allclose(back.q, swing.q, atol=1e-12)
     np.testing.assert_allclose(back.tau, swing.tau, atol=1e-12)
+    np.testing.assert_allclose(back(1.234).q, swing(1.234).q, atol=1e-4)  # cubics between steps
     data = cases.data_of(view(pendulum, file, to=tmp_path / "x.html").read_text(encoding="utf-8"))
     assert {"t", "q", "tau", "kinetic", "potential"} <= set(data["motion"]["places"])
 
@@ -316,6 +327,26 @@ def test_a_table_that_cannot_be_read_says_why(content, why, pendulum, tmp_path):
     (tmp_path / "m.csv").write_text(content)
     with pytest.raises(FormatError, match=why):
         view(pendulum, tmp_path / "m.csv", to=tmp_path / "x.html")
+
+
+def test_a_parquet_file_that_cannot_be_read_says_why(pendulum, swing, tmp_path, monkeypatch):
+    file, page = tmp_path / "m.parquet", tmp_path / "x.html"
+    file.write_bytes(b"PAR1")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'dalembert\[tables\]'"):
+            view(pendulum, file, to=page)
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with pytest.raises(FormatError, match="no table in Parquet"):
+        view(pendulum, file, to=page)
+    for columns, why in (
+        ({"t": [0.0]}, "q.shoulder"),
+        ({"t": [0.0], "q.shoulder": ["x"], "q.elbow": [0.0]}, "numbers only"),
+    ):
+        parquet.write_table(pyarrow.table(columns), file)
+        with pytest.raises(FormatError, match=why):
+            view(pendulum, file, to=page)
 
 
 def test_other_bad_input(pendulum, swing, tmp_path):

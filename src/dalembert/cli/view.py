@@ -27,7 +27,7 @@ SUMMARY = "show a mechanism and its motion in the browser"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
-        "trajectory", metavar="TRAJECTORY", nargs="?", help="a motion: the .npz or .csv file of a Trajectory"
+        "trajectory", metavar="TRAJECTORY", nargs="?", help="a motion: the .npz, .csv or .parquet file of a Trajectory"
     )
     parser.add_argument(
         "--at",

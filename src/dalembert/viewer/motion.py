@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, FormatError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError
 from dalembert.formats.xml import read_bytes
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
@@ -29,7 +29,8 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
     """The motion that a user gives: checked, of this mechanism, and known between its samples if velocities are given.
 
     Args:
-        given: a trajectory, a file written by ``to_npz`` or ``to_csv``, or a pair of times (T,) and positions (T, nq).
+        given: a trajectory, a file written by ``to_npz``, ``to_csv`` or ``to_parquet``, or a pair of times (T,) and
+            positions (T, nq).
         mechanism: what moves.
     """
     if isinstance(given, (str, Path)):
@@ -40,7 +41,8 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
         made = _plain(mechanism, _array(given[0], "t"), _array(given[1], "q"))
     else:
         raise ArgumentError(
-            f"trajectory is a {type(given).__name__}; give a Trajectory, a file (.npz, .csv), or (times, positions)"
+            f"trajectory is a {type(given).__name__}; give a Trajectory, a file (.npz, .csv, .parquet), or "
+            "(times, positions)"
         )
     _check(made, mechanism)
     if made.interpolant is None and np.isfinite(made.v).all():
@@ -50,7 +52,7 @@ def as_trajectory(given: Any, mechanism: Mechanism) -> Trajectory:
 
 
 def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:
-    """A trajectory from the files that ``Trajectory.to_npz`` and ``to_csv`` write.
+    """A trajectory from the files that ``Trajectory.to_npz``, ``to_csv`` and ``to_parquet`` write.
 
     Args:
         path: the file; its suffix says which.
@@ -63,8 +65,11 @@ def read_trajectory(path: str | Path, mechanism: Mechanism) -> Trajectory:
         return load_trajectory(path, mechanism)
     if suffix == ".csv":
         return _read_csv(path, mechanism)
+    if suffix == ".parquet":
+        return _read_parquet(path, mechanism)
     raise FormatError(
-        f"a trajectory is a .npz or .csv file, not one {f'in {suffix}' if suffix else 'without a suffix'}", path
+        f"a trajectory is a .npz, .csv or .parquet file, not one {f'in {suffix}' if suffix else 'without a suffix'}",
+        path,
     )
 
 
@@ -77,15 +82,7 @@ def _read_csv(path: str | Path, mechanism: Mechanism) -> Trajectory:
     if not rows:
         raise FormatError("the file is empty; the first line must name the columns: t, q.NAME, ...", path)
     titles = [title.strip() for title in rows[0]]
-    wanted = {"q": [f"q.{name}" for name in position_names(mechanism)]}
-    missing = [name for name in ("t", *wanted["q"]) if name not in titles]
-    if missing:
-        mend = "; put commas between entries, not semicolons" if any(";" in title for title in titles) else ""
-        raise FormatError(
-            f"the columns {', '.join(map(repr, missing[:6]))} of {mechanism.name!r} are not there; the file has "
-            f"{', '.join(map(repr, titles[:12]))}{mend}",
-            path,
-        )
+    _expect_columns(titles, mechanism, path)
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(titles):
             raise FormatError(f"there are {len(row)} entries, but {len(titles)} columns", path, number)
@@ -93,14 +90,43 @@ def _read_csv(path: str | Path, mechanism: Mechanism) -> Trajectory:
         table = np.array(rows[1:], dtype=float).reshape(-1, len(titles))
     except ValueError as error:
         raise FormatError(f"the table must hold numbers only: {error}", path) from error
-    columns = {title: table[:, k] for k, title in enumerate(titles)}
-    for kind in ("v", "tau"):
-        wanted[kind] = [f"{kind}.{name}" for name in velocity_names(mechanism)]
-    parts = {
-        kind: np.stack([columns[name] for name in names], axis=1) if names else np.zeros((len(table), 0))
-        for kind, names in wanted.items()
-        if all(name in columns for name in names)
-    }
+    return _of_columns({title: table[:, k] for k, title in enumerate(titles)}, mechanism)
+
+
+def _read_parquet(path: str | Path, mechanism: Mechanism) -> Trajectory:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "tables", "a motion from a Parquet file") from error
+    try:
+        table = parquet.read_table(io.BytesIO(read_bytes(path)))
+    except (ArrowException, OSError) as error:
+        raise FormatError(f"this is no table in Parquet: {error}", path) from error
+    _expect_columns(table.column_names, mechanism, path)
+    try:
+        columns = {name: np.array(table[name].to_numpy(), dtype=float) for name in table.column_names}
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"the table must hold numbers only: {error}", path) from error
+    return _of_columns(columns, mechanism)
+
+
+def _expect_columns(titles: Sequence[str], mechanism: Mechanism, path: str | Path) -> None:
+    missing = [name for name in ("t", *(f"q.{name}" for name in position_names(mechanism))) if name not in titles]
+    if missing:
+        mend = "; put commas between entries, not semicolons" if any(";" in title for title in titles) else ""
+        raise FormatError(
+            f"the columns {', '.join(map(repr, missing[:6]))} of {mechanism.name!r} are not there; the file has "
+            f"{', '.join(map(repr, titles[:12]))}{mend}",
+            path,
+        )
+
+
+def _of_columns(columns: dict[str, np.ndarray], mechanism: Mechanism) -> Trajectory:
+    parts: dict[str, np.ndarray] = {}
+    for kind, named in (("q", position_names), ("v", velocity_names), ("tau", velocity_names)):
+        names = [f"{kind}.{name}" for name in named(mechanism)]
+        if all(name in columns for name in names):
+            parts[kind] = np.array([columns[name] for name in names]).reshape(len(names), len(columns["t"])).T
     return _plain(mechanism, columns["t"], parts["q"], parts.get("v"), parts.get("tau"))
 
 

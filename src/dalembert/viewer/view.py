@@ -33,8 +33,8 @@ def view(
 
     Args:
         mechanism: what to show; a file or the name of a robot is loaded; a trajectory brings its own mechanism.
-        trajectory: a :class:`~dalembert.simulation.Trajectory`, a file written by its ``to_npz`` or ``to_csv``, or a
-            pair (times, positions).
+        trajectory: a :class:`~dalembert.simulation.Trajectory`, a file written by its ``to_npz``, ``to_csv`` or
+            ``to_parquet``, or a pair (times, positions).
         to: the file to write, ``.html``; without it the page lies in a temporary folder and the browser opens it.
         q: positions to begin with, an array or by joint name; a typical position by default.
         equations: what the panel of equations shows: those of the mechanism, of another mechanism (the same with
