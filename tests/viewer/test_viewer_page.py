@@ -194,6 +194,18 @@ def test_a_fall_is_a_parabola_between_few_samples_of_a_table_and_straight_withou
     assert "straight lines" in notes[0] and len(found["t"]) == 3 and "kinetic" not in found
 
 
+def test_a_table_of_a_mechanism_on_springs_plays_and_the_page_tells_what_its_equations_leave_out(tmp_path):
+    body = da.Body("b", da.Inertia(2.0, [0, 0, 0], np.zeros((3, 3))))
+    joint = da.Joint("up", "prismatic", "world", "b", axis=[0, 0, 1])
+    spring = da.Force("spring", "joint-spring", "up", stiffness=50)
+    hung = da.Mechanism("hung", (body,), (joint,), forces=(spring,))
+    found = da.simulate(hung, [0.1], [0.0], 1.0, elements="all")
+    found.to_csv(tmp_path / "m.csv")
+    np.testing.assert_allclose(as_trajectory(tmp_path / "m.csv", hung).potential_energy, found.potential_energy)
+    page = view(hung, tmp_path / "m.csv", to=tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Left out of these equations: force element" in page
+
+
 def test_plain_positions_can_be_played_but_have_no_energy(pendulum, tmp_path):
     t = np.linspace(0, 1, 11)
     data = cases.data_of(view(pendulum, (t, np.zeros((11, 2))), to=tmp_path / "x.html").read_text(encoding="utf-8"))

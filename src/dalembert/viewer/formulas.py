@@ -61,6 +61,8 @@ def _written(equations: Equations) -> Iterator[str]:
             yield _scrolling(display(tuple(rows)))
         else:
             yield f'<p class="note">{part.cost.operations} operations; too long for this panel.</p>'
+    if equations.omitted:
+        yield f'<p class="note">Left out of these equations: {html_text("; ".join(equations.omitted))}.</p>'
 
 
 def _counted(mechanism: Mechanism) -> Iterator[str]:

@@ -136,7 +136,7 @@ def _plain(
     """A trajectory of given samples; velocities that are not given are NaN, so that nobody takes them for zero."""
     size = (len(t), mechanism.nv)
     return Trajectory(
-        as_system(mechanism), t, q,
+        as_system(mechanism, elements="all" if mechanism.forces else None), t, q,
         np.full(size, np.nan) if v is None else v,
         np.full(size, np.nan) if tau is None else tau,
         np.zeros((len(t), 0, 6)), status="given",

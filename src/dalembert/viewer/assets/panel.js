@@ -192,7 +192,7 @@ class Bars {
       bar.style.width = `${Math.abs(part)}%`;
       value.textContent = digits(values[k], "", this.small);
     });
-    this.energy.textContent = `Potential energy ${digits(energy, "J", this.small)}`;
+    this.energy.textContent = `Potential energy of weight ${digits(energy, "J", this.small)}`;
   }
 }
 
