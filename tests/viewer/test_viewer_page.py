@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 import webbrowser
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -212,6 +213,16 @@ def test_plain_positions_can_be_played_but_have_no_energy(pendulum, tmp_path):
     assert set(data["motion"]["places"]) == {"t", "q"}
 
 
+def test_a_table_tells_which_velocities_and_forces_it_lacks(pendulum, tmp_path):
+    table, page = tmp_path / "m.csv", tmp_path / "x.html"
+    table.write_text("t,q.shoulder,q.elbow,v.elbow,tau.shoulder\n0,0,0,1,2\n1,0,1,1,2\n")
+    data = cases.data_of(view(pendulum, table, to=page).read_text(encoding="utf-8"))
+    velocities, forces = data["notes"]
+    assert "velocities (shoulder missing)" in velocities and "straight lines" in velocities
+    assert "forces (elbow missing)" in forces
+    assert set(data["motion"]["places"]) == {"t", "q"}  # nothing is computed or plotted from half of them
+
+
 def test_a_trajectory_brings_its_mechanism(swing, tmp_path):
     data = cases.data_of(view(swing, to=tmp_path / "x.html").read_text(encoding="utf-8"))
     assert data["scene"]["name"] == "double_pendulum" and "motion" in data
@@ -235,6 +246,13 @@ def test_equations_are_mathematics_for_small_mechanisms_and_counts_for_large_one
     large = view("demo_arm", to=tmp_path / "b.html").read_text(encoding="utf-8")
     count = da.Dynamics(da.load("demo_arm")).cost("inverse_dynamics").multiplications
     assert f"<td>{count}</td>" in large
+    bare = [replace(joint, damping=0, friction=0, armature=0) for joint in da.load("demo_arm").joints]
+    told = []
+    for damping, forces in ((0, ()), (0.5, (da.Force("spring", "joint-spring", bare[-1].name, stiffness=50),))):
+        joints = (*bare[:-1], replace(bare[-1], damping=damping))
+        arm = da.load("demo_arm").replace(joints=joints, forces=forces)
+        told += re.findall("Left out of these equations.*", view(arm, to=tmp_path / "b.html").read_text("utf-8"))
+    assert len(told) == 1 and "&#x27;spring&#x27;" in told[0] and f"damping of {bare[-1].name}" in told[0]
     assert view("cart_pole", to=tmp_path / "c.html", equations=False).read_text(encoding="utf-8").count("<math") == 0
     symbolic = da.derive(da.load("cart_pole"), method="kane")
     numeric = da.load("cart_pole", parameters="default")
@@ -333,6 +351,7 @@ def test_a_motion_of_another_mechanism_is_refused(swing, tmp_path):
         ("t;q.shoulder;q.elbow\n0;0;0\n", "commas between entries, not semicolons"),
         ("t,q.shoulder,q.elbow\n0,0\n", "entries"),
         ("t,q.shoulder,q.elbow\n0,0,zero\n", "numbers only"),
+        ("t,q.shoulder,q.elbow,q.elbow\n0,0,1,2\n", "the title 'q.elbow'"),
     ],
 )
 def test_a_table_that_cannot_be_read_says_why(content, why, pendulum, tmp_path):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import DalembertError, MissingExtraError
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
+from dalembert.formulations.passive import left_out
 from dalembert.model import Mechanism
 from dalembert.report.derivation_section import law
 from dalembert.report.escape import html_text
@@ -61,8 +62,7 @@ def _written(equations: Equations) -> Iterator[str]:
             yield _scrolling(display(tuple(rows)))
         else:
             yield f'<p class="note">{part.cost.operations} operations; too long for this panel.</p>'
-    if equations.omitted:
-        yield f'<p class="note">Left out of these equations: {html_text("; ".join(equations.omitted))}.</p>'
+    yield from _omitted(equations.omitted)
 
 
 def _counted(mechanism: Mechanism) -> Iterator[str]:
@@ -84,6 +84,12 @@ def _counted(mechanism: Mechanism) -> Iterator[str]:
             f"<td>{cost.additions}</td></tr>"
         )
     yield "</table>"
+    yield from _omitted(left_out(mechanism, ()))
+
+
+def _omitted(what: Sequence[str]) -> Iterator[str]:
+    if what:
+        yield f'<p class="note">Left out of these equations: {html_text("; ".join(what))}.</p>'
 
 
 def _scrolling(mathematics: str) -> str:

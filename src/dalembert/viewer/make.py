@@ -20,7 +20,7 @@ from dalembert.simulation import Trajectory
 from dalembert.simulation.state import as_position
 from dalembert.viewer.formulas import formulas
 from dalembert.viewer.meshes import Meshes
-from dalembert.viewer.motion import as_trajectory, motion
+from dalembert.viewer.motion import as_trajectory, incomplete, motion
 from dalembert.viewer.page import page
 from dalembert.viewer.programs import programs, script
 from dalembert.viewer.scene import scene
@@ -48,8 +48,7 @@ def make(
     data: dict[str, Any] = {"scene": scene(numeric, start, meshes), "facing": facing}
     data["meshes"], block = meshes.packed()
     if moved is not None:
-        if moved.interpolant is None and len(moved) > 1:
-            notes.append("No velocities were given: between its samples the motion is shown along straight lines.")
+        notes += incomplete(moved)
         block += bytes(-len(block) % 4)
         data["motion"], samples = motion(moved)
         data["motion"]["base"] = len(block)

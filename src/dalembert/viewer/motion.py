@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -119,15 +120,40 @@ def _expect_columns(titles: Sequence[str], mechanism: Mechanism, path: str | Pat
             f"{', '.join(map(repr, titles[:12]))}{mend}",
             path,
         )
+    twice = [title for title, times in Counter(titles).items() if times > 1]
+    if twice:
+        raise FormatError(
+            f"several columns have the title {', '.join(map(repr, twice[:6]))}; a title must stand once", path
+        )
 
 
 def _of_columns(columns: dict[str, np.ndarray], mechanism: Mechanism) -> Trajectory:
+    t = columns["t"]
+    unknown = np.full(len(t), np.nan)
     parts: dict[str, np.ndarray] = {}
     for kind, named in (("q", position_names), ("v", velocity_names), ("tau", velocity_names)):
         names = [f"{kind}.{name}" for name in named(mechanism)]
-        if all(name in columns for name in names):
-            parts[kind] = np.array([columns[name] for name in names]).reshape(len(names), len(columns["t"])).T
-    return _plain(mechanism, columns["t"], parts["q"], parts.get("v"), parts.get("tau"))
+        parts[kind] = np.array([columns.get(name, unknown) for name in names]).reshape(len(names), len(t)).T
+    return _plain(mechanism, t, **parts)
+
+
+def incomplete(trajectory: Trajectory) -> list[str]:
+    """What the page must tell of a motion whose velocities or forces are not all known.
+
+    Args:
+        trajectory: of :func:`as_trajectory`.
+    """
+    names = np.array(velocity_names(trajectory.mechanism))
+    unknown = {kind: ~np.isfinite(getattr(trajectory, kind)).all(axis=0) for kind in ("v", "tau")}
+    told = []
+    if trajectory.interpolant is None and len(trajectory) > 1:
+        which = (
+            "No velocities" if unknown["v"].all() else f"Not all velocities ({', '.join(names[unknown['v']])} missing)"
+        )
+        told.append(f"{which} were given: between its samples the motion is shown along straight lines.")
+    if unknown["tau"].any() and not unknown["tau"].all():
+        told.append(f"Not all forces ({', '.join(names[unknown['tau']])} missing) were given: none are plotted.")
+    return told
 
 
 def _plain(
