@@ -82,6 +82,7 @@ def frax(
     """
     try:
         import jax
+        from frax.core.manipulator import Manipulator
         from frax.core.robot import Robot
     except ImportError:
         return None
@@ -89,6 +90,8 @@ def frax(
     with tempfile.TemporaryDirectory() as folder:
         da.write_urdf(mechanism, Path(folder) / "arm.urdf")
         robot = Robot(Path(folder) / "arm.urdf")
+        if robot.is_pure_kinematic_chain:  # only there does frax know a last body
+            robot = Manipulator(Path(folder) / "arm.urdf")
     lift = jax.numpy.array([0, 0, 9.81, 0, 0, 0], dtype=inputs[0].dtype)
 
     def inverse(q: Any, v: Any, a: Any) -> Any:
@@ -105,6 +108,13 @@ def frax(
         "inverse_dynamics_derivatives": jax.jacfwd(inverse, (0, 1)),
         "forward_dynamics_derivatives": jax.jacfwd(forward, (0, 1, 2)),
     }
+    if isinstance(robot, Manipulator):
+
+        def pose(q: Any) -> Any:
+            end = robot.ee_transform(q)
+            return end[:3, :3], end[:3, 3]
+
+        offered |= {"pose": pose, "jacobian": robot.ee_jacobian}
     if quantity not in offered:
         return None
     return _seconds("frax", jax.vmap(offered[quantity]), inputs, places, exact)
