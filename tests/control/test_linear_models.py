@@ -1,5 +1,6 @@
 """Linear models, equilibria and regulators."""
 
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import joint_stop, manifold, simulate
+from dalembert.simulation.names import velocity_names
 from random_mechanisms import random_mechanism
 
 
@@ -274,7 +276,7 @@ def along(model, Q, R, end):
     "samples", [1.5, np.linspace(0, 1.5, 12), np.linspace(0, 1.5, 501)], ids=["own", "few", "many"]
 )
 def test_cost_to_go_along_a_swing_in_closed_form(samples):
-    """A = [[0, 1], [-g/l cos(theta), 0]] with theta by elliptic functions; whatever samples are kept."""
+    """A = [[0, 1], [-g/l cos(theta), 0]] with theta by elliptic functions; whatever samples and gains are kept."""
     length, mass = 0.7, 1.3
     k, w = np.sin(1.25), np.sqrt(9.81 / length)
     bob = Body("bob", Inertia.point(mass, [0, 0, -length]))
@@ -288,6 +290,12 @@ def test_cost_to_go_along_a_swing_in_closed_form(samples):
     exact = along(model, Q, R, 1.5)
     follower = tracking_lqr(simulate(rod, [2.5], None, samples), Q, R, points=11)
     assert np.abs(follower.S[0] - exact).max() < 1e-8 * np.abs(exact).max()
+    for begin in (0.2, 0.77, 1.43, 1.499):
+        S = along(lambda t, begin=begin: model(begin + t), Q, R, 1.5 - begin)
+        gain = np.linalg.solve(R, model(begin)[1].T @ S)
+        assert np.abs(follower.gain(begin) - gain).max() < 1e-7 * np.abs(gain).max()
+    assert np.array_equal(pickle.loads(pickle.dumps(follower)).gain(0.4), follower.gain(0.4))  # to workers of a sweep
+    assert np.array_equal(follower.gain(2.0), follower.K[-1])
 
 
 @pytest.mark.parametrize("samples", [1.5, np.linspace(0, 1.5, 12)], ids=["own", "few"])
@@ -307,9 +315,11 @@ def test_cost_to_go_knows_the_control_between_samples(samples):
     plan = simulate(dynamics, *wanted(0)[:2], samples, control=lambda t, q, v: torque(t))
     follower = tracking_lqr(plan, Q, R, points=11)
     assert np.abs(follower.S[0] - exact).max() < 1e-7 * np.abs(exact).max()
+    one = tracking_lqr(plan, Q, R[:1, :1], actuators=velocity_names(dynamics.mechanism)[:1])
     for t in (0.0, 0.01, 0.777, 1.5):
         q, v, _ = wanted(t)
-        assert np.abs(follower(t, q, v) - torque(t)).max() < 1e-4  # first-order at the ends: 1e-5 s times the jerk
+        for found in (follower(t, q, v), one(t, q, v)):
+            assert np.abs(found - torque(t)).max() < 1e-4  # first-order at the ends: 1e-5 s times the jerk
 
 
 def test_a_motion_with_impacts_has_no_linear_model():

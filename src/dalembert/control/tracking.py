@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,11 +33,12 @@ class TrackingRegulator:
 
     Args:
         trajectory: the motion.
-        t: times of the gains.
-        K: gains, (T, m, 2 nv); between times they are interpolated linearly.
-        S: cost to go, (T, 2 nv, 2 nv).
+        t: times at which gains were kept to look at.
+        K: gains there, (T, m, 2 nv).
+        S: cost to go there, (T, 2 nv, 2 nv).
         places: which velocities the m inputs act on.
-        forces: gives the m forces that the motion needs at a time between the first and the last.
+        forces: gives the nv forces that the motion needs at a time between the first and the last.
+        gains: gives the gains at such a time.
     """
 
     trajectory: Trajectory
@@ -45,12 +47,11 @@ class TrackingRegulator:
     S: np.ndarray
     places: tuple[int, ...]
     forces: Callable[[float], np.ndarray]
+    gains: Callable[[float], np.ndarray]
 
     def gain(self, t: float) -> np.ndarray:
-        """K at a time; the last one after the end."""
-        k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 2))
-        s = float(np.clip((t - self.t[k]) / (self.t[k + 1] - self.t[k]), 0, 1))
-        return (1 - s) * self.K[k] + s * self.K[k + 1]
+        """K at a time, to nine digits whatever times were kept; the first and the last one outside the motion."""
+        return self.gains(float(np.clip(t, self.t[0], self.t[-1])))
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The controller, for ``simulate``."""
@@ -58,8 +59,8 @@ class TrackingRegulator:
         now = float(np.clip(t, plan.t[0], plan.t[-1]))
         state = plan(now)
         x = np.concatenate([manifold.difference(plan.mechanism.tree, state.q, q), v - state.v])
-        tau = np.array([np.interp(t, plan.t, column) for column in plan.tau.T])
-        tau[list(self.places)] = self.forces(now) - self.gain(t) @ x
+        tau = self.forces(now)
+        tau[list(self.places)] -= self.gain(now) @ x
         return tau
 
 
@@ -83,7 +84,7 @@ def tracking_lqr(
         R: weight of the forces (m), matrix or diagonal.
         final: weight of the state at the end; Q by default.
         actuators: names of the velocities that the m inputs act on, in order; all by default.
-        points: number of times at which gains are kept.
+        points: number of times at which gains are kept to look at; the regulator itself knows them at all times.
     """
     from scipy.integrate import solve_ivp
 
@@ -122,15 +123,33 @@ def tracking_lqr(
 
     with np.errstate(over="ignore", invalid="ignore"):
         found = solve_ivp(
-            riccati, (t[-1], t[0]), end.ravel(), "DOP853", t[::-1],
+            riccati, (t[-1], t[0]), end.ravel(), "DOP853", dense_output=True,
             rtol=ACCURACY, atol=ACCURACY * max(1e-3, float(np.abs(end).max())),
         )  # fmt: skip
-    if not found.success:
+    if not found.success or found.sol is None:
         raise SingularityError(f"Riccati's equation cannot be integrated along the motion: {found.message}")
-    S = found.y.T[::-1].reshape(points, 2 * n, 2 * n)
-    S = (S + np.swapaxes(S, 1, 2)) / 2
-    B = models(t)[:, :, 2 * n :]
-    return TrackingRegulator(trajectory, t, np.linalg.solve(R, np.swapaxes(B, 1, 2) @ S), S, tuple(places), forces)
+    gains = _Gains(models, found.sol, inverse)
+    return TrackingRegulator(trajectory, t, gains(t), gains.cost(t), tuple(places), forces, gains)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """K = R^-1 B^T S at times, from the linear model and the integrator's own interpolant of S."""
+
+    models: Callable[..., np.ndarray]
+    flat: Callable[..., np.ndarray]
+    inverse: np.ndarray
+
+    def cost(self, t: Any) -> np.ndarray:
+        found = np.moveaxis(self.flat(t), 0, -1)
+        n = math.isqrt(found.shape[-1])
+        S = found.reshape(*found.shape[:-1], n, n)
+        return (S + np.swapaxes(S, -1, -2)) / 2
+
+    def __call__(self, t: Any) -> np.ndarray:
+        S = self.cost(t)
+        B = self.models(t)[..., S.shape[-1] :]
+        return self.inverse @ np.swapaxes(B, -1, -2) @ S
 
 
 def _along(trajectory: Trajectory, places: list[int]) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
@@ -152,9 +171,10 @@ def _along(trajectory: Trajectory, places: list[int]) -> tuple[Callable[..., np.
 
 
 def _models(trajectory: Trajectory, places: list[int], t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[A, B] at times of a motion, (T, 2 nv, 2 nv + m), and the forces that it needs there, (T, m).
+    """[A, B] at times of a motion, (T, 2 nv, 2 nv + m), and the forces that it needs there, (T, nv).
 
     Samples of the control say little about what it was between them; the motion itself tells, by inverse dynamics.
+    Where no control ever acted it would tell rounding.
     """
     before, after = np.maximum(t - MOMENT, trajectory.t[0]), np.minimum(t + MOMENT, trajectory.t[-1])
     q, v = trajectory(t)[1:]
@@ -162,4 +182,4 @@ def _models(trajectory: Trajectory, places: list[int], t: np.ndarray) -> tuple[n
     last = () if trajectory.parameters is None else (trajectory.parameters,)
     tau = trajectory.dynamics.inverse_dynamics(q, v, a, *last)
     A, B = trajectory.dynamics.linearize(q, v, tau, *last)
-    return np.concatenate([A, B[:, :, places]], axis=2), tau[:, places]
+    return np.concatenate([A, B[:, :, places]], axis=2), np.where(trajectory.tau.any(axis=0), tau, 0)
