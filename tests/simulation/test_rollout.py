@@ -247,6 +247,17 @@ def test_a_held_control_is_told_as_by_simulate(cart, method):
         assert np.array_equal(one.tau, many.trajectory().tau)
 
 
+def test_work_of_a_policy_is_what_the_energy_gained(cart):
+    """Asked once per step it is constant in between: work is exact, the energy as good as the method."""
+
+    def policy(t, q, v):
+        return [30 * q[1] + 5 * v[1] - 20 * q[0] - 8 * v[0], 0]
+
+    for hold in (None, 1):
+        one = rollout(cart, [0.1, 0.05], None, 100, 1e-2, control=policy, hold=hold).trajectory()
+        assert np.abs(one.energy - one.energy[0] - one.work).max() < 1e-6 * np.ptp(one.energy)
+
+
 def test_single_motions_know_what_drove_them(cart):
     """A row is told at the record where it begins to act; a policy may be made for traced scalars only."""
     rng = np.random.default_rng(0)

@@ -23,7 +23,7 @@ class Drive:
         gains: of the policy, (..., k).
         places: which velocities the numbers of a row act on.
         rows: the control, if it is an array, (..., rows, n).
-        hold: steps for which a row is held.
+        hold: steps for which a row, or what the policy said, is held; None for a policy that is asked at every stage.
         wrench: on every frame, (..., frames, 6).
     """
 
@@ -32,7 +32,7 @@ class Drive:
     gains: Any
     places: Sequence[int] | None
     rows: Any
-    hold: int
+    hold: int | None
     wrench: Any
 
     def forces(
@@ -53,7 +53,7 @@ class Drive:
             tau[:] = self._kernel(q.shape[1], v.shape[1], *(len(gains) for gains in last))(t, q, v, *last)
         elif self.rows is not None:
             rows = _one(self.rows, index, batch, 2)
-            now = np.minimum(np.round(t / self.step).astype(int) // self.hold, len(rows) - 1)
+            now = np.minimum(np.round(t / self.step).astype(int) // (self.hold or 1), len(rows) - 1)
             tau[:, list(self.places or ())] = rows[now]
         return tau
 

@@ -87,7 +87,7 @@ class Rollout:
             wrenches[:] = self.drive.wrenches(index, batch, frames)
         system = self.system.with_parameters(values)
         info: dict[str, Any] = {"singular": singular_times(system, self.t, np.concatenate([q, v], axis=1))}
-        if self.drive is not None and self.drive.rows is not None:
+        if self.drive is not None and self.drive.hold is not None:
             info["hold"] = self.drive.hold * self.drive.step
         made = Trajectory(system, self.t, q, v, tau, wrenches, parameters=values, info=info)
         made.interpolant = Hermite(made)
@@ -181,6 +181,7 @@ def rollout(
             threads = _positive("threads", threads)
         policy = control if callable(control) else None
         places, rows, kept = _control(model, control, actuators, hold, steps, space)
+        told = kept if rows is not None or hold is not None else None  # others act at every stage, or not at all
         wanted = dict(summaries or {})
         held: dict[str, Any] = {"h": np.array(float(step))}
         if gains is not None:
@@ -222,7 +223,7 @@ def rollout(
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,
-            drive=Drive(float(step), policy, held.get("gains"), places, rows, kept, held.get("wrenches")),
+            drive=Drive(float(step), policy, held.get("gains"), places, rows, told, held.get("wrenches")),
         )
     if not isinstance(mechanism, System):  # a sweep, whose results tell
         _tell_lost(motions)
