@@ -23,6 +23,7 @@ from dalembert.constraints.assembly import assemble, moved, project_velocity
 from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.quantities import Setting, dynamics, terms
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.parameters import symbolise
@@ -288,6 +289,10 @@ def test_values_of_symbols_come_by_name_or_in_order_and_all_of_them():
     ordered = [{"m": 2.5, "k": 1.5}[symbol.name] for symbol in symbolic.symbols]
     named = ConstrainedDynamics(symbolic, reference=[1.0, -0.5, 1.7], parameters={"m": 2.5, "k": 1.5})
     assert named.parameters.tolist() == ordered
+    assert named.parameter_names == Dynamics(symbolic, open_loops=True).parameter_names
+    rest = named.reference, np.zeros(3), np.zeros(3)
+    assert np.array_equal(named.forward_dynamics(*rest, parameters=None), named.forward_dynamics(*rest))
+    assert not len(ConstrainedDynamics(symbolic, parameters=None).parameters)
     for wrong, words in (
         ([1.0], r"expected 2 numbers \(.*m.*\), got shape \(1,\)"),
         ({"m": 1.0}, "no value for k"),

@@ -82,7 +82,7 @@ def values_of_symbols(mechanism: Mechanism, parameters: Any) -> np.ndarray:
 
     Args:
         mechanism: has the symbols.
-        parameters: numbers by name, or in the order of the symbols.
+        parameters: numbers by name, or in the order of the symbols; None for none.
     """
     where, symbols = "ConstrainedDynamics, parameters", [symbol.name for symbol in mechanism.symbols]
     if isinstance(parameters, Mapping):
@@ -92,7 +92,7 @@ def values_of_symbols(mechanism: Mechanism, parameters: Any) -> np.ndarray:
         if other := [name for name in named if name not in symbols]:
             raise ArgumentError(f"{where}: {mechanism.name!r} has no symbol {', '.join(other)}")
         parameters = [named[name] for name in symbols]
-    values = real_array(parameters, where)
+    values = real_array(() if parameters is None else parameters, where)
     if values.shape not in ((0,), (len(symbols),)):
         raise ArgumentError(
             f"{where}: expected {len(symbols)} numbers ({', '.join(symbols) or 'there are no symbols'}), got shape "

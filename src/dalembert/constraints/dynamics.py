@@ -27,7 +27,7 @@ class ConstrainedDynamics(ConstrainedKernels):
     """The dynamics of a mechanism with all its constraints.
 
     Kernels take ``(q, v, tau, t)`` or fewer of these, in that order, each with any batch shape; time ``t`` comes last
-    and is a scalar. A mechanism with symbols has one more input ``parameters``, in the order of ``mechanism.symbols``.
+    and is a scalar. A mechanism with symbols has one more input ``parameters``, ordered as :attr:`parameter_names`.
 
     Kernels are straight-line code for the rows that are independent around ``reference``. Redundant rows that follow
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of

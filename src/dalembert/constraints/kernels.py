@@ -15,7 +15,7 @@ from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
 from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols, velocity_names
-from dalembert.constraints.choice import choose_pivots
+from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
 from dalembert.constraints.pivots import Pivots
@@ -49,7 +49,7 @@ class ConstrainedKernels:
         reference: Any = None,
         regularisation: float = 0.0,
         stabilisation: float = 0.0,
-        parameters: Sequence[float] | Mapping[str, float] = (),
+        parameters: Sequence[float] | Mapping[str, float] | None = None,
         optimise: int = 1,
     ):
         if not isinstance(mechanism, Mechanism):
@@ -78,6 +78,11 @@ class ConstrainedKernels:
     def rows(self) -> tuple[Row, ...]:
         """What every constraint row is, in order."""
         return self.constraints.rows
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """What the input ``parameters`` consists of: the mechanism's symbols."""
+        return tuple(symbol.name for symbol in self.mechanism.symbols)
 
     def kernel(self, quantity: str) -> Kernel:
         """The kernel of a quantity; made once and remembered.
@@ -206,19 +211,20 @@ class ConstrainedKernels:
             quantity: as for :meth:`kernel`.
             state: its inputs but the parameters.
             options: of the kernel call: ``out``, ``threads``; and ``parameters`` in the place of those of this system,
-                in the order of the symbols, with any batch shape.
+                in the order of :attr:`parameter_names`, with any batch shape.
         """
-        count = len(self.mechanism.symbols)
+        if options.get("parameters") is None:
+            options.pop("parameters", None)
         # States of single precision are computed in it; time and parameters do not decide that.
         precision = np.float32 if single(state) else None
         state = tuple(np.array(x, precision) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
-        if not count:
+        if not self.parameter_names:
             return self._without_rounding(quantity, self.kernel(quantity)(*state, **options))
         parameters = options.pop("parameters", self.parameters if len(self.parameters) else None)
         if parameters is None:
-            names = ", ".join(symbol.name for symbol in self.mechanism.symbols)
             raise ArgumentError(
-                f"{self.mechanism.name!r} has the symbols {names}; give their values where the system is made, "
+                f"{self.mechanism.name!r} has the symbols {', '.join(self.parameter_names)}; give their values where "
+                "the system is made, "
                 "ConstrainedDynamics(mechanism, parameters=...): they decide which rows are independent"
             )
         if precision is not None and isinstance(parameters, (np.ndarray, Sequence)):
@@ -275,9 +281,19 @@ class ConstrainedKernels:
         return substitute(self.mechanism, dict(zip(symbols, self.parameters.tolist()))) if symbols else self.mechanism
 
     @cached_property
+    def samples(self) -> list[Sample]:
+        """Assembled positions around the reference, and when: where rows are compared."""
+        return samples(self)
+
+    @cached_property
     def pivots(self) -> Pivots:
         """Which rows are kept and which velocities eliminated, chosen at positions around the reference."""
         return choose_pivots(self)
+
+    @cached_property
+    def positional(self) -> Pivots:
+        """Which rows bring positions back to the constraints; those of :attr:`pivots` if all rows are on positions."""
+        return self.pivots if self.constraints.holonomic.all() else choose_positional(self)
 
     def velocity_names(self) -> list[str]:
         """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components."""
