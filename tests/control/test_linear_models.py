@@ -90,6 +90,15 @@ def test_python_control_gets_names_that_it_allows(monkeypatch):
     model = linearize(load("free_body", parameters="default"))
     assert all(np.array_equal(given, getattr(model, name)) for given, name in zip(model.to_control(), "ABCD"))
 
+    def kept(*matrices, states, inputs, outputs):
+        labels = {"state_labels": states, "input_labels": inputs, "output_labels": outputs}
+        return SimpleNamespace(**dict(zip("ABCD", matrices)), **labels, dt=0)
+
+    monkeypatch.setitem(sys.modules, "control", SimpleNamespace(ss=kept))
+    back = LinearModel.from_control(model.to_control(), like=model)
+    assert (back.states, back.inputs, back.outputs) == (model.states, model.inputs, model.outputs)
+    assert "." not in "".join(LinearModel.from_control(model.to_control()).states)
+
 
 def test_discrete_model_is_the_integral_of_the_continuous_one():
     model = linearize(cart(), actuators=["rail"])

@@ -15,7 +15,7 @@ from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_real, real_array, shown
+from dalembert.model.checks import expect, expect_real, real_array, shown
 from dalembert.model.layout import counted
 from dalembert.simulation.names import as_names, velocity_names
 from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
@@ -103,24 +103,27 @@ class LinearModel:
             from control import ss
         except ImportError as error:
             raise MissingExtraError("control", "control", "LinearModel.to_control") from error
-        names = {
-            part: [name.replace(".", " ") for name in getattr(self, part)] for part in ("states", "inputs", "outputs")
-        }
+        names = {part: list(map(_spaced, getattr(self, part))) for part in ("states", "inputs", "outputs")}
         return ss(self.A, self.B, self.C, self.D, **names)
 
     @classmethod
-    def from_control(cls, system: Any) -> LinearModel:
+    def from_control(cls, system: Any, like: LinearModel | None = None) -> LinearModel:
         """The model that a continuous state-space system of python-control describes, with its names.
 
         Args:
             system: of the class ``control.StateSpace``; what was reduced, filtered or joined there, for example.
+            like: the model it was made from; names that :meth:`to_control` had to change are again what they were.
         """
         parts = "A", "B", "C", "D", "state_labels", "input_labels", "output_labels"
         if not all(hasattr(system, part) for part in parts):
             raise ArgumentError(f"got {type(system).__name__}; give a state-space system of python-control")
         if system.dt:
             raise ArgumentError(f"the system is sampled, dt = {system.dt}; give the continuous one")
-        return cls(*(getattr(system, part) for part in parts))
+        own = () if like is None else (*expect(like, cls, "from_control, like").states, *like.inputs, *like.outputs)
+        known = {_spaced(name): name for name in own}
+        A, B, C, D, *labels = (getattr(system, part) for part in parts)
+        states, inputs, outputs = (tuple(known.get(name, name) for name in names) for names in labels)
+        return cls(A, B, C, D, states, inputs, outputs)
 
     def discrete(self, period: float) -> tuple[np.ndarray, np.ndarray]:
         """(A, B) of x[k+1] = A x[k] + B u[k], the input held over each period.
@@ -207,6 +210,11 @@ def linearize(
         A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
         tuple(states), tuple(inputs[k] for k in chosen), tuple(states[k] for k in seen),
     )  # fmt: skip
+
+
+def _spaced(name: str) -> str:
+    """A name as python-control allows it."""
+    return name.replace(".", " ")
 
 
 def forces_of(given: Any, count: int) -> np.ndarray:

@@ -62,7 +62,8 @@ class Force(Record):
             by the way it came. Where the ends of a ``spring`` coincide it has no direction, and its force is NaN,
             unless it has neither rest nor damping.
         value: magnitude of friction, force or torque (N or N m), or gravitational parameter (m^3/s^2).
-        smoothing: width of the transition, of a speed for friction, of a position for a stop; 0 is sharp.
+        smoothing: width s of the transition; 0 is sharp. Of a speed u for friction, ``-value u / sqrt(u^2 + s^2)``; of
+            a depth d beyond a stop, whose spring stores ``stiffness e^2 / 2`` with ``e = (d + sqrt(d^2 + s^2)) / 2``.
         lower: position where a stop begins.
         upper: position where a stop begins.
         components: [fx, fy, fz, mx, my, mz] of a wrench.
