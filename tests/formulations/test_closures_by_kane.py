@@ -117,3 +117,41 @@ def test_loops_on_ball_joints_close_from_the_first_start_in_a_few_steps(monkeypa
         steps.clear()
         assert close_loops(system, inputs, rng)
         assert len(steps) < 30
+
+
+def test_two_wheels_on_one_axle_roll_in_every_direction():
+    """Of four rows three are independent; which, depends on the heading: along y both rows along x say the same."""
+    r, half, spin = 0.1, 0.3, np.diag([0.003, 0.005, 0.003])
+    nothing = Inertia(0, [0, 0, 0], np.zeros((3, 3)))
+    robot = Mechanism(
+        "robot",
+        (
+            Body("along", nothing),
+            Body("across", nothing),
+            Body("base", MATTER),
+            Body("left", Inertia(0.5, [0, 0, 0], spin)),
+            Body("right", Inertia(0.5, [0, 0, 0], spin)),
+        ),
+        (
+            Joint("x", "prismatic", WORLD, "along", axis=[1, 0, 0]),
+            Joint("y", "prismatic", "along", "across", axis=[0, 1, 0]),
+            Joint("psi", "revolute", "across", "base", axis=[0, 0, 1]),
+            Joint("l", "revolute", "base", "left", Transform.from_translation([0, half, r]), axis=[0, 1, 0]),
+            Joint("r", "revolute", "base", "right", Transform.from_translation([0, -half, r]), axis=[0, 1, 0]),
+        ),
+        constraints=tuple(Constraint(f"{k} wheel", "rolling-wheel", k, WORLD, value=r) for k in ("left", "right")),
+    )
+    equations, system = derive(robot, "kane"), ConstrainedDynamics(robot)
+    assert equations["constraint_matrix"].shape == (4, 5)
+    v_of = ["velocities", "speed_map", "acceleration_drift", "constraint_matrix"]
+    accelerations, tau, u = equations.compile("accelerations"), np.array([0, 0, 0, 0.3, -0.2]), np.array([1.3, -0.4])
+    for psi in (0, 0.7, np.pi / 2, -np.pi / 2, np.pi, np.pi / 2 + 1e-8):
+        q = np.array([0.2, 0.3, psi, 0.4, 0.5])
+        udot = accelerations(q, u, tau)
+        found = equations.numbers(v_of, {"q": q, "u": u})
+        expected = system.solve(q, found["velocities"], tau)
+        assert np.abs(found["speed_map"] @ udot + found["acceleration_drift"] - expected.a).max() < 1e-12
+        multipliers = equations.numbers(["multipliers"], {"q": q, "u": u, "udot": udot, "tau": tau})["multipliers"]
+        A = found["constraint_matrix"]
+        assert np.abs(A.T @ multipliers - A.T @ expected.multipliers).max() < 1e-11
+        assert np.linalg.norm(multipliers) <= np.linalg.norm(np.linalg.pinv(A.T) @ A.T @ multipliers) * (1 + 1e-9)

@@ -23,6 +23,9 @@ SMALL = 1e-9
 ROUNDING = 1e-12
 """Smallest singular value, of rows and columns of length one, that tells a matrix from a singular one."""
 
+SAME = 1e-6
+"""Relative difference of two rows below which they are the same; loops close to 1e-13 only."""
+
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
 
@@ -206,6 +209,23 @@ def independent_rows(samples: np.ndarray) -> list[int]:
         if np.median(ranks) > len(kept):
             kept.append(row)
     return kept
+
+
+def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:
+    """Whether a row is the same combination of others at all sample states, so that these say all that it says.
+
+    Args:
+        samples: numbers at some states, (states, rows, columns).
+        row: which row.
+        basis: rows that are independent at typical states.
+    """
+    shares = [np.linalg.lstsq(x[basis].T, x[row], rcond=None)[0] for x in samples]
+    middle = np.median(shares, axis=0)
+    same = [
+        np.abs((share - middle) @ x[basis]).max(initial=0.0) <= SAME * np.abs(x).max()
+        for share, x in zip(shares, samples)
+    ]
+    return bool(np.median(same) > 0)
 
 
 def rounded_rows(matrices: np.ndarray) -> np.ndarray:

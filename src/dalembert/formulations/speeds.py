@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.arrays import product
+from dalembert.algebra.arrays import identity, product, zeros
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
-from dalembert.formulations.linear import dependent_columns, independent_rows, inverse, is_constant
+from dalembert.formulations.linear import (
+    dependent_columns,
+    follows_always,
+    independent_rows,
+    inverse,
+    is_constant,
+)
 from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
 from dalembert.formulations.sampling import sampled
 from dalembert.formulations.system import System
@@ -25,11 +31,11 @@ class Speeds:
 
     Args:
         u: the speeds, inputs.
-        A: constraint matrix, only independent rows.
+        A: constraint matrix, without rows that follow from others at every state.
         b: right-hand side, A v = b.
         B: n x m, A B = 0.
         d: A d = b.
-        N: n x r, A N = 1; picks the multipliers.
+        N: n x r, A N A = A; picks the multipliers.
         why: the choice, in words.
         definitions: the speeds in terms of the velocities.
     """
@@ -94,7 +100,7 @@ def choose_speeds(
         independent: see there.
     """
     A, b, names = constraint_rows(system, pfaffian)
-    n, why = system.n, []
+    n, rank, why = system.n, 0, []
     if len(A):
         samples = sampled(system, A)
         if not np.isfinite(samples).all():
@@ -104,26 +110,46 @@ def choose_speeds(
                 "coordinates are of the order of one, so its independent rows cannot be chosen; measure coordinates "
                 "from positions where it does, or use ConstrainedDynamics with reference="
             )
-        kept = independent_rows(samples)
-        _refuse_contradiction(system, A, b, names, kept)
+        basis = independent_rows(samples)
+        _refuse_contradiction(system, A, b, names, basis)
+        kept = [k for k in range(len(A)) if k in basis or not follows_always(samples, k, basis)]
         left_out = [names[k] for k in range(len(A)) if k not in kept]
         if left_out:
             why.append(
                 f"{len(left_out)} of {len(A)} constraints follow from the others and are left out "
                 f"({', '.join(dict.fromkeys(left_out))})."
             )
-        A, b = A[kept], b[kept]
-    count = n - len(A)
+        A, b, rank = A[kept], b[kept], len(basis)
+    count = n - rank
     if speeds and independent is not None:
         raise ArgumentError("give either speeds or independent: both choose the quasi-velocities")
+    names = [str(name) for name in system.scope.names["v"]]
+    if independent is None:
+        dependent, reason = _dependent(system, A, rank)
+        places = [k for k in range(n) if k not in dependent]
+    else:
+        places, reason = _places(system, names, independent, count), "the independent ones are chosen by the user"
+        dependent = [k for k in range(n) if k not in places]
     if speeds:
         labels, Y, y = _wanted(system, speeds, count)
         why.append("The speeds are chosen by the user.")
     else:
-        labels, Y, y = _automatic(system, A, independent, count, why)
-    K = np.concatenate([Y, A])
+        labels, Y, y = [f"u{k}" for k in range(1, count + 1)], identity(n)[places], zeros(count)
+        if dependent:
+            why.append(
+                f"The constraints are solved for {', '.join(names[k] for k in dependent)}: {reason}. "
+                f"Independent: {', '.join(names[k] for k in places) or 'none'}."
+            )
+    rows = A if rank == len(A) else product(A[:, dependent].T, A)
+    K = np.concatenate([Y, rows])
     inverted = inverse(K, sampled(system, K), "the matrix of speeds and constraints")
     B, N = inverted[:, :count], inverted[:, count:]
+    if rank < len(A):
+        N = product(N, A[:, dependent].T)
+        why.append(
+            f"Of {len(A)} constraints {rank} are independent, at different states different ones: all are kept and "
+            "solved by least squares, that is exactly, and have the smallest multipliers."
+        )
     d = product(N, b) - product(B, y) if len(A) else -product(B, y)
     u = system.scope.input("u", labels)
     definitions = product(Y, system.v) + y
@@ -165,40 +191,31 @@ def _refuse_contradiction(system: System, A: np.ndarray, b: np.ndarray, names: l
             )
 
 
-def _automatic(
-    system: System, A: np.ndarray, independent: Sequence[str] | None, count: int, why: list[str]
-) -> tuple[list[str], np.ndarray, np.ndarray]:
-    names = [str(name) for name in system.scope.names["v"]]
-    if independent is not None:
-        independent = expect_names(independent, "independent")
-        places = [_index(system, names, name) for name in independent]
-        if len(set(places)) != count:
-            raise ArgumentError(
-                f"{system.name!r} has {count} independent velocities under its constraints; got {list(independent)}"
-            )
-        why.append("The independent velocities are chosen by the user.")
-    elif len(A):
-        samples = sampled(system, A)
-        numbers = [k for k in range(system.n) if all(is_constant(x) for x in A[:, k])]
-        everywhere = len(independent_rows(samples[:1, :, numbers])) == len(A)
-        dependent, condition = dependent_columns(samples, numbers if everywhere else list(range(system.n)))
-        places = [k for k in range(system.n) if k not in dependent]
-        reason = (
-            "this part of A is constant, so it is regular at every state"
-            if everywhere
-            else "of the parts of A that are regular at typical states this one is well-conditioned (condition number "
-            f"about {condition:.2g}) and keeps the first coordinates"
+def _dependent(system: System, A: np.ndarray, rank: int) -> tuple[list[int], str]:
+    """The velocities that constraints are solved for, and why these."""
+    if not rank:
+        return [], ""
+    samples = sampled(system, A)
+    samples = samples[:, independent_rows(samples)]
+    numbers = [k for k in range(system.n) if all(is_constant(x) for x in A[:, k])]
+    everywhere = len(independent_rows(samples[:1, :, numbers])) == rank
+    dependent, condition = dependent_columns(samples, numbers if everywhere else list(range(system.n)))
+    if everywhere:
+        return dependent, "this part of A is constant, so it is regular at every state"
+    return dependent, (
+        f"at typical states this part of A is the best conditioned (condition number about {condition:.2g}) that "
+        "keeps the first coordinates"
+    )
+
+
+def _places(system: System, names: list[str], independent: Sequence[str], count: int) -> list[int]:
+    """The velocities that the user keeps."""
+    places = list(dict.fromkeys(_index(system, names, name) for name in expect_names(independent, "independent")))
+    if len(places) != count:
+        raise ArgumentError(
+            f"{system.name!r} has {count} independent velocities under its constraints; got {list(independent)}"
         )
-        why.append(
-            f"The constraints are solved for {', '.join(names[k] for k in dependent)}: {reason}. "
-            f"Independent: {', '.join(names[k] for k in places) or 'none'}."
-        )
-    else:
-        places = list(range(system.n))
-    Y = np.zeros((count, system.n), dtype=object)
-    for row, k in enumerate(places):
-        Y[row, k] = 1
-    return [f"u{k}" for k in range(1, count + 1)], Y, np.zeros(count, dtype=object)
+    return places
 
 
 def _index(system: System, names: list[str], name: str) -> int:
