@@ -1,5 +1,7 @@
 """Steppers: orders of convergence, energy, momentum, and the group of rotations."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,10 @@ from dalembert.algebra.vectors import dual
 from dalembert.algorithms.energy import momentum
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.dynamics import Dynamics
+from dalembert.errors import SimulationWarning
+from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import with_gravity
-from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, simulate
+from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, rollout, simulate
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
 from dalembert.simulation.system import System
@@ -97,6 +101,28 @@ def test_long_motions_take_the_same_steps_by_the_compiled_loop(method):
     with pytest.raises(SimulationError, match="the step is too long") as caught:
         simulate(mechanism, t=1e5, **wild)
     assert np.isfinite(caught.value.partial.q).all()
+
+
+@pytest.mark.parametrize("damping", [0.0, 5.0, 20.0, 50.0])
+def test_steps_too_long_for_the_variational_method_are_told_by_the_compiled_loop(damping):
+    """Substitution converges by h d/(2 J) a time: motions are near the exact one, or NaN, or a SimulationError."""
+    bob = Body("bob", Inertia.point(1.0, [0, 0, -1.0]))
+    hinge = Joint("hinge", "revolute", "world", "bob", axis=[0, 1, 0], damping=damping)
+    dynamics = Dynamics(Mechanism("pendulum", [bob], [hinge]), include=["damping"])
+    exact = simulate(dynamics, [1.0], [2.0], [0, 2.0], rtol=1e-10, atol=1e-10).q[-1]
+    for step in (0.5, 0.2, 0.1, 0.05, 0.02):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SimulationWarning)
+            found = rollout(dynamics, [1.0], [2.0], round(2 / step), step, method="variational")
+            assert np.isfinite(found.final_q).all() == np.isfinite(found.final_v).all()
+        assert found.finite or step > 0.1 or step * damping > 0.9
+        if np.isfinite(found.final_q).all():
+            assert np.abs(found.final_q - exact) < 4 * step**2
+        else:
+            with pytest.raises(SimulationError, match=r"too long|smaller step"):
+                simulate(dynamics, [1.0], [2.0], 400.0, method="variational", step=step)
+    rest = rollout(dynamics, [0.0], None, 1000, 0.02, method="variational")
+    assert not rest.final_v.any()
 
 
 vectors = st.lists(st.floats(-3, 3), min_size=3, max_size=3).map(np.array)

@@ -14,16 +14,21 @@ solved for x by substitution, which converges for small steps with a factor prop
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.scalar import Scalar, select
 from dalembert.errors import SingularityError
 from dalembert.simulation.equations import Equations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
 
 SUBSTITUTIONS = 8
 """How often the velocity is substituted where it cannot be looked at, in compiled rollouts."""
+
+SETTLED = 1e-2
+"""Where the last of these changes the velocity by more than this fraction, the step is too large and gives NaN."""
 
 MOST = 60
 """Substitutions after which a step that has not converged is given up."""
@@ -64,6 +69,9 @@ def variational(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> 
             raise SingularityError(
                 f"the variational stepper did not converge in {MOST} substitutions; take a smaller step than {h:.3g} s"
             )
+        moved, size = sum((x - last) ** 2), sum(x * x + v * v) + 1e-18  # (nm/s)^2: at rest there is only rounding
+        doubt = select(moved <= SETTLED * SETTLED * size, 0, math.nan)
+        step, mean = step + doubt, mean + doubt
     pushed = system.on_rotations(exp_derivative, half * x, half * F)
     p = system.on_rotations(exp_derivative_inverse, step, mean + pushed)
     q = system.displaced(q, step)
