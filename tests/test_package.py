@@ -293,6 +293,14 @@ def test_types_are_shipped():
     assert (SOURCE / "py.typed").exists()
 
 
+def test_type_checkers_know_every_name_and_no_other():
+    module = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    blocks = {ast.unparse(node.test): node.body for node in module.body if isinstance(node, ast.If)}
+    seen = {alias.name for node in blocks["TYPE_CHECKING"] for alias in node.names}
+    assert seen == {*dalembert._HOMES, *dalembert._ROOMS}
+    assert [node.name for node in blocks["not TYPE_CHECKING"]] == ["__getattr__"]  # which would answer to any name
+
+
 @pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="needs hatchling to build a wheel")
 def test_the_wheel_holds_code_types_and_robots(tmp_path):
     command = [

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
         pictures,
         simulation,
     )
+    from dalembert import comparison as comparison  # not in __all__: a report needs SymPy, which is slow to load
+    from dalembert import report as report
+    from dalembert import viewer as viewer
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
     from dalembert.compiler.kernel import Kernel
@@ -109,17 +112,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # with it, type checkers would take every misspelt name for one of ours
 
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name in _ROOMS:
-        value = import_module(f"dalembert.{name}")
-    else:
-        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        elif name in _ROOMS:
+            value = import_module(f"dalembert.{name}")
+        else:
+            raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -70,6 +70,20 @@ def test_columns_are_aligned(rows):
         assert len({len(line) for line in lines}) == 1  # numbers end in the same column
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_columns_are_aligned_in_every_encoding_and_signs_of_our_own_are_not_escaped(encoding):
+    t = Terminal()
+    t.out = io.TextIOWrapper(io.BytesIO(), encoding)
+    t.table(("value", "period"), [("0 ± 4.79 i", "1.3"), ("-3", "1"), ("Größe", "2")])
+    t.say("├─ hand\n│  └─ finger…")
+    t.flush()
+    *table, first, second = t.out.buffer.getvalue().decode(encoding).splitlines()
+    assert len({len(line) for line in table}) == 1
+    assert ("0 ± 4.79 i" in table[1]) is (encoding != "ascii") and ("Größe" in table[3]) is (encoding != "ascii")
+    assert ("0 +/- 4.79 i" in table[1]) is (encoding == "ascii")
+    assert ((first, second) == ("|- hand", "|  `- finger...")) is (encoding != "utf-8")
+
+
 def test_empty_columns_and_titles_are_left_out(monkeypatch):
     t = terminal(monkeypatch, False)
     t.table(("a", "b", "c"), [("1", "", "3")])

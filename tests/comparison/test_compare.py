@@ -207,6 +207,19 @@ def test_a_free_base_is_mapped_and_told(build):
         assert any(f"a free joint in {found.library}" in remark for remark in found.remarks)
 
 
+def test_a_base_that_floats_on_one_side_only_is_told_with_what_to_do(build):
+    carriage = Mechanism(
+        "craft",
+        (Body("hull", Inertia.sphere(3.0, 0.2)), *arm().bodies),
+        (Joint("root", "fixed", "world", "hull"), arm().joints[0].replace(parent="hull"), *arm().joints[1:]),
+    )
+    floating = da.with_base(carriage, "free")
+    for here, there, mend in ((carriage, floating, "free"), (floating, carriage, "fixed")):
+        found = da.compare(here, build(there)).first
+        assert found.topic == "joints" and f"da.with_base(mechanism, '{mend}')" in found.text
+        assert da.compare(da.with_base(here, mend), build(there)).agrees
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_mechanisms_agree_with_pinocchio(seed):
     pytest.importorskip("pinocchio")

@@ -91,7 +91,7 @@ def test_lock_at_a_right_angle_leaves_exact_zeros():
     [
         ({"j3": 0}, "no joint 'j3'; it has j1, j2, base"),
         ({"j2": 0}, "mimics 'j1'; lock that one"),
-        ({"j1": [1, 2]}, "its position has 1 entries, got shape (2,)"),
+        ({"j1": [1, 2]}, "its position is one number, got shape (2,)"),
         ({"base": 0}, "is fixed; there is nothing to lock"),
         ({"j1": [[0]]}, "got shape (1, 1)"),
     ],

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 import textwrap
 import traceback
@@ -125,9 +126,13 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
     """What is wrong with a word that no argument or option took."""
     if not word.startswith("-"):
         return f"{word!r} is one argument too many"
-    flags = [flag for action in parser._actions for flag in action.option_strings]
-    near = difflib.get_close_matches(word.partition("=")[0], flags, n=1, cutoff=0.7)
-    return f"there is no option {word}; " + (f"did you mean {near[0]}?" if near else f"see `{parser.prog} --help`")
+    option = word.partition("=")[0].strip("-")
+    helps = {flag.strip("-"): action.help or "" for action in parser._actions for flag in action.option_strings}
+    near = difflib.get_close_matches(option, helps, n=1, cutoff=0.65)
+    if not near:  # the word may be the one that explains an option
+        near = [name for name, text in helps.items() if re.search(rf"\b{re.escape(option)}\b", text)]
+    hint = f"did you mean --{near[0]}?" if len(near) == 1 else f"see `{parser.prog} --help`"
+    return f"there is no option {word}; {hint}"
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="joints",
         type=_pair,
-        help="names of a joint that is called differently; may be repeated",
+        help="names of a joint that is called differently, divided at the first =; may be repeated",
     )
     parser.add_argument("--states", type=integer(1, 1000), default=5, help="how many random states (default 5)")
     parser.add_argument("--seed", type=integer(0, 2**32 - 1), default=0, help="of the random states (default 0)")

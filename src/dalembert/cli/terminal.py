@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, TextIO
 STYLES = {"bold": "1", "dim": "2", "good": "32", "bad": "1;31", "warning": "33", "title": "1;36"}
 """ANSI codes."""
 
+LOOKALIKES = str.maketrans({"└": "`", "├": "|", "│": "|", "─": "-", "…": "...", "±": "+/-"})
+"""Signs of our own -> what stands for them where the encoding does not have them."""
+
 
 class Cell(NamedTuple):
     """A cell of a table with a style of its own."""
@@ -24,7 +27,7 @@ class Terminal:
     """Standard output and standard error.
 
     Text may come from files and arguments: control characters in it are shown instead of obeyed, and characters that
-    the encoding does not have are escaped.
+    the encoding does not have are escaped, or replaced by others that look like them.
     """
 
     def __init__(self) -> None:
@@ -53,7 +56,7 @@ class Terminal:
         """What is being worked on, overwritten by what comes next; only on a terminal."""
         if (text or self._working) and _is_terminal(self.err):
             self._working = bool(text)
-            self.err.write(f"\r\x1b[K{printable(text)[:79]}")
+            self.err.write(f"\r\x1b[K{_fitting(self.err, text)[:79]}")
             self.err.flush()
 
     def json(self, data: Any) -> None:
@@ -75,7 +78,9 @@ class Terminal:
         left = sum(k < left for k in used)
         if any(titles):
             lines.insert(0, [Cell(title, "bold") for title in titles])
-        shown = [[Cell(printable(line[k].text).replace("\n", " "), line[k].style) for k in used] for line in lines]
+        shown = [
+            [Cell(_fitting(self.out, line[k].text).replace("\n", " "), line[k].style) for k in used] for line in lines
+        ]
         widths = [max(len(line[k].text) for line in shown) for k in range(len(used))]
         self.progress()
         for line in shown:
@@ -84,7 +89,7 @@ class Terminal:
                 for (text, style), width in zip(line, widths)
             ]
             cells = [text + gap if k < left else gap + text for k, (gap, text) in enumerate(padded)]
-            self._raw(self.out, ("  " + "  ".join(cells)).rstrip() + "\n")
+            self.out.write(("  " + "  ".join(cells)).rstrip() + "\n")
 
     def flush(self) -> None:
         """Write what is still held back."""
@@ -94,11 +99,8 @@ class Terminal:
 
     def _write(self, stream: TextIO, text: str, style: str) -> None:
         self.progress()
-        self._raw(stream, "".join(self._styled(stream, line, style) + "\n" for line in printable(text).split("\n")))
-
-    def _raw(self, stream: TextIO, text: str) -> None:
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        lines = _fitting(stream, text).split("\n")
+        stream.write("".join(self._styled(stream, line, style) + "\n" for line in lines))
 
     def _styled(self, stream: TextIO, text: str, style: str) -> str:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and text and _has_colour(stream) else text
@@ -109,6 +111,16 @@ def printable(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _fitting(stream: TextIO, text: str) -> str:
+    """The text as the stream can show it."""
+    shown, encoding = printable(text), getattr(stream, "encoding", None) or "utf-8"
+    try:
+        shown.encode(encoding)
+    except UnicodeEncodeError:
+        shown = shown.translate(LOOKALIKES).encode(encoding, "backslashreplace").decode(encoding)
+    return shown
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"include = \['([^']*)'\]", r"--include \1"),
     (r"include = \[(.*?)\]:", r"--include \1:"),
     (r"Pass joints=\{name here: name there\}", "Give --joint HERE=THERE"),
+    (r"da\.with_base\(mechanism, '(\w+)'\)", r"--base \1"),
     (r"^da\.with_gravity", "In Python, da.with_gravity"),
     (r"^([qv])0\b", r"--\1"),
     (r"method='([\w-]+)'", r"--method \1"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.model import Joint, Mechanism
+from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.constants import floats
 
 Entry = TypeVar("Entry")
@@ -47,9 +47,20 @@ def pair(
         raise ArgumentError(
             f"{mechanism.name!r} and the {library} model have different moving joints: only here: "
             f"{', '.join(joint.name for joint in missing) or 'none'}; only there: {', '.join(left) or 'none'}. "
-            f"{nobody}Pass joints={{name here: name there}} if they are called differently"
+            f"{nobody}{_of_bases(mechanism, missing, left)}"
+            "Pass joints={name here: name there} if they are called differently"
         )
     return pairs
+
+
+def _of_bases(mechanism: Mechanism, missing: Sequence[Joint], theirs: Mapping[str, Any]) -> str:
+    """What to do where one side floats and the other is bolted to the ground."""
+    if [joint.kind for joint in missing] == ["free"] and not theirs:
+        return "The base floats only here: da.with_base(mechanism, 'fixed') bolts it to the ground. "
+    bolted = any(joint.parent == WORLD and joint.kind == "fixed" for joint in mechanism.joints)
+    if bolted and not missing and len(theirs) == 1:
+        return f"If {next(iter(theirs))} is a base that floats, da.with_base(mechanism, 'free') lets ours float, too. "
+    return ""
 
 
 def place(mechanism: Mechanism, joint: Joint, q: int, nq: int, v: int, nv: int) -> dict[str, Any]:

@@ -154,7 +154,8 @@ def _position(joint: Joint, value: Any) -> list[Scalar]:
         raise ArgumentError(f"{where}: expected {size} real numbers or symbols, got {shown(value)}") from None
     if given.shape != (size,) and not (given.shape == () and size == 1):
         raise ArgumentError(
-            f"joint {joint.name!r} is {joint.kind}: its position has {size} entries, got shape {given.shape}"
+            f"joint {joint.name!r} is {joint.kind}: its position is "
+            f"{'one number' if size == 1 else f'{size} numbers'}, got shape {given.shape}"
         )
     try:
         position = [check_scalar(x, where) for x in given.ravel().tolist()]

@@ -26,6 +26,7 @@ PARTS = {
     "mass_matrix": "inertia matrix",
     "coriolis": "Coriolis and centrifugal terms",
     "gravity": "gravity",
+    "input_map": "map of the drives",
     "passive": "passive forces",
     "constraint_matrix": "constraints",
 }
