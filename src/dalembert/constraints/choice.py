@@ -31,8 +31,8 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
         system: the constrained mechanism.
     """
     keep = velocities_named(system.mechanism, system.independent or (), "independent")
-    found = samples(system)
-    G = np.stack([system.evaluate("positions", q, t)[1] for q, t in found])
+    found = system.samples
+    G = _gradients(system)
     pattern = np.abs(G).max(axis=0) > 0
     pivots = find_pivots(G, pattern, keep)
     if system.independent is not None and not (pivots.complete and sorted(keep) == list(pivots.independent)):
@@ -44,6 +44,22 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
         )
     _refuse_contradiction(system, pivots, found[0][0])
     return pivots
+
+
+def choose_positional(system: ConstrainedKernels) -> Pivots:
+    """The pivots of the rows on positions alone, which may depend on others than those kept among all rows.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    G = _gradients(system)
+    G[:, ~system.constraints.holonomic] = 0.0
+    return find_pivots(G, np.abs(G).max(axis=0) > 0)
+
+
+def _gradients(system: ConstrainedKernels) -> np.ndarray:
+    """G at the samples, (count, m, nv)."""
+    return np.stack([system.evaluate("positions", q, t)[1] for q, t in system.samples])
 
 
 def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[Sample]:

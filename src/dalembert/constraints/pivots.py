@@ -56,6 +56,18 @@ class Pivots:
         """The rows to keep, in their own order."""
         return tuple(sorted(row for row, _ in self.order))
 
+    @property
+    def rank(self) -> int:
+        """How many rows are independent."""
+        return len(self.order)
+
+    @property
+    def together(self) -> tuple[int, ...]:
+        """Rows that have this rank everywhere: all that do not vanish, where no choice of them is good everywhere."""
+        if not self.varying:
+            return self.rows
+        return tuple(row for row in sorted((*self.rows, *self.redundant)) if row not in self.empty)
+
 
 def find_pivots(
     samples: np.ndarray, pattern: np.ndarray, keep: Collection[int] = (), tolerance: float = 1e-8

@@ -114,8 +114,9 @@ def dynamics(
     """Accelerations, and the multipliers of all rows: zero for rows that are left out as redundant.
 
     With multipliers, redundant rows are left out if they follow from the others everywhere in the same way; otherwise
-    they all are kept, regularised and refined. Projection leaves them out in any case. Where accelerations violate one
-    that depends on time, or that projection leaves out though it follows in changing ways, all results are NaN.
+    they all are kept, solved with the rank they had. Projection leaves them out in any case. Where accelerations
+    violate one that depends on time, or that projection leaves out though it follows in changing ways, all results are
+    NaN.
 
     Args:
         s: the setting.
@@ -129,14 +130,13 @@ def dynamics(
         multipliers: whether they are wanted.
     """
     M, f, G, gamma = terms(s, q, v, tau, t)
-    kept = list(pivots.rows)
     if method == "projection":
+        kept = list(pivots.rows)
         a, lam = by_projection(M, G, f, gamma, pivots, multipliers)
     else:
-        if pivots.varying:  # no choice of rows is good everywhere: keep them all
-            kept = [k for k in range(len(G)) if k not in pivots.empty]
+        kept = list(pivots.together)
         parents = s.tree.velocity_parents
-        a, lam = by_multipliers(M, parents, G[kept], f, gamma[kept], regularisation, pivots.varying)
+        a, lam = by_multipliers(M, parents, G[kept], f, gamma[kept], regularisation, pivots.rank)
     # Rows that were redundant where they were chosen begin to matter where the kept ones lose their rank, or later.
     lost = pivots.varying and method == "projection"
     doubtful = [k for k in pivots.redundant if k not in pivots.empty and (lost or s.constraints.timed[k])]

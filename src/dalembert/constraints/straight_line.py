@@ -5,10 +5,8 @@
 Both need rows of G that are independent. Where they are not - a singular position - pivots vanish and the results are
 infinite or NaN, or what rounding makes of that (no threshold tells: beside such a position the pivots are as small and
 the accelerations often right to the last digits); for multipliers a regularisation bounds them, at the price of
-accelerations that violate the constraints by ``regularisation * lam``. Repeating the solution with what is left over
-removes that violation again: every refinement multiplies it by regularisation / (regularisation + s), s the singular
-values of G M^-1 G^T that are not zero, and the multipliers tend to those of least norm - if rows are regularised each
-relative to its size, of least sum of squares each times its diagonal entry. So redundant rows can be kept.
+accelerations that violate the constraints by ``regularisation * lam``. Where rows are redundant everywhere, though each
+time others, multipliers can do with all of them and their rank; see :mod:`dalembert.constraints.known_rank`.
 """
 
 from __future__ import annotations
@@ -20,23 +18,15 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
+from dalembert.constraints.known_rank import solve_of_rank
 from dalembert.constraints.pivots import Pivots
 
 Solution = tuple[Array, Array]
 """Accelerations, nv, and multipliers, one per kept row."""
 
 
-RELATIVE = 1e-7
-"""Regularisation of redundant rows, each relative to its own diagonal entry of G M^-1 G^T: of a mechanism of
-millimetres, rows of lengths are a million times smaller than those of angles. With two refinements the violation left
-is the cube of 1e-7 over the smallest singular value of that matrix with unit diagonal."""
-
-FLOOR = 1e-9
-"""What a row counts at least for that, of the mean diagonal entry: it may vanish at a position."""
-
-
 def by_multipliers(
-    M: Array, parents: Any, G: Array, f: Array, gamma: Array, regularisation: Scalar = 0, redundant: bool = False
+    M: Array, parents: Any, G: Array, f: Array, gamma: Array, regularisation: Scalar = 0, rank: int | None = None
 ) -> Solution:
     """Eliminate the accelerations first: (G M^-1 G^T + e 1) lam = gamma - G M^-1 f.
 
@@ -49,7 +39,7 @@ def by_multipliers(
         f: applied minus bias forces, nv.
         gamma: right side of G a = gamma, m.
         regularisation: e, added to the diagonal.
-        redundant: rows may depend on each other; each is regularised relative to its size, and all are refined twice.
+        rank: how many of the rows are independent; all if None.
     """
     factors = factor(M, parents)
     y = _inward(factors, f)
@@ -61,31 +51,13 @@ def by_multipliers(
         for j in range(i + 1):
             S[i][j] = S[j][i] = _dot(scaled[i], Z[j])
     right = [gamma[i] - _dot(scaled[i], y) for i in range(m)]
-    lam = _multipliers(S, right, regularisation, redundant)
+    if not scalar.is_zero(regularisation):
+        for i in range(m):
+            S[i][i] = S[i][i] + regularisation
+    lam = solve_of_rank(S, right, m if rank is None else rank)
     for k in range(m):
         y = [x + z * lam[k] for x, z in zip(y, Z[k])]
     return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), arrays.asarray(lam)
-
-
-def _multipliers(S: list[list[Scalar]], right: list[Scalar], regularisation: Scalar, redundant: bool) -> list[Scalar]:
-    """S^-1 right, regularised and refined."""
-    m = len(S)
-    shift = [regularisation] * m
-    if redundant:
-        total: Scalar = 0
-        for i in range(m):
-            total = total + S[i][i]
-        shift = [x + RELATIVE * S[i][i] + total * (RELATIVE * FLOOR / m) for i, x in enumerate(shift)]
-    shifted = [list(row) for row in S]
-    for i in range(m):
-        if not scalar.is_zero(shift[i]):
-            shifted[i][i] = shifted[i][i] + shift[i]
-    factors = factor(arrays.asarray(shifted).reshape(m, m), range(-1, m - 1))
-    lam = list(factors.solve(arrays.asarray(right)))
-    for _ in range(2 if redundant else 0):
-        rest = [r - _dot(row, lam) for r, row in zip(right, S)]
-        lam = [x + dx for x, dx in zip(lam, factors.solve(arrays.asarray(rest)))]
-    return lam
 
 
 def _inward(factors: TreeFactors, b: Any) -> list[Scalar]:

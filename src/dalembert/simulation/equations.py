@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Protocol
-
-import numpy as np
 
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
@@ -21,6 +18,7 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import inline
+from dalembert.constraints.known_rank import solve_of_rank
 from dalembert.errors import UnsupportedError
 from dalembert.simulation import manifold
 from dalembert.simulation.system import System
@@ -104,36 +102,28 @@ class TracedEquations:
         a = self._constrained("forward_dynamics", q=q, v=v, tau=tau + self._pull(q), t=t)[0]
         if not (self.system.relaxation and self.system.has_loops):
             return a
-        rows = list(self.system.constrained.pivots.rows)
+        pivots = self.system.constrained.pivots
+        rows = list(pivots.together)
         _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
-        return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v))
+        return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v), pivots.rank)
 
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
         """v + M^-1 G^T mu, with multipliers mu such that violations phi of positions decay, d phi/dt = -w phi (C. W.
         Gear, B. Leimkuhler, G. K. Gupta, J. Comput. Appl. Math. 12-13, 1985; there phi = 0, w being infinite).
         """
-        if not (self.system.relaxation and self._positional):
+        constrained = self.system.constrained
+        if constrained is None or not (self.system.relaxation and constrained.positional.rank):
             return v
-        q, rows = self.normalised(q), self._positional
+        q, rows = self.normalised(q), list(constrained.positional.together)
         phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
         back = rate[rows] - product(G[rows], v) - self.system.relaxation * phi[rows]
-        return v + self._pushed(q, G[rows], back)
+        return v + self._pushed(q, G[rows], back, constrained.positional.rank)
 
-    @cached_property
-    def _positional(self) -> list[int]:
-        """Of the independent rows, those on positions."""
-        constrained = self.system.constrained
-        if constrained is None or not self.system.has_loops:
-            return []
-        holonomic = set(np.flatnonzero(constrained.constraints.holonomic).tolist())
-        return [row for row in constrained.pivots.rows if row in holonomic]
-
-    def _pushed(self, q: Array, G: Array, b: Array) -> Array:
+    def _pushed(self, q: Array, G: Array, b: Array, rank: int) -> Array:
         """u = M^-1 G^T mu with G u = b: of all such vectors the one of least kinetic energy."""
         factors = factor(self._quantity("mass_matrix", q=q), self._tree.velocity_parents)
         MG = arrays.stack([factors.solve(row) for row in G])  # rows of G M^-1
-        mu = factor(product(MG, G.T), tuple(range(-1, len(b) - 1))).solve(b)
-        return product(MG.T, mu)
+        return product(MG.T, arrays.asarray(solve_of_rank(product(MG, G.T).tolist(), list(b), rank)))
 
     def rate(self, t: Scalar, q: Array, v: Array) -> Array:
         return position_rate(self._tree, q, self.tangent(t, q, v))
@@ -185,16 +175,16 @@ class TracedEquations:
         constrained = self.system.constrained
         if constrained is None or not self.system.projects:
             return q, v
-        rows, on_positions = list(constrained.pivots.rows), self._positional
+        pivots, positional = constrained.pivots, constrained.positional
+        rows, on_positions = list(pivots.together), list(positional.together)
         for _ in range(math.ceil(math.log2(16 / (order + 1))) if on_positions else 0):
             phi, G = self._constrained("positions", q=q, t=t)
-            q = self.displaced(q, _least(G[on_positions], -phi[on_positions]))
+            q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional.rank))
         _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
-        return q, v + _least(G[rows], rate[rows] - product(G[rows], v))
+        return q, v + _least(G[rows], rate[rows] - product(G[rows], v), pivots.rank)
 
 
-def _least(G: Array, b: Array) -> Array:
-    """The shortest x with G x = b, for independent rows."""
+def _least(G: Array, b: Array, rank: int) -> Array:
+    """The shortest x with G x = b, for rows of that rank."""
     square = product(G, arrays.asarray(G.T))
-    parents = tuple(range(-1, len(b) - 1))
-    return product(G.T, factor(square, parents).solve(b))
+    return product(G.T, arrays.asarray(solve_of_rank(square.tolist(), list(b), rank)))

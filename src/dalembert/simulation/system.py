@@ -90,7 +90,9 @@ class System:
             stabilisation=old.stabilisation, parameters=first.tolist(), optimise=old.optimise,
         )  # fmt: skip
         found = System(self.dynamics, constrained, self.relaxation)
-        found.made = self.made.setdefault(("made", repr(constrained.pivots)), {})  # programs have symbols, not numbers
+        found.made = self.made.setdefault(
+            ("made", repr((constrained.pivots, constrained.positional))), {}
+        )  # programs have symbols, not numbers
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -136,10 +138,10 @@ class System:
             if worst < ROUNDING or not worst < before:  # as close as rounding allows
                 break
             before = worst
-            step = np.linalg.lstsq(G[on_positions], -phi[on_positions], rcond=1e-9)[0]
+            step = _shortest(G[on_positions], -phi[on_positions], self.constrained.positional.rank)
             x[:nq] = moved(self.mechanism, x[:nq], step)
         _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
-        x[nq:] += np.linalg.lstsq(G, rate - G @ x[nq:], rcond=1e-9)[0]
+        x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank)
 
     def check_start(self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None = None) -> None:
         """Raise an error that names the constraint which initial states violate; warn if nothing can move.
@@ -189,6 +191,13 @@ class System:
             return self.constrained.solve(q, v, tau, t).a
         except (SingularityError, np.linalg.LinAlgError):
             return np.full(self.mechanism.nv, np.nan)
+
+
+def _shortest(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
+    """The shortest x with G x = b, in the sense of least squares; of singular values no more than the rank count."""
+    U, size, Vt = np.linalg.svd(G, full_matrices=False)
+    kept = int((size[:rank] > 1e-9 * size.max(initial=0.0)).sum())
+    return np.asarray(Vt[:kept].T @ ((U[:, :kept].T @ b) / size[:kept]))
 
 
 _known: WeakKeyDictionary[Any, System] = WeakKeyDictionary()

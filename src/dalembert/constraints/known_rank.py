@@ -1,0 +1,75 @@
+"""Symmetric systems S x = b, S not negative, of known rank, without branches, over any scalar that can be compared.
+
+Rows of constraints that repeat each other do so where the constraints are satisfied. Beside that, where integrators
+look within a step, they are independent, though barely, and contradict each other. Neither the size of a pivot nor any
+regularisation tells this from rows that matter; the rank does, which is the same all along a motion. So r steps of
+elimination with complete pivoting, of all rows left always the largest, give S = C D C^T with r columns, and
+
+    x = W^-1 C (C^T W^-1 C)^-1 D^-1 (C^T W^-1 C)^-1 C^T W^-1 b ,     W = diag(S)
+
+solves S x = b where rows agree, with the least x^T W x, and in the sense of least squares where they do not. What is
+left of S after r steps is of the second order in the distance from the constraints; so is the difference between one
+order of pivots and another (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 10.3).
+"""
+
+from __future__ import annotations
+
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.scalar import Scalar
+from dalembert.algorithms.triangular import factor
+
+FLOOR = 1e-9
+"""What a row counts at least, of the mean diagonal entry: it may vanish at a position."""
+
+
+def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int) -> list[Scalar]:
+    """The shortest solution x, every component measured by its diagonal entry of S.
+
+    Args:
+        S: symmetric, m x m, of that rank or close to one that is.
+        b: right side, m.
+        rank: of S, at most m.
+    """
+    m = len(S)
+    if rank == m:
+        return list(factor(arrays.asarray(S).reshape(m, m), range(-1, m - 1)).solve(arrays.asarray(b)))
+    total: Scalar = 0
+    for i in range(m):
+        total = total + S[i][i]
+    weights = [1 / (S[i][i] + total * (FLOOR / m)) for i in range(m)]
+    columns, pivots = _eliminated(S, weights, rank)
+    weighted = [[x * w for x, w in zip(column, weights)] for column in columns]
+    square = arrays.asarray([[_dot(x, y) for y in columns] for x in weighted]).reshape(rank, rank)
+    factors = factor(square, range(-1, rank - 1))
+    inner = factors.solve(arrays.asarray([_dot(column, b) for column in weighted]))
+    outer = factors.solve(arrays.asarray([x / pivot for x, pivot in zip(inner, pivots)]))
+    return [_dot([column[i] for column in weighted], list(outer)) for i in range(m)]
+
+
+def _eliminated(S: list[list[Scalar]], weights: list[Scalar], rank: int) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Columns of C, one at the chosen row, and D."""
+    m = len(S)
+    rest = [list(row) for row in S]
+    columns: list[list[Scalar]] = []
+    pivots: list[Scalar] = []
+    for _ in range(rank):
+        largest, pivot, column = rest[0][0] * weights[0], rest[0][0], rest[0]
+        for i in range(1, m):
+            size = rest[i][i] * weights[i]
+            better = size > largest
+            largest, pivot = scalar.select(better, size, largest), scalar.select(better, rest[i][i], pivot)
+            column = [scalar.select(better, x, y) for x, y in zip(rest[i], column)]
+        columns.append([x / pivot for x in column])
+        pivots.append(pivot)
+        for i in range(m):
+            for j in range(i + 1):
+                rest[i][j] = rest[j][i] = rest[i][j] - column[i] * columns[-1][j]
+    return columns, pivots
+
+
+def _dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for x, y in zip(a, b):
+        if not (scalar.is_zero(x) or scalar.is_zero(y)):
+            total = total + x * y
+    return total
