@@ -46,6 +46,11 @@ def free_body():
     return rigid_body(da.Inertia(2.0, [0, 0, 0.1], np.diag([0.1, 0.2, 0.25])))
 
 
+def damped() -> da.Mechanism:
+    pendulum = da.load("double_pendulum")
+    return pendulum.replace(joints=tuple(dataclasses.replace(j, damping=sympy.Symbol("d")) for j in pendulum.joints))
+
+
 SUBJECTS = {
     **{f"double pendulum by {method}": (lambda method=method: document(da.load("double_pendulum"), method))
        for method in METHODS},
@@ -277,6 +282,28 @@ def test_constraints_that_depend_on_time_are_reported():
     assert "comparisons at 4 random states agree" in text
     all_given = derive(cart_pole, "kane", pfaffian=[xdot - l * t, sympy.Symbol("qdot2") - t])
     assert "leave no motion free" in to_markdown(document(all_given, mechanism=cart_pole))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_route_calls_things_the_same_and_puts_them_together_at_the_end(method):
+    """M, c, g and passive forces p come from steps; the law that contains them all follows after the last step."""
+    equations = derive(damped(), method, include=["damping"])
+    symbols = {q.name: q.symbol for step in equations.steps() for q in step.quantities}
+    assert symbols.items() >= {"mass_matrix": "M", "coriolis": "c", "gravity": "g", "passive": "p"}.items()
+    text = to_markdown(document(equations))
+    law = r"M(q)\, \dot{v} + c(q, v) + g(q) = D\, \tau + p(q, v)"
+    assert text.count(law) == 1 and text.index(law) > text.index(f"Step {len(equations.steps())}.")
+    told = " ".join(step.text for step in equations.steps())
+    assert all(source in told for source in equations.sources)
+
+
+def test_tables_fit_the_page_of_latex():
+    """Columns that break their lines share the room that the titles and cells of the others leave."""
+    for table in (x for x in document(da.load("four_bar"), "kane").blocks if isinstance(x, Table)):
+        text = to_latex(dataclasses.replace(document(da.load("rp_arm"), agreement=False), blocks=(table,)))
+        shares = sum(map(float, re.findall(r"p\{([\d.]+)\\linewidth\}", text)))
+        titles = sum(len(part) for line in table.head for part in line if isinstance(part, str))
+        assert shares + titles / 92 < 1
 
 
 def test_lines_too_wide_for_the_page_become_a_sequence(tmp_path):

@@ -11,6 +11,7 @@ from dalembert.algebra.arrays import product
 from dalembert.compiler.derivatives import forward
 from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.names import distinct, identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, rotor_matrix
@@ -194,6 +195,19 @@ def rotor_steps(system: System) -> list[Step]:
     )
     shown = (quantity(system, "rotor_matrix", "M_r", rotor_matrix(system)),) if system.n <= SHOWN else ()
     return [Step("Rotors", text, shown, r"M_r = \sum_r J_r s_r^T s_r")]
+
+
+def gravity_formula(system: System, jacobian: str) -> str:
+    """How gravity forces follow from the potential energy, LaTeX.
+
+    Args:
+        system: the system.
+        jacobian: what the Jacobian of a centre of mass is called, LaTeX.
+    """
+    if isinstance(system.gravity, InverseSquare):
+        return r"g = \Gamma^T \frac{\partial U}{\partial q}, \quad \dot{q} = \Gamma v"
+    fall = r"\mathbf{g}"
+    return rf"U = -\sum_i m_i\, p_{{Ci}}^T {fall}, \quad g = -\sum_i m_i {jacobian}^T {fall}"
 
 
 def closing_steps(parts: Mapping[str, Quantity | None], reduced: bool = False) -> Iterator[Step]:

@@ -69,9 +69,10 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
     """
     T = "T_i" if reduced else "J_i"
     return Step(
-        "Kane's equations",
-        "Inertia forces and active forces of every body, the moments n about its centre of mass and the forces f, "
-        f"projected on the partial velocities, PARSA {'(33), (46)' if reduced else '(32), (33)'}.",
+        "Projection on the partial velocities",
+        "Kane's equations: inertia forces and active forces of every body, the moments n about its centre of mass and "
+        "the forces f, are projected on the partial velocities "
+        f"(KANE; PARSA {'(33), (46)' if reduced else '(32), (33)'}).",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),

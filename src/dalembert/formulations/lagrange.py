@@ -1,8 +1,8 @@
 """Euler-Lagrange in explicit form (KHATIB; PARSA sections 2 and 3).
 
     K = 1/2 v^T M v ,   M = sum( m_i Jv_i^T Jv_i + Jw_i^T I_i Jw_i )
-    V = Mdot v - 1/2 [ v^T (dM/dq_i) v ] ,   G = dU/dq = - sum Jv_i^T m_i g
-    M vdot + V + G = tau
+    c = Mdot v - 1/2 [ v^T (dM/dq_i) v ] ,   g = dU/dq = - sum Jv_i^T m_i (acceleration of free fall)
+    M vdot + c + g = tau                              KHATIB has V for c and G for g
 
 For coordinates whose rates are not the velocities (quaternions) the same is done with v = S(q) qdot, and the redundant
 equations are projected by Gamma^T, which removes the multipliers of the quaternions' unit length (FORBES).
@@ -19,7 +19,7 @@ from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
 from dalembert.compiler.derivatives import reverse
 from dalembert.compiler.trace import label
-from dalembert.formulations.assembly import SHOWN, assembled, quantity, rotor_steps, velocity_map
+from dalembert.formulations.assembly import SHOWN, assembled, gravity_formula, quantity, rotor_steps, velocity_map
 from dalembert.formulations.christoffel import coriolis_makers
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.projection import redundant_bias
@@ -59,7 +59,7 @@ def kinetic_energy(system: System, M: np.ndarray) -> Any:
 
 
 def coriolis_forces(system: System, M: np.ndarray) -> np.ndarray:
-    """V = d/dt(dK/dqdot) - dK/dq without the accelerations.
+    """c = d/dt(dK/dqdot) - dK/dq without the accelerations.
 
     Args:
         system: the system.
@@ -123,15 +123,15 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
         ),
         Step(
             "Potential energy and gravity",
-            "Gravity forces are the derivative of the potential energy of all that moves (KHATIB; PARSA (26), (27)).",
-            (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "G", g)),
-            r"U = -\sum_i m_i\, p_{Ci}^T g, \quad G = -\sum_i J_{vi}^T m_i g",
+            "Gravity forces are the derivative of the potential energy of all that moves (KHATIB, there G; PARSA (26), "
+            "(27)).",
+            (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "g", g)),
+            gravity_formula(system, "J_{vi}"),
         ),
         Step(
             "Centrifugal and Coriolis forces",
-            f"What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out.{projected}",
-            (q("coriolis", "V", c),),
-            r"V = \dot{M} v - \tfrac12 \left[ v^T \frac{\partial M}{\partial q_i} v \right]_i",
+            "What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out (KHATIB, there V)." + projected,
+            (q("coriolis", "c", c),),
+            r"c = \dot{M} v - \tfrac12 \left[ v^T \frac{\partial M}{\partial q_i} v \right]_i",
         ),
-        Step("Equations of motion", "Put together.", (), r"M \dot{v} + V + G = \tau"),
     ]

@@ -100,11 +100,11 @@ def from_lagrangian(
     steps = (
         Step("Lagrangian", "As given.", (make("lagrangian", "L", np.array(L, dtype=object)),)),
         Step(
-            "Momenta", "Derivatives by the rates.", (make("momenta", "p", momentum),), r"p = \partial L/\partial\dot{q}"
+            "Momenta", "Derivatives by the rates.", (make("momenta", "P", momentum),), r"P = \partial L/\partial\dot{q}"
         ),
         Step(
             "Equations of motion",
-            "The accelerations taken out of dp/dt give the mass matrix; of the rest, what remains at rest is g.",
+            "The accelerations taken out of dP/dt give the mass matrix; of the rest, what remains at rest is g.",
             (parts["mass_matrix"], parts["coriolis"], parts["gravity"]),
             r"\frac{d}{dt}\frac{\partial L}{\partial\dot{q}} - \frac{\partial L}{\partial q} = Q",
         ),

@@ -39,6 +39,21 @@ from dalembert.model.tree import Tree
 RECURSIVE = ("newton-euler", "tensor", "augmented-links")
 """Algorithms that carry forces and moments from the tips to the base."""
 
+OUTWARD = (
+    r"\omega_i = A_i^T \omega_{i-1} + \sigma_i z_i \dot{q}_i, \quad "
+    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + \sigma_i (z_i \ddot{q}_i + \omega_i \times z_i \dot{q}_i), \quad "
+    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
+    r"+ (1 - \sigma_i) (z_i \ddot{q}_i + 2 \omega_i \times z_i \dot{q}_i), \quad "
+    r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
+)
+"""Motion of the links, LaTeX."""
+
+INWARD = (
+    r"f_i = F_i + \sum_j A_j f_j, \quad n_i = N_i + r_i \times F_i + \sum_j (A_j n_j + s_j \times A_j f_j), \quad "
+    r"\tau_i = \sigma_i z_i^T n_i + (1 - \sigma_i) z_i^T f_i"
+)
+"""Balance of the links, LaTeX."""
+
 EQUATIONS = {
     "hollerbach-4x4": "(5.2.4), (5.2.5)",
     "hollerbach-3x3": "(5.2.7), (5.2.8)",
@@ -103,21 +118,21 @@ def newton_euler(
     steps = [
         Step(
             "Outward",
-            "Angular velocity and acceleration, and acceleration of the origin, of every link in its own axes, from "
-            f"the base to the tips{'; the base accelerates by -g' if field is None else ''}. THESIS (5.3.45). Here, "
-            "for zero joint accelerations, of the bodies' centres of mass.",
+            "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
+            "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
+            "those of the link before it, s is the way from the origin of that link, z the axis of the joint, on which "
+            "it turns (sigma = 1) or along which it slides (sigma = 0). Here for zero joint accelerations.",
             tuple(moving),
-            r"\omega_i = A_i^T\omega_{i-1} + z\dot{q}_i, \quad "
-            r"\ddot{s}_i = A_i^T(\ddot{s}_{i-1} + \Omega_{i-1}s_i) + \dots",
+            OUTWARD,
         ),
         Step(
             "Newton and Euler",
             "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
             + (" Those of the field, f and n, are taken from them." if field is not None else ""),
             tuple(needed),
-            r"F_i = m_i (a_i - g), \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
+            r"F_i = m_i (a_i - \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
             if field is None
-            else r"F_i = m_i a_i - f_i, \quad M_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_i",
+            else r"F_i = m_i a_i - f_i, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_i",
         ),
         Step(
             *_inward(algorithm),
@@ -125,10 +140,16 @@ def newton_euler(
                 quantity(system, "coriolis", "c", c),
                 quantity(system, "gravity", "g", g),
             ),
-            r"\tau_i = \eta_i^T z_i \;\text{ or }\; f_i^T z_i" if algorithm in RECURSIVE else "",
+            INWARD if algorithm in RECURSIVE else "",
         ),
         *rotor_steps(system),
-        Step("Mass matrix", f"{_by(inertia)}.", (quantity(system, "mass_matrix", "M", M),)),
+        Step(
+            "Mass matrix",
+            "Its columns are the generalised forces that a unit of one joint acceleration needs, at rest and without "
+            f"gravity. {_by(inertia)}.",
+            (quantity(system, "mass_matrix", "M", M),),
+            r"M_{ij} = \tau_i(q, v = 0, \dot{v} = e_j, \mathbf{g} = 0)" + " + M_{r,ij}" * bool(system.rotors),
+        ),
     ]
     makers = {}
     if not system.quaternions:
@@ -159,8 +180,8 @@ def _inward(algorithm: str) -> tuple[str, str]:
     if algorithm not in RECURSIVE:
         return "Generalised forces", f"{_by(algorithm)}, for zero joint accelerations."
     return "Inward", (
-        f"Force and moment at every joint, from the tips to the base; their components along the joint are the "
-        f"generalised forces. {_by(algorithm)}."
+        "Force f and moment n at every joint, from the tips to the base: what the link needs and what the links j that "
+        f"it carries need; their components along the joint are the generalised forces, c + g. {_by(algorithm)}."
     )
 
 

@@ -46,6 +46,6 @@ def body_quantities(trace: TracedMechanism, system: System) -> tuple[list[Quanti
             force, moment = m * arrays.asarray(a) - pull, moment - twist
         for name, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
             moving.append(quantity(system, f"{name}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
-        for name, symbol, values in (("F", "F", force), ("M", "M", moment)):
+        for name, symbol, values in (("F", "F", force), ("N", "N", moment)):
             needed.append(quantity(system, f"{name}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
     return moving, needed

@@ -200,20 +200,20 @@ def _steps(form: str, M: Quantity, c: Quantity, g: Quantity, kinematics: Quantit
             "Kinematics",
             f"Velocity of the reference point in {axes} axes, angular velocity in body axes.",
             (kinematics,),
-            r"\dot{q} = \Gamma(q)\, \omega, \quad S\,\Gamma = 1, \quad \Xi\,\Gamma = 0",
+            r"\dot{q} = \Gamma(q)\, v, \quad S\,\Gamma = 1, \quad \Xi\,\Gamma = 0",
         ),
         Step(
             "Kinetic energy",
             "With the first moment c and the inertia J about the reference point.",
             (M,),
-            r"T = \tfrac12 \nu^T M \nu",
+            r"K = \tfrac12 v^T M v",
         ),
         Step(
             "Lagrange with multipliers, projected",
             "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
             "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations.",
             (c, g),
-            r"\Gamma^T \left( \frac{d}{dt}\frac{\partial T}{\partial\dot{q}} - \frac{\partial T}{\partial q} \right)"
+            r"\Gamma^T \left( \frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} \right)"
             r" = \Gamma^T f + \Gamma^T \Xi^T \lambda = \Gamma^T f",
         ),
     )

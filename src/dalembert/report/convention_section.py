@@ -37,6 +37,9 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
          " to components in inertial axes.")
     )  # fmt: skip
     if mechanism is not None:
+        items.append(
+            ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
+        )
         items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
         for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind in ("spherical", "free", "planar")):
             items.append((f"A {kind} joint: {KINDS[kind]}.",))

@@ -204,14 +204,14 @@ def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
     found = definitions(equations, parts, forms.notation)
     if found is None:
         count = sum(part.cost.operations for part in parts.values())
-        text = f"Written out the equations would fill many pages; as a sequence they are {count} operations, by "
+        text = f"Written out the equations do not fit a page; as a sequence they are {count} operations, by "
         code = Code("equations.mass_matrix.intermediates()")
         yield Paragraph((text, code, " or, as C, CUDA or Python, by ", Code("dalembert export"), "."))
         return
     steps, results = found
     count = sum(bool(name) for name, _ in steps)  # others continue the line above
     text = (
-        f"Written out the equations would fill many pages. As a sequence of {count} values, each defined by those "
+        f"Written out the equations do not fit a page. As a sequence of {count} values, each defined by those "
         "before it, they are short; nothing is computed twice."
     )
     yield Paragraph((text,))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dalembert.report.document import Document, Figure, Line, Paragraph, Table
+from dalembert.report.document import Document, Figure, Line, Math, Paragraph, Table
 from dalembert.report.drawing import to_picture
 from dalembert.report.escape import latex_text
+from dalembert.report.layout import width
 from dalembert.report.writer import Pairs, Writer
 
 PREAMBLE = r"""\documentclass[10pt,a4paper,fleqn]{article}
@@ -24,6 +25,9 @@ PREAMBLE = r"""\documentclass[10pt,a4paper,fleqn]{article}
 
 NARROW = 28
 """Letters of a cell beyond which a column of a table breaks its lines."""
+
+LETTERS, GAP = 92, 2.5
+"""Letters of a table that fit in a line, and the room between two columns."""
 
 
 def to_latex(document: Document) -> str:
@@ -60,7 +64,7 @@ class LatexWriter(Writer):
         return rf"\texttt{{{latex_text(text)}}}"
 
     def cite(self, key: str) -> str:
-        return key
+        return f"[{key}]"
 
     def heading(self, text: str, level: int, number: int) -> str:
         return rf"\section{{{text}}}" if level == 1 else rf"\subsection*{{{text}}}"
@@ -75,7 +79,9 @@ class LatexWriter(Writer):
     def table(self, table: Table) -> str:
         cells = [[self.line(line) for line in row] for row in table.rows]
         wide = [k for k in range(len(table.head)) if any(_letters(row[k]) > NARROW for row in table.rows)]
-        share = 0.9 * (1 - 0.12 * (len(table.head) - len(wide))) / max(1, len(wide))
+        narrow = [k for k in range(len(table.head)) if k not in wide]
+        taken = sum(max(map(_room, (table.head[k], *(row[k] for row in table.rows)))) + GAP for k in narrow)
+        share = (1 - (taken + GAP * len(wide)) / LETTERS) / max(1, len(wide))
         columns = (
             rf"p{{{max(share, 0.15):.2f}\linewidth}}" if k in wide else "r" if k in table.numbers else "l"
             for k in range(len(table.head))
@@ -109,3 +115,7 @@ class LatexWriter(Writer):
 
 def _letters(line: Line) -> int:
     return sum(len(part) for part in line if isinstance(part, str))
+
+
+def _room(line: Line) -> float:
+    return _letters(line) + sum(width(part.latex) for part in line if isinstance(part, Math))
