@@ -30,7 +30,7 @@ class Stepper:
 STEPPERS = {
     "semi-implicit-euler": Stepper(semi_implicit_euler, 1, "one evaluation a step; robust, coarse"),
     "rk4": Stepper(runge_kutta_4, 4, "classical; the usual choice for batches"),
-    "lie-rk4": Stepper(lie_runge_kutta_4, 4, "as rk4, on the group of rotations: quaternions need no normalisation"),
+    "lie-rk4": Stepper(lie_runge_kutta_4, 4, "as rk4, on the group of rotations"),
     "variational": Stepper(variational, 2, "symplectic: bounded energy error in arbitrarily long runs; implicit"),
 }
 """Every stepper by name."""

@@ -1,7 +1,7 @@
 """Runge-Kutta-Munthe-Kaas method of fourth order: the classical method on tangent vectors of the initial position.
 
-Quaternions keep their unit length without being normalised. The tangent vector u of q = q0 (*) exp(u) changes at the
-rate D(-u)^-1 w = w + u x w/2 + u x (u x w)/12 + ..., of which fourth order needs no more (H. Munthe-Kaas, High order
+Quaternions keep their unit length but for rounding, which is taken away after each step. The tangent vector u of
+q = q0 (*) exp(u) changes at the rate D(-u)^-1 w = w + u x w/2 + u x (u x w)/12 + ..., of which fourth order needs no more (H. Munthe-Kaas, High order
 Runge-Kutta methods on manifolds, Appl. Numer. Math. 29, 1999).
 """
 
@@ -35,7 +35,7 @@ def lie_runge_kutta_4(system: Equations, t: Scalar, q: Array, v: Array, h: Scala
     u4, v4 = slopes(t + h, h * u3, v + h * v3)
     sixth = h / 6
     step = sixth * (u1 + 2 * (u2 + u3) + u4)
-    return system.displaced(q, step), v + sixth * (v1 + 2 * (v2 + v3) + v4)
+    return system.normalised(system.displaced(q, step)), v + sixth * (v1 + 2 * (v2 + v3) + v4)
 
 
 def _rate(u: Array, w: Array) -> Array:

@@ -21,4 +21,4 @@ def semi_implicit_euler(system: Equations, t: Scalar, q: Array, v: Array, h: Sca
         h: length of the step, s.
     """
     v = v + h * system.acceleration(t, q, v)
-    return system.displaced(q, h * system.tangent(t, q, v)), v
+    return system.normalised(system.displaced(q, h * system.tangent(t, q, v))), v

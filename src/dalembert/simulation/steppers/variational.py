@@ -74,5 +74,5 @@ def variational(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> 
         step, mean = step + doubt, mean + doubt
     pushed = system.on_rotations(exp_derivative, half * x, half * F)
     p = system.on_rotations(exp_derivative_inverse, step, mean + pushed)
-    q = system.displaced(q, step)
+    q = system.normalised(system.displaced(q, step))  # rounding, which adds up in float32
     return q, system.velocity(q, p)
