@@ -6,7 +6,7 @@ examples:
   dalembert derive double_pendulum
   dalembert derive stacker --method kronecker
   dalembert derive cart_pole --method kane --steps            the derivation, step by step
-  dalembert derive cart_pole --include damping                friction of the joints enters when asked for
+  dalembert derive my_arm.urdf --include damping              damping of the joints enters when asked for
   dalembert derive double_pendulum --set l1=1 --latex         for a document of your own
   dalembert derive stacker --method kane --to report.html     a whole document: .html, .tex or .md
 """
