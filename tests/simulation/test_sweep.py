@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SimulationWarning
 from dalembert.formats import load
 from dalembert.simulation import RolloutTask, SweepError, grid, rollout, samples, sweep
@@ -289,7 +290,7 @@ def test_interrupted_sweep_goes_on_where_it_stopped(tmp_path):
         (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, format="csv"), "no format"),
         (lambda f: sweep(polynomial, grid(x=[1.0], y=[1.0]), f, piece=0), "piece"),
         (lambda f: grid(), "no points"),
-        (lambda f: grid(x=np.zeros((2, 2))), "vector of values"),
+        (lambda f: grid(x=np.zeros((0, 2))), "values along its first dimension"),
         (lambda f: samples(x=np.zeros(3), y=np.zeros(4)), "differ in number"),
         (lambda f: sweep(np.sin, grid(x=[1.0]), f), "give the sweep a key="),
         (lambda f: sweep(3, grid(x=[1.0]), f), "give a function of points"),
@@ -347,6 +348,32 @@ def test_sweep_of_motions_is_one_large_rollout(tmp_path):
     assert np.array_equal(found["highest"], whole.summaries["highest"])
     with pytest.raises(SweepError, match=r"no coordinate .q\.wheel."):
         sweep(cart_task(), grid({"q.wheel": [1.0], "m": [0.1]}), tmp_path / "wrong")
+
+
+def lean(t, q, v, k):
+    return [k[0] * q[1], 0]
+
+
+def test_axes_of_a_grid_may_be_whole_states_and_controls(tmp_path):
+    """Parameters x initial states x controls: each point is a motion by itself."""
+    cart = Dynamics(load("cart_pole", parameters="default"), parameters=["pole.mass"])
+    q0, mass = np.array([[0.1, 0.2], [-0.3, 0.4], [0, 3.0]]), [0.1, 0.5]
+    rows = np.random.default_rng(0).normal(size=(4, 5, 1))
+    driven = {"actuators": ["rail"], "hold": 20}
+    task = RolloutTask(cart, 100, 1e-2, **driven)
+    found = sweep(task, grid({"pole.mass": mass, "q0": q0, "control": rows}), tmp_path / "rows", piece=5)
+    assert found["q"].shape == (2, 3, 4, 2)
+    alone = rollout(cart, q0[1], None, 100, 1e-2, control=rows[2], parameters={"pole.mass": 0.5}, **driven)
+    assert np.abs(found["q"][1, 1, 2] - alone.final_q).max() < 1e-13
+    task = RolloutTask(cart, 100, 1e-2, actuators=["rail"], parameters={"pole.mass": 0.1})
+    for control in ([1.0, -2.0], [[1.0], [-2.0]]):
+        pushed = sweep(task, grid({"control": control}), tmp_path / f"{np.ndim(control)}")["q"][1]
+        alone = rollout(cart, None, None, 100, 1e-2, control=[-2.0], actuators=["rail"], parameters=[0.1])
+        assert np.abs(pushed - alone.final_q).max() < 1e-13
+    task = RolloutTask(cart, 100, 1e-2, control=lean, parameters={"pole.mass": 0.1})
+    leaning = sweep(task, grid({"q.hinge": [0.1, 0.2], "gains": [5.0, 50.0, 70.0]}), tmp_path / "gains")["q"]
+    alone = rollout(cart, [0, 0.2], None, 100, 1e-2, control=lean, gains=[50.0], parameters=[0.1])
+    assert np.abs(leaning[1, 1] - alone.final_q).max() < 1e-13
 
 
 def slow_square(points):

@@ -17,7 +17,7 @@ class Points:
     """Named quantities at many points.
 
     Args:
-        values: by name, the values along an axis of a grid, or one for each sample, (N, ...).
+        values: by name, those along an axis of a grid, or one for each sample, (N, ...).
         combined: whether all combinations are meant.
     """
 
@@ -27,9 +27,8 @@ class Points:
         if not self.values:
             raise ArgumentError("there are no points: name at least one quantity")
         for name, value in self.values.items():
-            if value.ndim == 0 or len(value) == 0 or (combined and value.ndim > 1):
-                wanted = "a vector of values" if combined else "one value per sample along its first dimension"
-                raise ArgumentError(f"{name!r} has shape {value.shape}; give {wanted}")
+            if value.ndim == 0 or len(value) == 0:
+                raise ArgumentError(f"{name!r} has shape {value.shape}; give values along its first dimension")
         lengths = {name: len(value) for name, value in self.values.items()}
         if not combined and len(set(lengths.values())) > 1:
             raise ArgumentError(f"samples differ in number: {lengths}")
@@ -81,7 +80,7 @@ def grid(axes: Mapping[str, Any] | None = None, **more: Any) -> Points:
     """All combinations of values along axes.
 
     Args:
-        axes: by name, a vector of values.
+        axes: by name, the values (or arrays, such as whole initial states) along an axis, (N, ...).
         more: the same by keyword.
     """
     return Points({**_named(axes, "axes"), **more}, True)

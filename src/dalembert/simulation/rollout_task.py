@@ -23,9 +23,9 @@ class RolloutTask:
     """Motions of a mechanism from points of a sweep: final states, summaries and, if wanted, records.
 
     A point may name ``q.hinge`` or ``v.hinge`` (single initial positions and velocities; others are neutral or zero),
-    ``q0`` or ``v0`` (whole vectors), ``gains`` (for a compiled policy) and any parameter of the mechanism. Results are
-    ``q`` and ``v`` after the last step, every summary, and with ``record=True`` or ``every`` also ``t``,
-    ``records_q`` and ``records_v``.
+    ``q0`` or ``v0`` (whole vectors), ``gains`` (for a compiled policy), ``control`` (n constant forces a point, or rows
+    of them) and any parameter of the mechanism. Results are ``q`` and ``v`` after the last step, every summary, and
+    with ``record=True`` or ``every`` also ``t``, ``records_q`` and ``records_v``.
 
     Args:
         mechanism: the mechanism, or its dynamics.
@@ -91,7 +91,9 @@ class RolloutTask:
                 array, k = places[name]
                 array[:, k] = values
             elif name == "gains":
-                options["gains"] = values
+                options["gains"] = np.reshape(values, (count, -1))
+            elif name == "control":
+                options["control"] = np.reshape(values, (count, *([1] * (3 - np.ndim(values))), *np.shape(values)[1:]))
             elif name[:2] in ("q.", "v."):
                 raise ArgumentError(f"there is no coordinate {name!r}; there are {', '.join(places)}")
             else:

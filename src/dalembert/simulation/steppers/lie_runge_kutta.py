@@ -1,8 +1,8 @@
 """Runge-Kutta-Munthe-Kaas method of fourth order: the classical method on tangent vectors of the initial position.
 
 Quaternions keep their unit length but for rounding, which is taken away after each step. The tangent vector u of
-q = q0 (*) exp(u) changes at the rate D(-u)^-1 w = w + u x w/2 + u x (u x w)/12 + ..., of which fourth order needs no more (H. Munthe-Kaas, High order
-Runge-Kutta methods on manifolds, Appl. Numer. Math. 29, 1999).
+q = q0 (*) exp(u) changes at the rate D(-u)^-1 w = w + u x w/2 + u x (u x w)/12 + ..., of which fourth order needs no
+more (H. Munthe-Kaas, High order Runge-Kutta methods on manifolds, Appl. Numer. Math. 29, 1999).
 """
 
 from __future__ import annotations
