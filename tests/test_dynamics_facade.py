@@ -215,6 +215,11 @@ def test_a_symbol_stays_an_input_while_something_depends_on_it():
     np.testing.assert_allclose(dyn.gravity(q, [0.6, 0.7]), da.Dynamics(plain).gravity(q), atol=1e-13)
 
 
+def test_latex_calls_parameters_by_their_names():
+    text = da.Dynamics(da.load("double_pendulum")).export("mass_matrix", "latex")
+    assert "m_{2}" in text and "l_{1}" in text and "mathrm{parameters}" not in text
+
+
 @pytest.mark.parametrize("language", ["c", "python", "latex"])
 def test_exported_source_says_of_what_it_is_and_in_which_order_inputs_come(language):
     arm = da.load("demo_arm").replace(name="arm */ /* \\")

@@ -324,8 +324,8 @@ def test_export_prints_or_writes(capsys, tmp_path):
 def test_export_of_a_frame_and_of_parameters(capsys):
     assert "jacobian" in run(capsys, "export", "demo_arm", "jacobian", "--frame", "flange", "--language", "python").out
     outcome = run(capsys, "export", "double_pendulum", "mass_matrix", "--language", "latex")
-    assert "\\begin{align*}" in outcome.out
-    assert "g, l1, l2, m1, m2" in outcome.err
+    assert "\\begin{align*}" in outcome.out and "m_{2}" in outcome.out and not outcome.err
+    assert "g, l1, l2, m1, m2" in run(capsys, "export", "double_pendulum", "mass_matrix").err
     numeric = run(capsys, "export", "double_pendulum", "mass_matrix", "--numeric", "--single")
     assert "parameters" not in numeric.out
     assert "float" in numeric.out
@@ -352,7 +352,7 @@ def test_export_of_what_stays_an_input_is_that_of_the_library(capsys, language):
         da.load("demo_arm"), parameters=["flange.mass", "forearm.com.x"], wrenches=["flange"], include=["damping"]
     )
     assert outcome.out.rstrip() == dynamics.export("bias", language, name="mine").rstrip()
-    assert "flange.mass, forearm.com.x, in this order" in outcome.err
+    assert ("flange.mass, forearm.com.x, in this order" in outcome.err) == (language != "latex")
 
 
 def test_export_under_constraints_is_that_of_the_library(capsys):

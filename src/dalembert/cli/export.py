@@ -92,7 +92,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         terminal.say(text.rstrip("\n"))
     else:
         terminal.say(f"{mechanism.name}: {options.quantity} written to {options.to} ({len(text.splitlines())} lines)")
-    if parameters:
+    if parameters and language != "latex":  # there they have their names
         names = ", ".join(parameters)
         (terminal.warn if options.to is None else terminal.say)(f"the input parameters holds {names}, in this order")
     return 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +50,7 @@ def export(
     name: str | None = None,
     parts: Parts | None = None,
     stages: Callable[[], Sequence[Stage]] | None = None,
+    entries: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Source code of a kernel, or of a program as it stands.
 
@@ -66,6 +67,7 @@ def export(
         parts: for CUDA, which parts of the system the elements of inputs and outputs belong to.
         stages: for CUDA, a function that gives programs which compute the same one after the other; they are taken if
             there are more results than a thread has registers.
+        entries: for LaTeX, what the entries of some inputs are called.
 
     Returns:
         The text, as it is in the file (for C and CUDA, that of the source).
@@ -80,7 +82,7 @@ def export(
         raise ArgumentError(f"name is {name!r}; it must be an identifier, such as my_robot_{kernel.name}")
     program = replace(kernel.program, name=name) if name else kernel.program
     target = None if path is None else _file(path, identifier(program.name) + SUFFIXES[language])
-    files = _print(kernel, program, language, target, parts, stages)
+    files = _print(kernel, program, language, target, parts, stages, entries)
     if target is not None:
         for file in files:
             _check_may_write(file)
@@ -113,6 +115,7 @@ def _print(
     target: Path | None,
     parts: Parts | None,
     stages: Callable[[], Sequence[Stage]] | None,
+    entries: Mapping[str, Sequence[str]] | None,
 ) -> dict[Path, str]:
     """Texts by file, the main one first."""
     real: Real = "float" if kernel.dtype == np.float32 else "double"
@@ -158,7 +161,7 @@ def _print(
     if language == "latex":
         from .printers.latex import to_latex
 
-        return {main: _titled(kernel, to_latex(program), _line_comment("%"))}
+        return {main: _titled(kernel, to_latex(program, entries=entries), _line_comment("%"))}
     from .llvm.module import module_text
 
     text = module_text(program, kernel.dtype or np.dtype(np.float64), kernel.target)

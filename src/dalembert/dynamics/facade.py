@@ -230,7 +230,7 @@ class Dynamics:
             expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder
         kernel = self.kernel(quantity, **options)
         if language != "cuda":
-            return export(kernel, language, path, name)
+            return export(kernel, language, path, name, entries={"parameters": self.parameter_names})
         return export(kernel, language, path, name, self._parts(kernel.inputs, kernel.outputs), self._stages(quantity))
 
     def algorithms(self) -> dict[str, str]:

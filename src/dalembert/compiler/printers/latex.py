@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +19,7 @@ _LETTERS = """
 _GREEK = frozenset(_LETTERS.split())
 
 
-def to_latex(program: Program, longest: int = 120) -> str:
+def to_latex(program: Program, longest: int = 120, entries: Mapping[str, Sequence[str]] | None = None) -> str:
     """An ``align*`` environment (package amsmath) that defines every output.
 
     Labels name intermediate values, others are called t with a number. Underscores in names start indices, the
@@ -27,10 +28,13 @@ def to_latex(program: Program, longest: int = 120) -> str:
     Args:
         program: what to print.
         longest: longest right-hand side in characters of source, before parts of it get names.
+        entries: for some inputs, what their entries are called; others have the input's name and an index.
     """
-
-    symbols = _Symbols()
-    inputs = [symbols.array(port.name, port.shape) for port in program.inputs]
+    symbols, named = _Symbols(), entries or {}
+    inputs = [
+        [symbols.new(name) for name in named[port.name]] if port.name in named else symbols.array(port.name, port.shape)
+        for port in program.inputs
+    ]
     outputs = [
         symbols.array(f"{p.name}_out" if p.name in (given.name for given in program.inputs) else p.name, p.shape)
         for p in program.outputs
