@@ -58,7 +58,7 @@ class Passing:
 
     Args:
         inner: the integrator.
-        system: what moves, with constraints that are projected.
+        system: what moves, with constraints.
 
     Attributes:
         passed: begin and end of the steps that led straight on.
@@ -164,7 +164,7 @@ class Passing:
 
     def _over(self) -> Step | None:
         """The step over the crossing ahead; None if there is none."""
-        t, x = self._t, self._x
+        t, x = self._t, self.system.closed(self._t, self._x)
         slope = self.equations.flow(t, x)
         way = self._way(slope)
         if way is None:
@@ -173,7 +173,7 @@ class Passing:
         coefficients = np.array([x, way * slope])
         ends = polyval(NODES, coefficients).T
         while True:
-            states = np.array([self.system.projected(s, y) for s, y in zip(times.tolist(), ends)])
+            states = np.array([self.system.closed(s, y) for s, y in zip(times.tolist(), ends)])
             slopes = np.array([self.equations.flow(s, y) for s, y in zip(times.tolist(), states)])
             if not np.isfinite(slopes).all():
                 return None

@@ -114,7 +114,7 @@ def simulate(
         raise ArgumentError(
             f"step = {engine.length!r} s is so short that time would not advance at t = {times[-1]:.6g} s"
         )
-    passing = Passing(engine, system) if isinstance(engine, Adaptive) and system.projects else None
+    passing = Passing(engine, system) if isinstance(engine, Adaptive) and system.has_loops else None
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status, failed = "finished", None
@@ -140,7 +140,7 @@ def simulate(
     if hold is not None:
         made.info = {**made.info, "hold": hold}
     if failed is not None:
-        message = failed.message + ranks.reason(failed.time, failed.q)
+        message = failed.message + ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
     if status == "interrupted":
         warnings.warn(

@@ -91,12 +91,13 @@ class RankWatch:
         if self.rank and len(self._t) > 1:
             self._examine(np.array(self._t), np.array(self._x), last=True)
 
-    def reason(self, t: float, q: np.ndarray) -> str:
+    def reason(self, t: float, q: np.ndarray, fixed: bool) -> str:
         """Why integration may have failed at a position: what to say if the constraints lose rank there.
 
         Args:
             t: time.
             q: positions.
+            fixed: whether steps have a fixed length.
         """
         if not (self.rank and np.isfinite(q).all()):
             return ""
@@ -104,7 +105,8 @@ class RankWatch:
             NEAR * self._largest, ZERO
         ):
             return ""
-        advice = "Start a little beside it" if len(self._t) < 2 else "Steps of fixed length pass by: method='rk4'"
+        advice = "Adaptive methods go straight on where branches cross" if fixed else "Fixed steps (rk4) may pass by"
+        advice = "Start a little beside it" if len(self._t) < 2 else advice
         return f". This is a singular position, where {LOST}. {advice}"
 
     def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -184,7 +186,7 @@ class RankWatch:
             what = f"at t = {doubtful[0]:.9g} s the motion passes a singular position"
             how = (
                 ", and rounding may choose among them and change the energy. Compare with other steps and tolerances; "
-                "adaptive methods with drift='projection' go straight on where branches cross"
+                "adaptive methods go straight on where branches cross"
             )
         warnings.warn(
             f"{what}: {LOST}{how}. ConstrainedDynamics(mechanism).analyse(q) lists the motions",

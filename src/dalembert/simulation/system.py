@@ -118,19 +118,26 @@ class System:
             t: time.
             x: [q; v].
         """
-        nq = self.mechanism.nq
-        if not (self._turns or self.projects):
+        if self.projects:
+            return self.closed(t, x)
+        if not self._turns:
             return x
         x = x.copy()
-        normalise_in_place(self.tree, x[:nq])
-        if self.projects:
-            self._close(t, x)
+        normalise_in_place(self.tree, x[: self.mechanism.nq])
         return x
 
-    def _close(self, t: float, x: np.ndarray) -> None:
-        """Newton's method of least displacement, in place; quadratic, as the state is close. Then the velocities."""
+    def closed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The state on the constraints, however drift is held, by Newton's method of least displacement: quadratic, as
+        the state is close. Then the velocities.
+
+        Args:
+            t: time.
+            x: [q; v].
+        """
         assert self.constrained is not None
         nq, on_positions = self.mechanism.nq, self.constrained.constraints.holonomic
+        x = x.copy()
+        normalise_in_place(self.tree, x[:nq])
         before = np.inf
         for _ in range(MOST):
             phi, G = self.constrained.evaluate("positions", x[:nq], t)
@@ -142,6 +149,7 @@ class System:
             x[:nq] = moved(self.mechanism, x[:nq], step)
         _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
         x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank)
+        return x
 
     def check_start(self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None = None) -> None:
         """Raise an error that names the constraint which initial states violate; warn if nothing can move.
