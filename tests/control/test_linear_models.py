@@ -529,3 +529,15 @@ def test_states_of_a_constrained_system_are_named_like_its_inputs_and_those_of_a
     K = np.ones((len(model.inputs), len(model.states)))
     law = state_feedback(system.mechanism, K, q, states=model.states)
     assert np.abs(law(0.0, q, np.zeros(mechanism.nv))).max() < 1e-9
+
+
+def test_modes_that_no_input_moves_are_told_as_numbers_that_they_are():
+    """Real eigenvalues without imaginary parts, twofold ones once, pairs as pairs."""
+    A = np.zeros((6, 6))
+    A[0, 0], A[1, 1] = 2.0, 2.0
+    A[2:4, 2:4] = [[0.5, -3.0], [3.0, 0.5]]
+    A[4, 5] = 1.0
+    states = tuple("abcdef")
+    model = LinearModel(A, np.eye(6)[:, 5:], np.eye(6), np.zeros((6, 1)), states, ("u",), states)
+    with pytest.raises(SingularityError, match=r"eigenvalues 2 \(2 times\), 0\.5\+3j, 0\.5-3j\. Actuate"):
+        lqr(model, 1.0, 1.0)

@@ -58,7 +58,7 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     A, B = (model.A, model.B) if period is None else model.discrete(period)
     stuck = [complex(s) for s in model.uncontrollable() if s.real >= 0]
     if stuck:
-        told = ", ".join(_counted([f"{0 if abs(s) < STAYS else s:.6g}" for s in stuck]))
+        told = ", ".join(_counted([_shown(s) for s in stuck]))
         raise SingularityError(
             f"there is no stabilising regulator: no input moves the modes with eigenvalues {told}. Actuate more joints"
         )
@@ -78,6 +78,13 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
             "every mode that does not decay a weight"
         )
     return Regulator(K, S, poles)
+
+
+def _shown(s: complex) -> str:
+    """An eigenvalue without parts that rounding left: real ones are written as such."""
+    small = STAYS * max(1.0, abs(s))
+    real, imaginary = (0.0 if abs(x) < small else x for x in (s.real, s.imag))
+    return f"{complex(real, imaginary):.6g}" if imaginary else f"{real:.6g}"
 
 
 def _counted(words: list[str]) -> list[str]:
