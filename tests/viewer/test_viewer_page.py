@@ -504,6 +504,20 @@ def test_a_skeleton_reaches_the_mass_of_every_body_or_the_joints_beyond(name):
         assert long or np.allclose(body.inertia.center, 0)
 
 
+def test_the_masses_of_a_long_chain_leave_its_rods_to_be_seen():
+    size, links = 0.1, 60
+    ball = da.Inertia.sphere(0.1, 0.01, center=[size / 2, 0, 0])
+    bodies = tuple(da.Body(f"b{k}", ball) for k in range(links))
+    at = [da.Transform.from_translation([size if k else 0.0, 0, 0]) for k in range(links)]
+    joints = tuple(
+        da.Joint(f"j{k}", "revolute", f"b{k - 1}" if k else "world", f"b{k}", at[k], axis=[0, 1, 0])
+        for k in range(links)
+    )
+    found = bones(da.Mechanism("snake", bodies, joints))
+    assert abs(found["length"] - size) < 1e-12  # of one link; the page draws masses with 0.7 of this diameter
+    assert bones(da.Mechanism("nothing", (), ()))["length"] is None
+
+
 def test_fast_vibrations_are_not_mistaken_for_slow_ones():
     """Ninety swings in a second, more than the sixty pictures of it: straight lines between samples stay near them."""
     rate = 2 * np.pi * 90

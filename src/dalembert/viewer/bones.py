@@ -10,7 +10,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.model import WORLD, Mechanism
 
 
-def bones(mechanism: Mechanism) -> dict[str, list[Any]]:
+def bones(mechanism: Mechanism) -> dict[str, Any]:
     """Rods and joints, each point with the link that carries it (-1: the ground).
 
     A rod goes from the origin of a body to the joints it carries and to pins that close loops; where there are none, to
@@ -66,7 +66,20 @@ def bones(mechanism: Mechanism) -> dict[str, list[Any]]:
                 joints += [
                     {"kind": "pin", "base": end, "at": end, "axis": [0.0, 0.0, 1.0], "ground": False} for end in (a, b)
                 ]
-    return {"rods": rods, "joints": joints, "wheels": _wheels(mechanism), "lumps": _lumps(mechanism, rods)}
+    return {
+        "rods": rods,
+        "joints": joints,
+        "wheels": _wheels(mechanism),
+        "lumps": _lumps(mechanism, rods),
+        "length": _length_of_long_ones(rods),
+    }
+
+
+def _length_of_long_ones(rods: list[dict[str, Any]]) -> float | None:
+    """The length that a quarter of the links reach: joints and masses must be smaller, or they hide the rods."""
+    lengths = [_length(np.subtract(rod["a"]["at"], rod["b"]["at"])) for rod in rods if rod["kind"] == "link"]
+    lengths = [length for length in lengths if length > 0]
+    return float(np.quantile(lengths, 0.75)) if lengths else None
 
 
 def _lumps(mechanism: Mechanism, rods: list[dict[str, Any]]) -> list[int]:

@@ -102,8 +102,8 @@ class Figure {
   // ------------------------------------------------------------------------------------------------------- skeleton
 
   buildSkeleton() {
-    const { rods, joints, wheels, lumps } = this.data.bones;
-    const r = 0.016 * this.unit;
+    const { rods, joints, wheels, lumps, length } = this.data.bones;
+    const r = Math.min(0.016, Math.max(0.002, (0.11 * (length ?? Infinity)) / this.unit)) * this.unit;  // masses, of 3.2 r, leave rods between them
     const steel = this.material([0.36, 0.45, 0.55, 1]);
     const joint = this.material([0.85, 0.33, 0.12, 1]);
     const way = this.material([0.36, 0.45, 0.55, 0.6]);
