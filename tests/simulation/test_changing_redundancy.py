@@ -112,3 +112,29 @@ def test_a_law_of_velocities_that_says_the_same_leaves_positions_on_theirs(optio
                 warnings.simplefilter("error", SimulationWarning)
                 motion = simulate(plain.replace(constraints=constraints), [0.64, 0.8], [0, 0], 2.0, **options)
             assert np.abs(motion.q[:, 0] - motion.q[:, 1] ** 2).max() < 1e-8
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"method": "rk4"}, {"drift": "ggl", "stabilisation": 20.0}, {"stabilisation": 20.0}],
+    ids=["projection", "rk4", "ggl", "Baumgarte"],
+)
+@pytest.mark.parametrize("kind", ["position", "velocity"])
+def test_rules_that_begin_to_contradict_each_other_late_are_told(options, kind):
+    """By so little that kernels go on; the moment is that at which they differ by some 1e-6. Equal ones are not."""
+
+    def machine(error):
+        bodies = [Body("one", Inertia(1.0, [0.5, 0, 0], np.eye(3) / 10)), Body("two", Inertia(1.0, [0.5, 0, 0]))]
+        joints = [Joint("a", "revolute", WORLD, "one"), Joint("b", "revolute", "one", "two")]
+        a, t = sympy.symbols("a_dot t" if kind == "velocity" else "a t")
+        rule = sympy.sin(t)
+        late = rule + error * (1 + sympy.tanh(4 * (t - 5)))
+        rules = [Constraint("first", kind, function=[a - rule]), Constraint("second", kind, function=[a - late])]
+        return Mechanism("machine", bodies, joints, constraints=rules)
+
+    v = [float(kind == "position"), 0.0]
+    with pytest.warns(SimulationWarning, match=r"from t = 4\.[0-9]* s on .*'first', 'second' contradict each other"):
+        simulate(machine(1e-4), [0, 0], v, 6.0, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        simulate(machine(0), [0, 0], v, 6.0, **options)

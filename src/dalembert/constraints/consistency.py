@@ -1,4 +1,4 @@
-"""Whether states satisfy the constraints they are computed under."""
+"""Whether states satisfy the constraints they are computed under, and whether they could."""
 
 from __future__ import annotations
 
@@ -52,6 +52,49 @@ def violation(
             f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]})"
         )
     return ""
+
+
+def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
+    """Whether rows that depend on time came to contradict each other along a motion, and when; empty if not.
+
+    States may be off the constraints: only what no displacement and no change of velocity can mend counts.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions, (k, nq).
+        v: velocities, (k, nv).
+        t: times, (k,).
+    """
+    pivots, positional = system.pivots, system.positional
+    if not (system.constraints.rheonomic and pivots.redundant and len(t)):
+        return ""
+    phi, G, rate, _ = system.evaluate("constraints", q, v, t)
+    on_positions = system.constraints.holonomic
+    limit = _limits(system, G)
+    missing = np.einsum("...ij,...j->...i", G, v) - rate
+    fast = limit * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0))[:, None]
+    off = (np.abs(phi) > limit)[:, on_positions].any(axis=-1) | (np.abs(missing) > fast).any(axis=-1)
+    where = np.flatnonzero(off)
+    if not len(where):
+        return ""
+    excess = np.abs(_unreachable(G[where], missing[where], pivots.rank)) / fast[where]
+    on_them = np.abs(_unreachable(G[where][:, on_positions], phi[where][:, on_positions], positional.rank))
+    excess[:, on_positions] = np.maximum(excess[:, on_positions], on_them / limit[on_positions])
+    wrong = excess.max(axis=-1) > 1
+    if not wrong.any():
+        return ""
+    first = int(np.argmax(wrong))
+    names = dict.fromkeys(system.rows[k].constraint for k in np.flatnonzero(excess[first] > excess[first].max() / 10))
+    return (
+        f"from t = {t[where[first]]:.6g} s on the constraints {', '.join(map(repr, names))} contradict each other, and "
+        "the motion is a compromise or leaves one out; ConstrainedDynamics(mechanism).analyse(q, t) says more"
+    )
+
+
+def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
+    """What is left of b, (k, m), if G x comes as close to it as it can, G having that rank."""
+    U = np.linalg.svd(G, full_matrices=False)[0][..., :rank]
+    return np.asarray(b - np.einsum("...ij,...kj,...k->...i", U, U, b))
 
 
 def _limits(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:

@@ -35,9 +35,9 @@ class ConstrainedDynamics(ConstrainedKernels):
     causes) and left out by projection. Where the kept ones happen to be dependent, so that those left out matter,
     projection gives NaN; so do both methods where a row that depends on time was left out and contradicts the others by
     more than a thousandth of its terms; lesser contradictions are found when rows are chosen, at 0, 0.37, 1 and 3.1 s,
-    and by :meth:`analyse` at any time. Where rows lose rank - a singular position, see :meth:`analyse` - results are
-    infinite, NaN or, after rounding, large and meaningless, unless there is a regularisation. :meth:`solve` works
-    everywhere.
+    by :meth:`analyse` at any time, and by ``simulate`` along its motion. Where rows lose rank - singular positions, see
+    :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there is a
+    regularisation. :meth:`solve` works everywhere.
 
     Args:
         mechanism: the mechanism.

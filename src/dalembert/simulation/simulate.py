@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.constraints.consistency import contradiction
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
@@ -138,10 +139,13 @@ def simulate(
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:
-        made.info = {**made.info, "hold": hold}
+        made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
     if failed is not None:
         message = failed.message + ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
+    against = contradiction(system.constrained, made.q, made.v, made.t) if system.constrained is not None else ""
+    if against:
+        warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":
         warnings.warn(
             f"simulation interrupted at t = {recorder.reached:.6g} s; what was computed is kept",
