@@ -1,8 +1,9 @@
 """From a program to closed form: every result written out and simplified to textbook shape.
 
 A program is evaluated over exact polynomials in its inputs, sines, cosines and reciprocals. The answer is exact
-(floats that are short decimals, small fractions, their square roots or multiples of pi are taken for these), and the
-work is bounded: what would swell beyond the budget raises ``Swell`` and is left to the caller.
+(floats that are short decimals, small fractions, their square roots or multiples of pi are taken for these). If one is
+none of these, it is as exact as floats are: roots are decimals too, and what rounding leaves of zero is zero. The work
+is bounded: what would swell beyond the budget raises ``Swell`` and is left to the caller.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ def closed_forms(
         units: symbols of unit vectors: quaternions.
         budget: how many elementary steps may be spent before ``Swell`` is raised.
     """
-    reader = Reader(budget, rates, units)
+    trial = Reader(budget)
+    for node in program.nodes:
+        if node.op == "const":
+            trial.number(node.value)
+    reader = Reader(budget, rates, units, trial.has_odd_numbers)
     elements = [[reader.symbol(x) for x in symbols[port.name]] for port in program.inputs]
     values = interpret(program, elements, reader.operations(), reader.number)
     return [[reader.expression(values[k]) for k in row] for row in program.results]
@@ -57,11 +62,19 @@ class Reader(Writer):
         budget: see :func:`closed_forms`.
         rates: see there.
         units: see there.
+        rounded: numbers are only as exact as floats.
     """
 
-    def __init__(self, budget: int, rates: Sequence[Any] = (), units: Sequence[Sequence[Any]] = ()):
-        super().__init__(budget, rates, units)
+    def __init__(
+        self, budget: int, rates: Sequence[Any] = (), units: Sequence[Sequence[Any]] = (), rounded: bool = False
+    ):
+        super().__init__(budget, rates, units, rounded)
         self._odd: set[float] = set()
+
+    @property
+    def has_odd_numbers(self) -> bool:
+        """Whether a number without a short exact form was read."""
+        return bool(self._odd)
 
     def number(self, value: float) -> Polynomial:
         """A constant, made exact where it looks as if it had been."""
@@ -75,6 +88,8 @@ class Reader(Writer):
             return _constant(simple)
         square = Fraction(value * value).limit_denominator(1000)
         if abs(float(square) - value * value) <= 1e-15 * value * value:
+            if self.algebra.rounded:
+                return _constant(Fraction(value))
             root = sympy.sqrt(sympy.Rational(square.numerator, square.denominator))
             factor, rest = root.as_coeff_Mul()
             generator = self.algebra.root(("symbol", rest), {0: int(rest**2)})

@@ -20,6 +20,9 @@ Angle = tuple[tuple[int, int], ...]
 """((atom, multiple), ...) sorted by atom, no zero multiples, the first multiple positive."""
 
 ONE: Polynomial = {0: 1}
+RESIDUE = 1e-14
+"""What is smaller than this fraction of the terms of a sum of rounded numbers, rounding has left of zero."""
+
 BYTE, BITS = 0xFF, 8
 
 
@@ -32,10 +35,12 @@ class Algebra:
 
     Args:
         budget: number of term operations after which ``Swell`` is raised.
+        rounded: coefficients are only as exact as floats: a sum that is tiny beside its terms is zero.
     """
 
-    def __init__(self, budget: int = 2_000_000):
+    def __init__(self, budget: int = 2_000_000, rounded: bool = False):
         self.left = budget
+        self.rounded = rounded
         self.generators: list[Any] = []  # what each generator stands for: ("symbol", x), ("sin", angle), ...
         self._index: dict[Hashable, int] = {}
         self._squares: dict[int, Polynomial] = {}  # generator -> its square, for sines and square roots
@@ -145,7 +150,7 @@ class Algebra:
         self.spend(len(r) + 1)
         total = dict(p)
         for mono, c in r.items():
-            c = total.get(mono, 0) + factor * c
+            c = self._sum(total.get(mono, 0), factor * c)
             if c:
                 total[mono] = c
             else:
@@ -163,11 +168,17 @@ class Algebra:
         for a, x in p.items():
             for b, y in r.items():
                 mono = self._cancelled(a + b) if self._opposite_mask else a + b
-                total[mono] = total.get(mono, 0) + x * y
+                total[mono] = self._sum(total.get(mono, 0), x * y)
         high = self._high_bits()
         if any(mono & high for mono in total):  # exponents stay below 128, so that a sum never leaves its byte
             raise Swell
         return self.reduce(total)
+
+    def _sum(self, a: Coefficient, b: Coefficient) -> Coefficient:
+        total = a + b
+        if self.rounded and a and (a < 0) != (b < 0) and abs(float(total)) < RESIDUE * abs(float(b)):
+            return 0
+        return total
 
     def _high_bits(self) -> int:
         return ((1 << BITS * len(self.generators)) - 1) // BYTE * 0x80
@@ -197,7 +208,7 @@ class Algebra:
             for square, y in self._squares[k].items():
                 new = self._cancelled(mono - (2 << BITS * k) + square)
                 target = waiting if new & mask else done
-                target[new] = target.get(new, 0) + c * y
+                target[new] = self._sum(target.get(new, 0), c * y)
                 if not target[new]:
                     del target[new]
         return done

@@ -78,7 +78,8 @@ class Quantity:
         """A SymPy expression, column matrix, matrix, or (with more dimensions) array.
 
         What would swell beyond all bounds raises :class:`~dalembert.errors.UnsupportedError`; large results are read
-        with :meth:`intermediates`.
+        with :meth:`intermediates`. Simplified, it is exact if all numbers are: short decimals, small fractions, their
+        roots, multiples of pi. Otherwise it is as exact as floats are, and what rounding leaves of zero is left out.
 
         Args:
             simplify: bring it to textbook shape; work is bounded, and what is too large for it is left as it stands.

@@ -15,6 +15,9 @@ from dalembert.formulations.trigonometry import Form, Terms, shortest
 LARGEST, MOST_TERMS = 50_000, 400
 """Symbols and functions, and terms, of one expression beyond which it is not written out."""
 
+DROWNED = 1e-15
+"""Coefficients of sines and cosines that are this small beside others are lost in the rounding of these."""
+
 MOST_DIGITS = 10**6
 """Integers below this may remain in a sum when a common factor is taken out."""
 
@@ -26,10 +29,13 @@ class Writer:
         budget: how many elementary steps may be spent before ``Swell`` is raised.
         rates: symbols by whose products terms may be collected: velocities.
         units: symbols of unit vectors; the square of the last is written in those of the others.
+        rounded: numbers are only as exact as floats; what the largest sine or cosine drowns is not written.
     """
 
-    def __init__(self, budget: int, rates: Sequence[Any] = (), units: Sequence[Sequence[Any]] = ()):
-        self.algebra = Algebra(budget)
+    def __init__(
+        self, budget: int, rates: Sequence[Any] = (), units: Sequence[Sequence[Any]] = (), rounded: bool = False
+    ):
+        self.algebra = Algebra(budget, rounded)
         self.rate_mask = 0
         for x in rates:
             self.rate_mask |= BYTE << BITS * self.algebra.generator(("symbol", x))
@@ -115,8 +121,10 @@ class Writer:
         collected: dict[Form, Polynomial] = {}
         for rest, trig in groups.items():
             factor, _ = content(trig)
+            least = DROWNED * max(abs(float(c)) for c in trig.values()) if self.algebra.rounded else 0
             for form, c in shortest(self.algebra, divided(trig, factor, 0), self._trig).items():
-                collected.setdefault(form, {})[rest] = factor * c
+                if abs(float(factor * c)) > least:
+                    collected.setdefault(form, {})[rest] = factor * c
         terms = [self._collected(form, coefficient) for form, coefficient in sorted(collected.items())]
         return sympy.Add(*terms)
 
