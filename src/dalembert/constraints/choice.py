@@ -112,5 +112,5 @@ def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndar
             if abs(rate[k] - demanded) > 1e-8 * (1 + np.abs(rate).max()):
                 raise SingularityError(
                     f"{system.mechanism.name!r}: constraints contradict each other at t = {t:g} s: {system.rows[k]} "
-                    f"demands the rate {rate[k]:.6g}, others {demanded - rate[k]:.3g} more of the same; analyse says more"
+                    f"demands the rate {rate[k]:.6g}, others {demanded - rate[k]:.3g} more; analyse says more"
                 )
