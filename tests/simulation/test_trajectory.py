@@ -109,6 +109,43 @@ def test_cubic_interpolation_is_of_fourth_order():
     assert np.log2(errors[0] / errors[1]) > 3.7
 
 
+ROWS = 5 * np.random.default_rng(0).normal(size=(10, 1))
+
+
+def held_rows(t, q, v):
+    return [ROWS[min(int((t - 2.0) / 0.1 + 1e-9), 9), 0], 0]
+
+
+def test_velocities_between_samples_know_where_a_held_control_changed():
+    """Accelerations jump there; the cubics of each side have their own, and stay of fourth order."""
+    cart = load("cart_pole", parameters="default")
+    exact = simulate(cart, [0, 0.3], None, [2.0, 3.0], control=held_rows, hold=0.1, rtol=1e-12, atol=1e-12)
+    t, errors = np.linspace(0, 1, 501), []
+    for every in (20, 10):
+        many = rollout(cart, [0, 0.3], None, 1000, 1e-3, control=ROWS, actuators=["rail"], hold=100, every=every)
+        errors.append(np.abs(many.trajectory()(t).v - exact(2.0 + t).v).max())
+    assert np.log2(errors[0] / errors[1]) > 3.7
+    assert errors[1] < 1e-5
+
+
+@pytest.mark.parametrize("samples", [11, 16, 38, 98, 101])
+@pytest.mark.parametrize("options", [{}, {"method": "rk4", "step": 1e-3}, {"dense": False}], ids=["own", "rk4", "bare"])
+def test_a_held_control_is_known_between_samples(tmp_path, samples, options):
+    """Its steps at any time, and its work, wherever samples lie in its periods; from files and of parts, too."""
+    cart = load("cart_pole", parameters="default")
+    motion = simulate(cart, [0, 0.3], None, np.linspace(2, 3, samples), control=held_rows, hold=0.1, **options)
+    motion.to_npz(tmp_path / "held.npz")
+    back, gained = load_trajectory(tmp_path / "held.npz", cart), motion.energy - motion.energy[0]
+    coarse = 1e-7 if not options else 3e-2 / samples  # of the integrator; cubics know no jump inside of them
+    assert np.abs(motion.work - gained).max() < coarse * np.ptp(gained)
+    assert np.abs(back.work - gained).max() < 3e-2 / samples * np.ptp(gained)
+    part = motion[3:].work
+    assert np.abs(part - (motion.work[3:] - motion.work[3])).max() < 1e-9 * np.ptp(gained)
+    times = np.random.default_rng(1).uniform(2.0, 3.0, 50)
+    assert np.array_equal(back["rail", times].tau, [held_rows(t, 0, 0)[0] for t in times])
+    assert back["rail", float(times[0])].tau == held_rows(times[0], 0, 0)[0]
+
+
 def test_quantities_are_those_of_the_states(motion):
     rotation, position = motion.quantity("pose", frame="tool")
     assert rotation.shape == (21, 3, 3)

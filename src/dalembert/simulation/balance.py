@@ -12,6 +12,7 @@ from dalembert.constraints.reactions import between_frames, reaction_name
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
+from dalembert.simulation.held import constant_parts
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
@@ -98,19 +99,20 @@ def work(motion: Trajectory) -> np.ndarray:
     Args:
         motion: the motion; if its control was held and every period has a sample, forces are constant in between.
     """
-    t, hold = motion.t, motion.info.get("hold")
+    parts = constant_parts(motion)
+    if parts is None:
+        return integral(motion.t, motion.power)
+    t, q, v, tau = parts
     gaps = np.diff(t)
-    if hold is None or gaps.max(initial=0) > hold * (1 + 1e-9):
-        return integral(t, motion.power)
-    way = np.empty((len(gaps), motion.v.shape[1]))
+    way = np.empty((len(gaps), v.shape[1]))
     for link in motion.mechanism.tree.links:
         if link.kind == "spherical":
-            way[:, link.v : link.v + 3] = np.diff(integral(t, motion.v[:, link.v : link.v + 3]), axis=0)
+            way[:, link.v : link.v + 3] = np.diff(integral(t, v[:, link.v : link.v + 3]), axis=0)
         else:
-            way[:, link.v] = np.diff(motion.q[:, link.q])
+            way[:, link.v] = np.diff(q[:, link.q])
     total = np.zeros(len(t))
-    total[1:] = np.cumsum(np.where(gaps == 0, 0, (motion.tau[:-1] * way).sum(axis=1)))
-    return total
+    total[1:] = np.cumsum(np.where(gaps == 0, 0, (tau[:-1] * way).sum(axis=1)))
+    return total if len(t) == len(motion) else total[np.searchsorted(t, motion.t)]
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:

@@ -28,6 +28,9 @@ ARRAYS = ("t", "q", "v", "tau", "wrenches")
 TOLD = ("mechanism", "digest", "positions", "status", "include", "wrench_frames", "elements")
 """What an archive must hold, and must tell about it, to be read."""
 
+HELD = ("hold", "held_from")
+"""What the ``info`` of a motion tells about its control, and an archive keeps."""
+
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 """Of a wrench, in the axes of its frame."""
 
@@ -90,7 +93,8 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
         "elements": () if trajectory.system.constrained is None else trajectory.system.constrained.forces.names,
-        "events": [event.name for event in trajectory.events], "hold": trajectory.info.get("hold"),
+        "events": [event.name for event in trajectory.events],
+        **{name: trajectory.info.get(name) for name in HELD},
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     arrays |= {f"events_{part}": np.array([getattr(event, part) for event in trajectory.events]) for part in "tqv"}
@@ -153,8 +157,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         warnings.warn(message, ModelWarning, stacklevel=2)
     events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(told.get("events", ()), *happened))
     made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=told["status"])
-    if told.get("hold") is not None:
-        made.info = {"hold": told["hold"]}
+    made.info = {name: told[name] for name in HELD if told.get(name) is not None}
     made.interpolant = Hermite(made)
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +49,7 @@ class Hermite:
 
     def __init__(self, trajectory: Trajectory):
         self._trajectory = trajectory
-        self._made: tuple[np.ndarray, np.ndarray] | None = None
+        self._made: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         """States at times, (k, nq + nv).
@@ -58,8 +59,14 @@ class Hermite:
         """
         known = self._trajectory
         if self._made is None:
-            self._made = np.hstack([known.q, known.v]), np.hstack([known.qdot, known.a])
-        return cubic(known.t, *self._made, t)[0]
+            from dalembert.simulation.held import control_before
+
+            arriving = replace(known, tau=control_before(known)).a
+            self._made = (
+                np.hstack([known.q, known.v]), np.hstack([known.qdot, known.a]), np.hstack([known.qdot, arriving])
+            )  # fmt: skip
+        x, leaving, arriving = self._made
+        return cubic(known.t, x, leaving, t, arriving)[0]
 
 
 class Slopes:
@@ -94,7 +101,9 @@ class Slopes:
         return np.hstack([q, v])
 
 
-def cubic(known: np.ndarray, x: np.ndarray, xdot: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cubic(
+    known: np.ndarray, x: np.ndarray, xdot: np.ndarray, t: np.ndarray, arriving: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Values and slopes of cubic polynomials through neighbouring samples with their derivatives, (k, n) each.
 
     Args:
@@ -102,6 +111,7 @@ def cubic(known: np.ndarray, x: np.ndarray, xdot: np.ndarray, t: np.ndarray) -> 
         x: values, (T, n).
         xdot: derivatives, (T, n).
         t: times between, (k,).
+        arriving: derivatives just before the samples, where they are others, (T, n).
     """
     if len(known) == 1:
         return np.repeat(x, len(t), axis=0), np.repeat(xdot, len(t), axis=0)
@@ -110,6 +120,7 @@ def cubic(known: np.ndarray, x: np.ndarray, xdot: np.ndarray, t: np.ndarray) -> 
     h = (known[k + 1] - known[k])[:, None]
     s = (t - known[k])[:, None] / h
     a, b = s * s * (3 - 2 * s), s * (1 - s)
-    values = x[k] * (1 - a) + x[k + 1] * a + h * b * (xdot[k] * (1 - s) - xdot[k + 1] * s)
-    slopes = 6 * b * (x[k + 1] - x[k]) / h + xdot[k] * (1 - s) * (1 - 3 * s) - xdot[k + 1] * s * (2 - 3 * s)
+    last = (xdot if arriving is None else arriving)[k + 1]
+    values = x[k] * (1 - a) + x[k + 1] * a + h * b * (xdot[k] * (1 - s) - last * s)
+    slopes = 6 * b * (x[k + 1] - x[k]) / h + xdot[k] * (1 - s) * (1 - 3 * s) - last * s * (2 - 3 * s)
     return values, slopes

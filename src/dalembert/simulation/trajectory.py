@@ -17,6 +17,7 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.simulation.balance import dissipated, numeric, reactions, work
 from dalembert.simulation.events import Occurrence
+from dalembert.simulation.held import control_at
 from dalembert.simulation.kernel_equations import part_kernel
 from dalembert.simulation.manifold import normalise_in_place
 from dalembert.simulation.system import System
@@ -58,8 +59,8 @@ class Trajectory:
         parameters: values of the mechanism's parameters, if it has any.
         events: what happened.
         status: how it ended: ``finished``, ``interrupted``, ``failed``, ``stopped by event ...``.
-        info: method, evaluations, seconds, period of a held control under ``hold``, and under ``singular`` the times
-            at which constraints lost rank.
+        info: method, evaluations, seconds, period of a held control under ``hold`` and the time of its first under
+            ``held_from`` (0 if it is not there), and under ``singular`` the times at which constraints lost rank.
         interpolant: gives states at any times between the first and the last sample.
     """
 
@@ -98,8 +99,7 @@ class Trajectory:
             return self._joint(which, self.t, self.q, self.v, self.tau)
         if isinstance(which, tuple) and len(which) == 2 and isinstance(which[0], str):
             joint, (t, q, v) = which[0], self(which[1])
-            tau = np.stack([np.interp(t, self.t, column) for column in self.tau.T], axis=-1)
-            return self._joint(joint, t, q, v, tau)
+            return self._joint(joint, t, q, v, control_at(self, np.asarray(t)))
         try:
             return self._samples(which)
         except (IndexError, ValueError, TypeError, OverflowError) as error:
