@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -541,3 +542,16 @@ def test_modes_that_no_input_moves_are_told_as_numbers_that_they_are():
     model = LinearModel(A, np.eye(6)[:, 5:], np.eye(6), np.zeros((6, 1)), states, ("u",), states)
     with pytest.raises(SingularityError, match=r"eigenvalues 2 \(2 times\), 0\.5\+3j, 0\.5-3j\. Actuate"):
         lqr(model, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["demo_arm", "puma560", "rrr"])
+def test_drives_of_all_joints_move_all_modes_wherever_joints_do_not_feel_gravity(name):
+    """The weight is felt by some joints only by rounding errors; from these no scale may be taken."""
+    arm = load(name, parameters="default") if name == "rrr" else load(name)
+    chance = np.random.default_rng(5)
+    for bent in (0.0, 0.4, 1.0):
+        q = arm.neutral + chance.uniform(-1, 1, arm.nq) * (chance.random(arm.nq) < bent)
+        model = linearize(arm, q)
+        units = np.tile(10.0 ** chance.uniform(-2, 2, arm.nv), 2)
+        scaled = replace(model, A=model.A * units / units[:, None], B=model.B / units[:, None])
+        assert not len(model.uncontrollable()) and not len(scaled.uncontrollable())

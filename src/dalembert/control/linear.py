@@ -66,8 +66,9 @@ class LinearModel:
     def uncontrollable(self, tolerance: float = 1e-8) -> np.ndarray:
         """Eigenvalues of modes that no input moves, by Hautus' test: rank [A - s 1, B] < n.
 
-        Units do not matter: states are balanced, inputs and time scaled first, which changes no rank. An
-        eigenvalue that occurs several times is listed each time, also if inputs move some of its modes.
+        Units a few powers of ten from those of SI do not matter: states are balanced, inputs and time scaled first,
+        which changes no rank. An eigenvalue that occurs several times is listed each time, also if inputs move some of
+        its modes.
 
         Args:
             tolerance: singular values below this, where the largest are near one, count as zero.
@@ -85,8 +86,10 @@ class LinearModel:
 
         if not self.A.size:
             return self.A, self.B, 1.0
-        A, (scale, _) = matrix_balance(self.A, permute=False, separate=True)
-        B = self.B / scale[:, None]
+        sizes = np.abs(self.A)
+        felt = np.where(sizes > 1e-13 * sizes.max(), self.A, 0)  # scales found from rounding errors would mean nothing
+        _, (scale, _) = matrix_balance(felt, permute=False, separate=True)
+        A, B = self.A / scale[:, None] * scale, self.B / scale[:, None]
         rate, sizes = float(np.linalg.norm(A, 2)) or 1.0, np.linalg.norm(B, axis=0)
         acts = sizes > 1e-14 * sizes.max(initial=0)  # the others are rounding
         return A / rate, np.where(acts, B / np.where(acts, sizes, 1), 0), rate
