@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 STYLES = {"bold": "1", "dim": "2", "good": "32", "bad": "1;31", "warning": "33", "title": "1;36"}
 """ANSI codes."""
 
-LOOKALIKES = str.maketrans({"└": "`", "├": "|", "│": "|", "─": "-", "…": "...", "±": "+/-"})
+LOOKALIKES = str.maketrans({"└": "`", "├": "|", "│": "|", "─": "-", "…": "~", "±": "+/-"})
 """Signs of our own -> what stands for them where the encoding does not have them."""
 
 
