@@ -51,9 +51,13 @@ def small_trees() -> list[tuple[str, Mechanism]]:
     turned = Transform.from_rpy_xyz((np.pi / 2, 0, 0), (0, 0.5, 0))
     hinge, flight = Joint("hinge", "revolute", "world", "table"), Joint("flight", "free", "table", "top", turned)
     top = Mechanism("top", [Body("table", body), Body("top", body)], [hinge, flight])
+    flat = Inertia(2, [0.1, 0, 0.3], np.diag([0.3, 0.4, 0.5]))
+    rails = [Joint("x", "prismatic", "world", "x", axis=[1, 0, 0]), Joint("y", "prismatic", "x", "y", axis=[0, 1, 0])]
+    plotter = Mechanism("plotter", [Body(name, flat) for name in "xyz"], [*rails, Joint("z", "revolute", "y", "z")])
     return [
         *fixed,
         ("oblique slide", cart),
+        ("head that turns upon two rails", plotter),
         ("free body seen from a turntable, of which passes save most", top),
         ("tree of which passes save much", random_mechanism(74, 3, branching=0.6)),
         *((f"free tree {k}", random_mechanism(k, k, floating=True)) for k in (1, 2)),

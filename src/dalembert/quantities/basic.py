@@ -175,7 +175,7 @@ _SIX = "[linear; angular]"
 FORCE_RIVALS = {
     **dict.fromkeys(CANDIDATES, MANY),
     "newton-euler": 4,
-    "kane-silver": 2,
+    "kane-silver": 4,
     "waters": 2,
     "hollerbach-4x4": 2,
 }

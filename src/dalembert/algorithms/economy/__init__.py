@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dalembert.algorithms.economy.beyond import NextAxis, next_axes
-from dalembert.algorithms.economy.cheapest import burden
+from dalembert.algorithms.economy.cheapest import burden, operations
 from dalembert.algorithms.economy.frames import is_numeric, reframe
 from dalembert.algorithms.economy.regroup import regroup
 from dalembert.model.tree import Tree
@@ -25,7 +25,8 @@ def economical(tree: Tree) -> Tree:
     if not is_numeric(tree):
         return own
     other = _suited_to_branches(tree)
-    return other if _burden(other) < _burden(own) else own
+    fewest, fewest_of_own = (min(operations(way).values()) for way in (other, own))
+    return other if fewest < fewest_of_own else own
 
 
 def _suited_to_branches(tree: Tree) -> Tree:

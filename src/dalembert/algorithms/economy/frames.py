@@ -6,7 +6,8 @@ Coordinates, velocities and generalised forces keep their meaning; only the fram
   them; other branches get a general placement), so that crossing a joint costs two plane turns;
 - a prismatic link at zero has the frame of its parent: crossing it costs no rotation, and one number of translation
   if the slide lies along a coordinate axis. For that, x of a link with no twisted axis beyond lies across its slides.
-  On the ground, whose axes are free to choose, z lies along the slide and x across the next axis;
+  At a tip its origin is its centre of mass, which leaves it no first moment. On the ground, whose axes are free to
+  choose, z lies along the slide and x across the next axis;
 - a link whose next axis is at a general twist is evaluated in its *distal* frame, turned about x so that z lies on the
   next axis: the vector to the next origin then has a zero. The first and the last rotating link stay proximal, since
   there the joint's own axis must be a coordinate axis for most terms to vanish;
@@ -31,8 +32,9 @@ from dalembert.algorithms.economy.turns import TINY, clean, is_right, rotation_z
 from dalembert.model.tree import Link, Tree
 
 FAR = 20.0
-"""Origins are not moved further than this many times the largest distance between neighbouring joints: the common
-normal of two nearly parallel axes may be kilometres away, and moments about a point so far away have no digits left."""
+"""Origins are not moved further than this many times the largest distance of a joint or a centre of mass from the joint
+before: the common normal of two nearly parallel axes may be kilometres away, and moments about a point so far away have
+no digits left."""
 
 
 def is_numeric(tree: Tree) -> bool:
@@ -54,23 +56,33 @@ def reframe(tree: Tree, main: Mapping[int, NextAxis] | None = None) -> Tree:
     """
     frames: list[Transform] = []  # new frame of each link in its old frame
     twists: list[float] = []  # by how much it was turned about x into the distal position
-    reach = FAR * max((float(np.linalg.norm(link.placement.translation)) for link in tree.links), default=0.0)
+    sizes = _sizes(tree)
     targets = [(main or {}).get(i) or next(iter(next_axes(tree, i)), None) for i in range(len(tree.links))]
-    feet = _feet_outwards(tree, targets, reach)
+    feet = _feet_outwards(tree, targets, FAR * max(sizes, default=0.0))
     for i, link in enumerate(tree.links):
         parent = frames[link.parent] if link.parent >= 0 else Transform.identity()
-        frame, twist = _frame(tree, i, parent, targets[i], feet[i], reach)
+        frame, twist = _frame(tree, i, parent, targets[i], feet[i])
         frames.append(frame)
         twists.append(twist)
     links = []
     for i, link in enumerate(tree.links):
         parent = frames[link.parent] if link.parent >= 0 else Transform.identity()
-        links.append(_rewritten(link, parent, frames[i], twists[i]))
+        links.append(_rewritten(link, parent, frames[i], twists[i], sizes[i]))
     carriers = {
         name: (carrier, frames[carrier].inverse() @ at if carrier >= 0 else at)
         for name, (carrier, at) in tree.carriers.items()
     }
     return replace(tree, links=tuple(links), carriers=carriers)
+
+
+def _sizes(tree: Tree) -> list[float]:
+    """The largest distance of a joint or a centre of mass from the origin before it, of all that a joint carries."""
+    sizes: list[float] = []
+    for i in reversed(range(len(tree.links))):
+        link = tree.links[i]
+        own = [float(np.linalg.norm(p)) for p in (link.placement.translation, _center(link, np.zeros(3)))]
+        sizes.insert(0, max(*own, *(sizes[c - i - 1] for c in tree.children[i])))
+    return sizes
 
 
 def _is_first_rotation(tree: Tree, i: int) -> bool:
@@ -79,7 +91,7 @@ def _is_first_rotation(tree: Tree, i: int) -> bool:
 
 
 def _frame(
-    tree: Tree, i: int, parent: Transform, target: NextAxis | None, foot: Array | None, reach: float
+    tree: Tree, i: int, parent: Transform, target: NextAxis | None, foot: Array | None
 ) -> tuple[Transform, float]:
     link = tree.links[i]
     if link.kind == "prismatic" and link.parent < 0:
@@ -89,7 +101,7 @@ def _frame(
     if link.kind == "spherical":
         return Transform.identity(), 0.0
     z = link.axis
-    origin = foot if foot is not None else _foot_towards_parent(tree, i, parent, reach)
+    origin = foot if foot is not None else _level(link, parent)
     first = _direction(link.moments.first)
     inner = link.placement.rotation.T @ parent.rotation
     own = [first - (first @ z) * z, np.cross(inner[:, 2], z), inner[:, 0]]
@@ -109,12 +121,10 @@ def _frame(
 
 
 def _upon_parent(link: Link, parent: Transform, is_tip: bool) -> Transform:
-    """The frame of a slide in its old frame: the parent's new one when the slide is at zero; at a tip level with the
-    centre of mass, if the slide lies along a coordinate axis: the first moment then loses a component."""
-    frame, z = link.placement.inverse() @ parent, link.axis
-    if not is_tip or np.count_nonzero(clean(frame.rotation.T @ z)) > 1:
-        return frame
-    return Transform(frame.rotation, frame.translation + (z @ (_center(link) - frame.translation)) * z)
+    """The frame of a slide in its old frame: the parent's new one when the slide is at zero; at a tip with the origin
+    in the centre of mass: the first moment then vanishes."""
+    frame = link.placement.inverse() @ parent
+    return replace(frame, translation=_center(link, frame.translation)) if is_tip else frame
 
 
 def _along_slide(tree: Tree, i: int, target: NextAxis | None) -> Array:
@@ -142,27 +152,24 @@ def _feet_outwards(tree: Tree, targets: Sequence[NextAxis | None], reach: float)
         beyond, point = feet[c], placed.translation
         if np.linalg.norm(np.cross(z, direction)) >= TINY:
             foot = _foot(z, point, direction)
-            feet[i] = foot if np.linalg.norm(foot) <= reach else (point @ z) * z
+            across = z if _is_first_rotation(tree, i) else direction
+            feet[i] = foot if np.linalg.norm(foot) <= reach else (point @ across) / (z @ across) * z
         elif beyond is not None:
             feet[i] = _at(placed.apply(beyond) @ z, z, point, beyond)
     return feet
 
 
-def _foot_towards_parent(tree: Tree, i: int, parent: Transform, reach: float) -> Array:
-    """The point of a link's axis nearest to the axis of the rotating joint before it, in the link's old frame; level
-    with the new origin of that one if they are parallel, or if it is a slide or a ball; on the ground, and on a screw,
-    whose translation has a part along the axis anyhow, level with the centre of mass."""
-    link = tree.links[i]
+def _level(link: Link, parent: Transform) -> Array:
+    """The point of a link's axis, in the link's old frame, from which the vector to the parent's new origin has no
+    component along that axis of the parent's new frame to which the link's is nearest: where the parent's frame suits
+    this link, the foot of their common normal. On the ground, and on a screw, whose translation has a part along the
+    axis anyhow, the point level with the centre of mass."""
+    z = link.axis
     if link.parent < 0 or link.kind == "helical":
-        return (_center(link) @ link.axis) * link.axis
-    inner = tree.links[link.parent]
-    R, p = link.placement.rotation, link.placement.translation
-    direction, point = R.T @ inner.axis, R.T @ (parent.translation - p)
-    level = (point @ link.axis) * link.axis
-    if inner.kind in ("prismatic", "spherical") or np.linalg.norm(np.cross(link.axis, direction)) < TINY:
-        return level
-    foot = _foot(link.axis, point, direction)
-    return foot if np.linalg.norm(foot) <= reach else level
+        return (_center(link, np.zeros(3)) @ z) * z
+    inner = link.placement.inverse() @ parent
+    nearest = inner.rotation[:, int(np.argmax(np.abs(z @ inner.rotation)))]
+    return (nearest @ inner.translation) / (nearest @ z) * z
 
 
 def _foot(z: Array, point: Array, direction: Array) -> Array:
@@ -177,10 +184,10 @@ def _at(along: float, z: Array, *terms: Array) -> Array:
     return along * z if abs(along) > TINY * max(np.linalg.norm(term) for term in terms) else np.zeros(3)
 
 
-def _center(link: Link) -> Array:
-    """Of its mass; the origin if there is none or it is a symbol."""
+def _center(link: Link, otherwise: Array) -> Array:
+    """Of its mass; another point if there is none or it is a symbol."""
     m, h = link.moments.mass, link.moments.first
-    return h / m if scalar.is_number(m) and h.dtype != object and m else np.zeros(3)
+    return h / m if scalar.is_number(m) and h.dtype != object and m else otherwise
 
 
 def _direction(u: Array) -> Array:
@@ -194,10 +201,18 @@ def _first(directions: list[Array]) -> Array:
     return next((d for d in directions if np.linalg.norm(d) > TINY), np.zeros(3))
 
 
-def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float) -> Link:
-    """The link with its joint described between the new frames."""
+def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float, size: float) -> Link:
+    """The link with its joint described between the new frames.
+
+    Args:
+        link: as it was.
+        parent: its parent's new frame in the old one.
+        frame: its own.
+        twist: by how much that was turned about x into the distal position.
+        size: of what the joint carries.
+    """
     placed = parent.inverse() @ link.placement  # old joint frame in the parent's new frame
-    translation = _snap(placed.apply(frame.translation), parent, link.placement, frame)
+    translation = _snap(placed.apply(frame.translation), size, parent, frame)
     moments = moved_moments(link.moments, frame)
     if link.kind == "prismatic":
         placement = Transform(clean(placed.rotation @ frame.rotation), translation)
@@ -223,7 +238,8 @@ def _rewritten(link: Link, parent: Transform, frame: Transform, twist: float) ->
     )
 
 
-def _snap(p: Array, *terms: Transform) -> Array:
-    """Coordinates that are zero but for the rounding of the translations they come from, made zero."""
-    scale = max(float(np.abs(term.translation).max()) for term in terms)
+def _snap(p: Array, size: float, *terms: Transform) -> Array:
+    """Coordinates that are zero but for rounding, beside the translations they come from and the size of what is
+    carried, made zero."""
+    scale = max(size, *(float(np.abs(term.translation).max()) for term in terms))
     return np.where(np.abs(p) < TINY * scale, 0.0, p)

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.rotations import rotation_x
 
-TINY = 1e-12
+TINY = 1e-14
 """Entries of unit vectors below this are rounding errors of exact zeros."""
 
 
