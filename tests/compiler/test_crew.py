@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from random_programs import EXACT, _number, exact, random_program
 
 import dalembert as da
+from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
-from dalembert.compiler.cuda.crew_outputs import crew_by_outputs
+from dalembert.compiler.cuda.crew_outputs import crew_by_outputs, slices
 from dalembert.compiler.cuda.crew_sums import gathered
 from dalembert.compiler.cuda.source import PIECE, VAST
-from dalembert.compiler.cuda.split import restricted
+from dalembert.compiler.cuda.split import goes, restricted
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.program import Program
 from dalembert.compiler.trace import trace
@@ -84,6 +85,53 @@ def test_a_crew_divided_by_results_computes_the_same(seed, most):
     different = len({k for row in program.results for k in row})
     assert crew_by_outputs(program, most, values=different) is not None
     assert crew_by_outputs(program, most, values=different - 1) is None
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_slices_compute_every_value_once(seed, count):
+    program = random_program(seed, 80)
+    draw = np.random.default_rng(0)
+    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    different = len({k for row in program.results for k in row})
+    parts = slices(program, count, different)
+    assert len(parts) <= count
+    owners: dict[int, int] = {}
+    for number, part in enumerate(parts):
+        values = interpret(part, inputs, EXACT, _number)
+        for row, whole, known in zip(part.results, program.results, exact(program)):
+            for k, same, right in zip(row, whole, known):
+                if k >= 0:
+                    assert values[k] == right
+                    assert owners.setdefault(same, number) == number
+    assert len(owners) == different
+    assert not slices(program, 1, different - 1)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.integers(4, 40))
+def test_goes_compute_every_element_once(seed, live):
+    program = random_program(seed, 80)
+    draw = np.random.default_rng(0)
+    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    found: list[list[object]] = [[None] * len(row) for row in program.results]
+    for ports, parts in goes(program, live):
+        for part in parts:
+            values = interpret(part, inputs, EXACT, _number)
+            for p, row in enumerate(part.results):
+                for e, k in enumerate(row):
+                    if k >= 0:
+                        assert p in ports
+                        assert found[p][e] is None
+                        found[p][e] = values[k]
+    assert found == exact(program)
+
+
+def test_what_waits_is_weighed_against_what_is_done_twice():
+    """Cartesian dynamics has four outputs that all need the inverse of the inertia: it is not computed four times."""
+    program = da.Dynamics(da.load("demo_arm")).program("cartesian_dynamics", frame="flange")
+    live = max_live(program.nodes)
+    assert [len(parts) for _, parts in goes(program, live - 5)] == [1]
 
 
 def test_a_crew_leaves_out_what_is_not_wanted():

@@ -8,6 +8,7 @@ import pytest
 from emulated_cuda import Emulated, guarded
 
 import dalembert as da
+from dalembert.compiler.cuda.crew_layout import SHARED
 from dalembert.compiler.cuda.source import to_cuda
 from random_mechanisms import random_mechanism, walker
 
@@ -48,7 +49,7 @@ def test_emulated_kernels_agree(name, real, tmp_path):
 @pytest.mark.parametrize("name", PIECES)
 def test_emulated_pieces_agree(name, tmp_path, monkeypatch):
     """Programs that do not fit the registers hand values on from function to function, and stage no inputs."""
-    for constant, value in (("LIVE", {"double": 30}), ("SPILLING", {"double": 20}), ("LONG", 300), ("PIECE", 150)):
+    for constant, value in (("HELD", {"double": 30}), ("SPILLING", {"double": 20}), ("LONG", 300), ("PIECE", 150)):
         monkeypatch.setattr(f"dalembert.compiler.cuda.source.{constant}", value)
     source = agree(*PIECES[name], "double", tmp_path)
     assert "_part2(" in source
@@ -56,12 +57,21 @@ def test_emulated_pieces_agree(name, tmp_path, monkeypatch):
     assert "s_q" not in source
 
 
-def agree(make, quantity, options, real, tmp_path):
+@pytest.mark.parametrize(("real", "room"), [("double", 36_000), ("float", 18_000)])
+def test_emulated_slices_agree(real, room, tmp_path):
+    """A matrix of more different values than a block has room for is computed in several goes."""
+    chain = (lambda: random_mechanism(8, 20, branching=0.0, kinds=("revolute",)), "mass_matrix", {})
+    source = agree(*chain, real, tmp_path, room)
+    assert "_worker1_" in source
+
+
+def agree(make, quantity, options, real, tmp_path, room=SHARED):
     """Check the kernel of a quantity; its source."""
     mechanism, dtype = make(), np.dtype("float64" if real == "double" else "float32")
     dynamics = da.Dynamics(mechanism, **options)
     kernel = dynamics.kernel(quantity)
-    source = to_cuda(kernel.program, real, parts=dynamics._parts(kernel.inputs, kernel.outputs))
+    source = to_cuda(kernel.program, real, parts=dynamics._parts(kernel.inputs, kernel.outputs), room=room)
+    assert source.shared <= room
     emulated = Emulated(source, len(kernel.inputs) + len(kernel.outputs), real, tmp_path)
     rng = np.random.default_rng(0)
     for count, shared, shift in ((1, 0, 0), (source.states, 0, 0), (2 * source.states + 33, 1, 0), (67, 2, 1)):

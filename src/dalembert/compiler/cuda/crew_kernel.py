@@ -49,9 +49,14 @@ class CrewKernel:
             text += [self._worker(go, name, turns) for name, turns in zip(functions, go.crew.turns)]
             tables = {}
             for p, slots in self.layout.slots(go).items():
-                tables[p] = self.names.new(f"{self.face.function}_slots")
-                entries = ", ".join(str(slots[k]) for k in go.program.results[p])
-                text.append(f"static __device__ const short {tables[p]}[] = {{{entries}}};")
+                tables[p] = (
+                    self.names.new(f"{self.face.function}_slots"),
+                    self.names.new(f"{self.face.function}_elements"),
+                )
+                elements, row = go.elements(p), go.program.results[p]
+                text.append(_table(tables[p][0], [slots[row[e]] for e in elements]))
+                if len(elements) < len(row):
+                    text.append(_table(tables[p][1], elements))
             calls.append((go, functions, tables))
         return "\n".join([*text, "", *self._kernel(calls)])
 
@@ -124,7 +129,7 @@ class CrewKernel:
 
     # ----------------------------------------------------------------------------------------------------- kernel
 
-    def _kernel(self, calls: list[tuple[Go, list[str], dict[int, str]]]) -> list[str]:
+    def _kernel(self, calls: list[tuple[Go, list[str], dict[int, tuple[str, str]]]]) -> list[str]:
         layout, face, real = self.layout, self.face, self.real
         tile = layout.tile
         inputs, outputs, exchange, values, _ = layout.offsets
@@ -145,7 +150,7 @@ class CrewKernel:
                 "        }",
                 "        __syncthreads();",
                 *(line for p in go.ports if p not in tables for line in self._flush(p)),
-                *(line for p, table in tables.items() for line in self._write(p, table, values)),
+                *(line for p, own in tables.items() for line in self._write(go, p, own, values)),
                 *(["        __syncthreads();"] if go is not calls[-1][0] else []),
             ]
         count = f"n - first < {tile} ? (int)(n - first) : {tile}"
@@ -240,14 +245,17 @@ class CrewKernel:
             ]
         return [*lines, self._loop(f"rows * {port.size}", f"to[k] = s_{name}[{layout.place(port)}];"), "        }"]
 
-    def _write(self, number: int, table: str, values: int) -> list[str]:
-        """Statements that write a wide output of the tile to global memory."""
+    def _write(self, go: Go, number: int, tables: tuple[str, str], values: int) -> list[str]:
+        """Statements that write a wide output of the tile, or what a go computes of it, to global memory."""
         size, tile, threads = self.program.outputs[number].size, self.layout.tile, self.layout.threads
-        copy = f"to[(long long)s * {size} + e] = from[s];"
+        count = len(go.elements(number))
+        slots, elements = tables
+        copy = f"to[(long long)s * {size}] = from[s];"
         return [
-            f"        for (int e = threadIdx.x; e < {size}; e += {threads}) {{",
-            f"            {self.real} *const to = {self.face.outputs[number]} + first * {size};",
-            f"            const {self.real} *const from = memory + {values} + {table}[e] * {tile + 1};",
+            f"        for (int e = threadIdx.x; e < {count}; e += {threads}) {{",
+            f"            {self.real} *const to = {self.face.outputs[number]} + first * {size}"
+            f" + {'e' if count == size else f'{elements}[e]'};",
+            f"            const {self.real} *const from = memory + {values} + {slots}[e] * {tile + 1};",
             f"            if (rows == {tile}) {{",
             "                #pragma unroll 8",
             f"                for (int s = 0; s < {tile}; ++s) {copy}",
@@ -256,3 +264,8 @@ class CrewKernel:
             "            }",
             "        }",
         ]
+
+
+def _table(name: str, entries: list[int]) -> str:
+    """A table of small numbers."""
+    return f"static __device__ const short {name}[] = {{{', '.join(map(str, entries))}}};"

@@ -28,7 +28,7 @@ class Go:
 
     Args:
         ports: the outputs.
-        program: the part of the whole that computes them.
+        program: the part of the whole that computes them; elements that another go computes have node index -1.
         crew: who computes what.
     """
 
@@ -38,7 +38,12 @@ class Go:
 
     def slots(self, port: int, start: int) -> dict[int, int]:
         """Slots of the different values of an output, by node."""
-        return {k: start + i for i, k in enumerate(dict.fromkeys(self.program.results[port]))}
+        values = dict.fromkeys(k for k in self.program.results[port] if k >= 0)
+        return {k: start + i for i, k in enumerate(values)}
+
+    def elements(self, port: int) -> list[int]:
+        """The elements of an output that are computed."""
+        return [e for e, k in enumerate(self.program.results[port]) if k >= 0]
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,28 @@ def crew_by_outputs(program: Program, most: int = 4, values: int | None = None) 
     return Crew(tuple(turns), 0)
 
 
+def slices(program: Program, count: int, values: int) -> list[Program]:
+    """The parts of a program that compute runs of larger indices, with about as many different values each.
+
+    None at all if one of them had more values than there is room for.
+
+    Args:
+        program: what to divide; elements of outputs that are not wanted have node index -1.
+        count: how many parts there may be.
+        values: how many different values each may give.
+    """
+    ranked = _ranked(program)
+    sizes = [len({program.results[p][e] for p, e in elements}) for elements in ranked]
+    runs: list[list[Element]] = [[] for _ in range(count)]
+    before = 0
+    for elements, size in zip(ranked, sizes):
+        runs[(2 * before + size) * count // (2 * sum(sizes))].extend(elements)
+        before += size
+    if any(len({program.results[p][e] for p, e in run}) > values for run in runs):
+        return []
+    return [part_of(program, sorted(run)) for run in runs if run]
+
+
 def _ranked(program: Program) -> list[list[Element]]:
     """The wanted elements in the order of their largest index; those of one value stay together."""
     ranks: dict[int, Fraction] = {}

@@ -12,18 +12,17 @@ large systems, in :mod:`dalembert.compiler.cuda.crew`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 
 from dalembert.compiler.cost import max_live
 from dalembert.compiler.cuda.crew import Crew, Parts, crew
 from dalembert.compiler.cuda.crew_kernel import CrewKernel
 from dalembert.compiler.cuda.crew_layout import RESERVED, SHARED, WARP, WIDE, Go
 from dalembert.compiler.cuda.crew_layout import Layout as CrewLayout
-from dalembert.compiler.cuda.crew_outputs import crew_by_outputs
+from dalembert.compiler.cuda.crew_outputs import crew_by_outputs, slices
 from dalembert.compiler.cuda.dialect import called, device_flavour
-from dalembert.compiler.cuda.split import by_output, restricted, split
+from dalembert.compiler.cuda.split import goes, restricted
 from dalembert.compiler.cuda.tiles import TILE, Layout, fits, kernel_text, rows_of
 from dalembert.compiler.printers.c_family import Real, check_real, comment, functions, interface
 from dalembert.compiler.printers.names import C_RESERVED, Names
@@ -34,6 +33,9 @@ WIDTH = {"double": 8, "float": 4}
 
 LIVE = {"double": 125, "float": 235}
 """Values that fit the 255 registers of a thread besides addresses."""
+
+HELD = {"double": 125, "float": 290}
+"""Values of a program, in our order, that still fit: a compiler finds a better order for single precision."""
 
 ALONE = 110
 """Live values up to which one thread per state is better than a crew."""
@@ -49,7 +51,7 @@ SHAPES = {
 CROWDED = 150
 """Live values of a worker above which three warps each leave a thread too few registers."""
 
-VAST, PIECE = 50_000, 2_000
+VAST, PIECE = 60_000, 2_000
 """Programs with more nodes are printed in pieces of this size, which hand values on through the memory of the thread.
 
 CUDA compilers take longer than anybody waits for one function of that length, and registers help it little."""
@@ -73,6 +75,10 @@ TAKEN = frozenset({
 
 SHARED_WORK = 0.6
 """Largest part of all operations that the busiest worker of a crew may have."""
+
+
+SLICES = 4
+"""Most goes in which a single output is computed; each repeats what it has in common with others."""
 
 
 @dataclass(frozen=True)
@@ -141,18 +147,18 @@ def to_cuda(
         return "\n".join([comment(program, face), "", *called(definitions, body), body])
 
     if team is not None:
-        plan, blocks = team
-        text.append(CrewKernel(plan, face, names, flavour, kernel, blocks).source())
-        return CudaSource(face.function, kernel, whole(), plan.threads, plan.bytes, plan.tile)
-    groups = [tuple(range(len(program.outputs)))] if vast else by_output(program, LIVE[real])
-    work = [[program] if vast else split(restricted(program, ports), LIVE[real], 2) for ports in groups]
-    spilling = not vast and max(max_live(go.nodes) for goes in work for go in goes) > SPILLING[real]
+        crowd, blocks = team
+        text.append(CrewKernel(crowd, face, names, flavour, kernel, blocks).source())
+        return CudaSource(face.function, kernel, whole(), crowd.threads, crowd.bytes, crowd.tile)
+    plan = [(tuple(range(len(program.outputs))), [program])] if vast else goes(program, HELD[real])
+    groups, work = [ports for ports, _ in plan], [parts for _, parts in plan]
+    spilling = not vast and max(max_live(part.nodes) for own in work for part in own) > SPILLING[real]
     longest = longest or (PIECE if vast or (spilling and len(program.nodes) > LONG) else 10 * PIECE)
     stages: list[list[str]] = []
-    for goes in work:
-        single = len(work) == 1 and len(goes) == 1
-        stages.append([face.function if single else names.new(f"{face.function}_go") for _ in goes])
-        text += [functions(go, face, names, flavour, stage, longest) for go, stage in zip(goes, stages[-1])]
+    for own in work:
+        single = len(work) == 1 and len(own) == 1
+        stages.append([face.function if single else names.new(f"{face.function}_go") for _ in own])
+        text += [functions(go, face, names, flavour, stage, longest) for go, stage in zip(own, stages[-1])]
     if staged == "auto" and (vast or spilling):
         staged = "none" if vast else "outputs"
     rows, threads = rows_of(program, face, groups, width, threads, staged, room)
@@ -172,25 +178,50 @@ def _team(
         divisions.append(lambda part: crew(part, parts, slots=SHARED // WIDTH[real] // WARP))
     if wide and (live > LIVE[real] or not fits(program, WIDTH[real], room)):
         divisions.append(lambda part: crew_by_outputs(part, values=room // WIDTH[real] // WARP))
-    ports = tuple(range(len(program.outputs)))
-    choices: list[list[tuple[int, ...]]] = [[ports], [(p,) for p in ports]]
-    for divide, groups in product(divisions, choices):
-        goes = []
-        for group in groups:
-            part = restricted(program, group)
-            team = divide(part)
-            if team is None or team.longest > SHARED_WORK * sum(1 for _ in part.operations()):
-                break
-            goes.append(Go(group, part, team))
-        if len(goes) < len(groups):
-            continue
-        size = max(go.crew.size for go in goes)
-        goes = [replace(go, crew=go.crew.joined(size)) for go in goes]
-        crowded = max(go.crew.live for go in goes) > CROWDED
-        for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
-            if crowded and ranks > 2 and not shape:
-                continue
-            layout = CrewLayout(program, tuple(goes), ranks, buffers, WIDTH[real])
-            if layout.bytes <= room and (layout.bytes + RESERVED) * blocks <= SHARED:
-                return layout, blocks
+    for divide in divisions:
+        for parted in _partings(program, room // WIDTH[real] // WARP):
+            found = _arranged(program, parted, divide, real, shape, room)
+            if found is not None:
+                return found
     return None
+
+
+def _arranged(
+    program: Program,
+    parted: list[tuple[tuple[int, ...], Program]],
+    divide: Callable[[Program], Crew | None],
+    real: Real,
+    shape: tuple[int, int, int] | None,
+    room: int,
+) -> tuple[CrewLayout, int] | None:
+    """A crew that computes some parts one after the other, if it can share their work and has room for it."""
+    turns = []
+    for ports, part in parted:
+        team = divide(part)
+        if team is None or team.longest > SHARED_WORK * sum(1 for _ in part.operations()):
+            return None
+        turns.append(Go(ports, part, team))
+    size = max(go.crew.size for go in turns)
+    turns = [replace(go, crew=go.crew.joined(size)) for go in turns]
+    crowded = max(go.crew.live for go in turns) > CROWDED
+    wide = any(port.size > WIDE for port in program.outputs)
+    for ranks, buffers, blocks in (shape,) if shape else SHAPES[real, wide]:
+        if crowded and ranks > 2 and not shape:
+            continue
+        layout = CrewLayout(program, tuple(turns), ranks, buffers, WIDTH[real])
+        if layout.bytes <= room and (layout.bytes + RESERVED) * blocks <= SHARED:
+            return layout, blocks
+    return None
+
+
+def _partings(program: Program, values: int) -> Iterator[list[tuple[tuple[int, ...], Program]]]:
+    """What a crew may compute one after the other: all; each output; a single wide output in slices of few values."""
+    ports = tuple(range(len(program.outputs)))
+    yield [(ports, program)]
+    if len(ports) > 1:
+        yield [((p,), restricted(program, (p,))) for p in ports]
+    elif program.outputs[0].size > WIDE:
+        for count in range(2, SLICES + 1):
+            parts = slices(program, count, values)
+            if parts:
+                yield [(ports, part) for part in parts]

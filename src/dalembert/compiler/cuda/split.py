@@ -1,18 +1,24 @@
 """Wide results in several goes: programs that compute part of the outputs each, with fewer values live at once.
 
 A thread has 255 registers; what does not fit goes to local memory and, with many threads, out of the caches. Computing
-common parts twice is cheaper than that.
+common parts twice can be cheaper than that.
 """
 
 from __future__ import annotations
 
-from dalembert.compiler.cost import max_live
+from dalembert.compiler.cost import WEIGHTS, max_live
 from dalembert.compiler.passes.rebuild import rebuild
 from dalembert.compiler.passes.schedule import schedule
 from dalembert.compiler.program import Port, Program
 
+WAITING = 5
+"""How much dearer operations are with twice as many live values as fit, by measuring variants on a card."""
+
 Element = tuple[int, int]
 """Output port and flat element."""
+
+Plan = list[tuple[tuple[int, ...], list[Program]]]
+"""Groups of output ports, and the programs that compute the elements of each."""
 
 
 def split(program: Program, live: int, most: int = 4) -> list[Program]:
@@ -40,15 +46,32 @@ def split(program: Program, live: int, most: int = 4) -> list[Program]:
     return best
 
 
-def by_output(program: Program, live: int) -> list[tuple[int, ...]]:
-    """The output ports in groups that are computed one after the other: all at once if they fit, else each on its own.
+def goes(program: Program, live: int) -> Plan:
+    """What is computed one after the other: groups of output ports, and the programs for each.
+
+    All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one.
 
     Args:
         program: what to split.
         live: how many values may be live at once.
     """
     ports = tuple(range(len(program.outputs)))
-    return [ports] if max_live(program.nodes) <= live else [(k,) for k in ports]
+    whole: Plan = [(ports, [program])]
+    if max_live(program.nodes) <= live:
+        return whole
+    single: Plan = [((p,), [restricted(program, (p,))]) for p in ports]
+    halves = [[(own, split(part, live, 2)) for own, (part,) in plan] for plan in (whole, single)]
+    return min((whole, halves[0], single, halves[1]), key=lambda plan: _price(plan, live))
+
+
+def _price(plan: Plan, live: int) -> float:
+    """Operations, dearer the more values wait outside the registers."""
+    price = 0.0
+    for _, parts in plan:
+        for part in parts:
+            work = sum(WEIGHTS[node.op] for _, node in part.operations())
+            price += work * (1 + WAITING * max(0, max_live(part.nodes) - live) / live)
+    return price
 
 
 def restricted(program: Program, ports: tuple[int, ...]) -> Program:
