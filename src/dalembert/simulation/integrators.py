@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, SimulationWarning, SingularityError
 from dalembert.model.checks import shown
+from dalembert.simulation.differences import differences
 from dalembert.simulation.inputs import Fault
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.pace import Pace
@@ -77,8 +79,8 @@ class Adaptive:
     ):
         self.equations, self.method = equations, method
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": max_step}
-        if jacobian is not None and method in STIFF:
-            self.options["jac"] = jacobian
+        if method in STIFF and (jacobian is not None or method != "LSODA"):  # which takes its own differences
+            self.options["jac"] = jacobian or partial(differences, self.flow)
         self._solver: Any = None
         self._length: float | None = None
         self._fault: BaseException | None = None
