@@ -22,6 +22,7 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.passes import optimise
 from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formats import load
 from dalembert.formulations import NoSlip, derive, from_lagrangian
 from dalembert.formulations.kernels import packed
 from dalembert.formulations.names import coordinate_names, rate_name
@@ -271,6 +272,16 @@ def test_latex_and_text():
     assert equations.latex("gravity") == equations["gravity"].latex()
     large = derive(random_mechanism(3, 9, kinds=("revolute",)), "newton-euler")
     assert "operations" in str(large)
+
+
+def test_latex_of_parts_that_are_lists_names_every_part_once():
+    equations = derive(load("demo_arm"), "lagrange")
+    assert equations.gravity.is_simplified and not equations.coriolis.is_simplified
+    text = equations.latex()
+    assert text.startswith(r"\begin{aligned}") and text.endswith(r"\end{aligned}")
+    assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == 2
+    assert text.count("& M = ") == text.count("c &= ") == text.count("& g = ") == 1
+    assert equations.coriolis._repr_latex_().startswith(r"$\displaystyle \begin{aligned}")
 
 
 def test_intermediates_define_everything_in_order():

@@ -86,7 +86,11 @@ def equations_latex(equations: Equations, form: str) -> str:
         if equations.constraint_matrix is not None:
             right.append(rf"{expression_latex(equations.constraint_matrix.sympy().T)} \lambda")
         return f"{' + '.join(left)} = {' + '.join(right) or '0'}"
-    return " \\\\\n".join(part.latex(form) for part in (*parts, *rest))
+    return (
+        "\\begin{aligned}\n"
+        + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest))
+        + "\n\\end{aligned}"
+    )
 
 
 def _acceleration(velocity: Any) -> Any:

@@ -145,8 +145,17 @@ class Quantity:
         lines.append(rf"{self.symbol} &= {expression_latex(result)}")
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
+    def equation_latex(self, form: str = "auto") -> str:
+        """LaTeX of the symbol and its value; a list of definitions ends with that.
+
+        Args:
+            form: see :meth:`latex`.
+        """
+        value = self.latex(form)
+        return value if value.startswith(r"\begin{aligned}") else f"{self.symbol} = {value}"
+
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.symbol} = {self.latex()}$"
+        return f"$\\displaystyle {self.equation_latex()}$"
 
     def __str__(self) -> str:
         if not self.is_simplified:
