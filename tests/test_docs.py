@@ -10,6 +10,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -64,6 +65,21 @@ def test_every_fence_is_seen():
         assert 2 * len(blocks_of(page)) == len(re.findall(r"^ *```", text, re.MULTILINE)), page
         marks = sum(len(block.marks) for block in blocks_of(page))
         assert marks == len(re.findall(r"<!-- (?:no-run|needs|varies)", text)), page
+
+
+def test_pages_say_how_to_get_what_their_blocks_need():
+    """Before the first block that needs a package, the page names an extra that brings it."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    called = {"pinocchio": "pin", "dask": "distributed"}
+    for page in PAGES:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for block in blocks_of(page):
+            if "needs" in block.marks:
+                package = called.get(block.marks["needs"], block.marks["needs"])
+                named = re.findall(r"dalembert\[(\w+)\]", text[: block.span[0]])
+                brought = [re.split(r"[^\w-]", item)[0].split("-")[0] for extra in named for item in extras[extra]]
+                assert package in brought, f"{page}:{block.line}: {package}"
 
 
 def test_the_checker_sees_what_differs():
