@@ -138,3 +138,27 @@ def test_rules_that_begin_to_contradict_each_other_late_are_told(options, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error", SimulationWarning)
         simulate(machine(0), [0, 0], v, 6.0, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "rk4"}], ids=["DOP853", "rk4"])
+def test_rows_that_are_redundant_only_near_the_start_are_told_where_they_matter(options):
+    """Beyond z = 2 the second row holds y, too, which a force pushes."""
+
+    def rows(q, t):
+        x, z, y = q
+        gap, beyond = x - z * z, scalar.maximum(0, z - 2)
+        return [gap * scalar.cos(z), gap * scalar.sin(z) + beyond**3 * y]
+
+    slides = [("x", WORLD, "a", [1, 0, 0]), ("z", "a", "b", [0, 0, 1]), ("y", "b", "c", [0, 1, 0])]
+    joints = [Joint(name, "prismatic", parent, child, axis=axis) for name, parent, child, axis in slides]
+    bodies = [Body(name, Inertia(1.0)) for name in "abc"]
+    mechanism = Mechanism("held", bodies, joints, constraints=[Constraint("wire", "position", function=rows)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        simulate(
+            mechanism, [0.64, 0.8, 0], [4.8, 3, 0], 0.2, control=lambda t, q, v: np.array([200.0, 0, 5]), **options
+        )
+    with pytest.warns(SimulationWarning, match="'wire' contradict each other.*redundant only near the start"):
+        simulate(
+            mechanism, [0.64, 0.8, 0], [4.8, 3, 0], 1.0, control=lambda t, q, v: np.array([200.0, 0, 5]), **options
+        )

@@ -55,9 +55,10 @@ def violation(
 
 
 def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
-    """Whether rows that depend on time came to contradict each other along a motion, and when; empty if not.
+    """Whether redundant rows came to contradict each other along a motion, and when; empty if not.
 
-    States may be off the constraints: only what no displacement and no change of velocity can mend counts.
+    They may depend on time, or be independent far from where rows were chosen. States may be off the constraints: only
+    what no displacement and no change of velocity can mend counts.
 
     Args:
         system: the constrained mechanism.
@@ -66,7 +67,7 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
         t: times, (k,).
     """
     pivots, positional = system.pivots, system.positional
-    if not (system.constraints.rheonomic and pivots.redundant and len(t)):
+    if not (pivots.redundant and len(t)):
         return ""
     phi, G, rate, _ = system.evaluate("constraints", q, v, t)
     on_positions = system.constraints.holonomic
@@ -87,7 +88,8 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
     names = dict.fromkeys(system.rows[k].constraint for k in np.flatnonzero(excess[first] > excess[first].max() / 10))
     return (
         f"from t = {t[where[first]]:.6g} s on the constraints {', '.join(map(repr, names))} contradict each other, and "
-        "the motion is a compromise or leaves one out; ConstrainedDynamics(mechanism).analyse(q, t) says more"
+        "the motion is a compromise or leaves one out; ConstrainedDynamics(mechanism).analyse(q, t) says more. Or they "
+        "were redundant only near the start; start where they are not"
     )
 
 
