@@ -204,7 +204,7 @@ def _dependent(system: System, A: np.ndarray, rank: int) -> tuple[list[int], str
         return dependent, "this part of A is constant, so it is regular at every state"
     return dependent, (
         f"at typical states this part of A is the best conditioned (condition number about {condition:.2g}) that "
-        "keeps the first coordinates"
+        "keeps the first coordinates; the equations do not hold where it is singular"
     )
 
 
