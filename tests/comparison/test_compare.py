@@ -529,6 +529,12 @@ def test_changed_constraints_and_force_elements_are_told_by_field():
     assert "placement_a" in found.first.text
 
 
+def test_a_joint_that_differs_in_several_limits_is_named_once_more():
+    limits = da.Limits(lower=-1.0, upper=1.0, velocity=2.0, effort=3.0)
+    bounded = arm().replace(joints=(arm().joints[0].replace(limits=limits), *arm().joints[1:]))
+    assert str(da.compare(arm(), bounded)).count(arm().joints[0].name) == 2  # in the sentence, and once behind it
+
+
 def test_weaker_drives_are_told():
     arm = da.load("demo_arm")
     weak = [j.replace(limits=j.limits.replace(effort=1.0)) if j.name == "lift" else j for j in arm.joints]

@@ -121,7 +121,8 @@ class Comparison:
         for number, (topic, items) in enumerate(self._by_topic().items()):
             lines += ["", f"{'Then' if number else 'First difference'}, {topic}:", *_indented(f"{items[0].text}.")]
             lines += _indented(f"{items[0].mend}.") if items[0].mend else []
-            lines += _indented(f"The same topic: {', '.join(item.where for item in items[1:])}.") if items[1:] else []
+            more = ", ".join(dict.fromkeys(item.where for item in items[1:]))
+            lines += _indented(f"The same topic: {more}.") if more else []
         return lines
 
     def notes(self) -> list[str]:
