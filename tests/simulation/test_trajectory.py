@@ -146,6 +146,17 @@ def test_a_held_control_is_known_between_samples(tmp_path, samples, options):
     assert back["rail", float(times[0])].tau == held_rows(times[0], 0, 0)[0]
 
 
+def test_work_of_a_held_control_on_quaternions_is_of_fourth_order():
+    bob = Body("bob", Inertia(1.0, [0, 0, -1.0], np.diag([0.1, 0.12, 0.1])))
+    ball = Mechanism("ball", [bob], [Joint("ball", "spherical", "world", "bob")])
+    errors = []
+    for samples in (43, 85):
+        motion = simulate(ball, None, [1.0, 2, 3], np.linspace(0, 1, samples), control=lambda t, q, v: -2 * v, hold=0.1)
+        errors.append(np.abs(motion.energy - motion.energy[0] - motion.work).max() / np.ptp(motion.energy))
+    assert np.log2(errors[0] / errors[1]) > 3
+    assert errors[1] < 1e-5
+
+
 def test_quantities_are_those_of_the_states(motion):
     rotation, position = motion.quantity("pose", frame="tool")
     assert rotation.shape == (21, 3, 3)

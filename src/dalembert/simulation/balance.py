@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,7 @@ from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
 from dalembert.simulation.held import constant_parts
+from dalembert.simulation.manifold import quaternion_places
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
@@ -102,16 +104,16 @@ def work(motion: Trajectory) -> np.ndarray:
     parts = constant_parts(motion)
     if parts is None:
         return integral(motion.t, motion.power)
-    t, q, v, tau = parts
-    gaps = np.diff(t)
-    way = np.empty((len(gaps), v.shape[1]))
+    t, gaps = parts.t, np.diff(parts.t)[:, None]
+    way = gaps * (parts.v[1:] + parts.v[:-1]) / 2
+    if quaternion_places(motion.mechanism.tree):  # accelerations at both ends under the same forces: fourth order
+        ends = {name: getattr(parts, name)[1:] for name in ("t", "q", "v", "wrenches")}
+        way += gaps**2 / 12 * (parts.a[:-1] - replace(parts, **ends, tau=parts.tau[:-1]).a)
     for link in motion.mechanism.tree.links:
-        if link.kind == "spherical":
-            way[:, link.v : link.v + 3] = np.diff(integral(t, v[:, link.v : link.v + 3]), axis=0)
-        else:
-            way[:, link.v] = np.diff(q[:, link.q])
+        if link.kind != "spherical":
+            way[:, link.v] = np.diff(parts.q[:, link.q])
     total = np.zeros(len(t))
-    total[1:] = np.cumsum(np.where(gaps == 0, 0, (tau[:-1] * way).sum(axis=1)))
+    total[1:] = np.cumsum(np.where(gaps[:, 0] == 0, 0, (parts.tau[:-1] * way).sum(axis=1)))
     return total if len(t) == len(motion) else total[np.searchsorted(t, motion.t)]
 
 

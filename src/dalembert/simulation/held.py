@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,9 +40,9 @@ def control_before(motion: Trajectory) -> np.ndarray:
     return found
 
 
-def constant_parts(motion: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """t, q, v, tau at the samples and where a held control changed between them; None unless it was held and every
-    period has a sample.
+def constant_parts(motion: Trajectory) -> Trajectory | None:
+    """The motion with samples also where a held control changed between them, so that forces are constant from each to
+    the next; None unless it was held and every period has a sample.
 
     Args:
         motion: the motion.
@@ -55,9 +56,12 @@ def constant_parts(motion: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarr
         q, v = np.split(Slopes(motion)(t), [motion.mechanism.nq], axis=1)
     else:
         q, v = motion(t)[1:]
-    new = {"t": t, "q": q, "v": v, "tau": motion.tau[after]}
-    t, q, v, tau = (np.insert(getattr(motion, name), after, rows, axis=0) for name, rows in new.items())
-    return t, q, v, tau
+    new = {"t": t, "q": q, "v": v, "tau": motion.tau[after], "wrenches": motion.wrenches[after]}
+    return replace(
+        motion,
+        interpolant=None,
+        **{name: np.insert(getattr(motion, name), after, x, axis=0) for name, x in new.items()},
+    )
 
 
 def _known(motion: Trajectory) -> bool:
