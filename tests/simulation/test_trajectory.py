@@ -141,6 +141,7 @@ def test_a_held_control_is_known_between_samples(tmp_path, samples, options):
     assert np.abs(back.work - gained).max() < 3e-2 / samples * np.ptp(gained)
     part = motion[3:].work
     assert np.abs(part - (motion.work[3:] - motion.work[3])).max() < 1e-9 * np.ptp(gained)
+    assert motion[:0].work.shape == (0,) and motion[2:3].work.tolist() == [0.0]
     times = np.random.default_rng(1).uniform(2.0, 3.0, 50)
     assert np.array_equal(back["rail", times].tau, [held_rows(t, 0, 0)[0] for t in times])
     assert back["rail", float(times[0])].tau == held_rows(times[0], 0, 0)[0]

@@ -51,6 +51,8 @@ def constant_parts(motion: Trajectory) -> Trajectory | None:
         return None
     number = np.floor(_periods(motion, motion.t))
     after = np.flatnonzero((np.diff(number) > 0) & ~_on_time(motion)[1:]) + 1
+    if not len(after):
+        return motion
     t = motion.info.get("held_from", 0.0) + motion.info["hold"] * number[after]
     if motion.interpolant is None:
         q, v = np.split(Slopes(motion)(t), [motion.mechanism.nq], axis=1)
