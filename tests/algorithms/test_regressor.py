@@ -119,6 +119,25 @@ def test_two_routes_agree_whatever_the_axes():
         assert np.linalg.matrix_rank(np.vstack([rows, base.matrix]), tol=1e-6) == base.count
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e4])
+@pytest.mark.parametrize("seed", [13, 15, 19, 27])
+def test_rules_do_not_depend_on_the_length_of_links(unit, seed):
+    """Links of kilometres: masses have effects of 1e8 beside those of second moments, and as many rules stay; none sees
+    what no force shows. Spaces are compared in lengths of that unit, where coefficients are of order one."""
+    import sympy
+
+    m = random_mechanism(seed, 2 + seed % 4, kinds=["revolute", "prismatic", "spherical", "helical"], branching=0.3)
+    places = [replace(joint.placement, translation=joint.placement.translation * unit) for joint in m.joints]
+    scaled = m.replace(joints=[replace(j, placement=p, pitch=j.pitch * unit) for j, p in zip(m.joints, places)])
+    base, rules = base_parameters(scaled), grouping_rules(scaled)
+    assert rules.complete and rules.count == base.count == base_parameters(m).count
+    units = np.tile(unit ** np.array([2, 1, 1, 1, *[0] * 6]), len(m.bodies))
+    symbols = [sympy.Symbol(name) for name in base.names]
+    rows = np.array([[float(e.coeff(s)) for s in symbols] for e in rules.expressions])
+    both = np.vstack([rows, base.matrix]) / units
+    assert np.linalg.matrix_rank(both / np.linalg.norm(both, axis=1, keepdims=True), tol=1e-6) == base.count
+
+
 def test_rules_are_exact_with_symbols():
     """A planar double pendulum with symbolic lengths: I1zz + a^2 m2 is one parameter."""
     import sympy

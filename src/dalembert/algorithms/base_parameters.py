@@ -106,9 +106,11 @@ def base_parameters(mechanism: Mechanism, *, seed: int = 0, tolerance: float = 1
         if length > tolerance * lengths[k]:
             kept.append(k)
             basis = np.hstack([basis, left[:, None] / length])
-    G = np.linalg.lstsq(W[:, kept], W, rcond=None)[0] if kept else np.zeros((0, len(names)))
+    # Columns of unit length: beside long links the smallest singular values would be taken for none.
+    own = lengths[kept, None]
+    G = np.linalg.lstsq(W[:, kept] / own.T, W, rcond=None)[0] / own if kept else np.zeros((0, len(names)))
     # Coefficients have units of lengths, so what is negligible is told by their effects.
-    negligible = np.abs(G) * lengths[kept, None] < 1e-9 * lengths
+    negligible = np.abs(G) * own < 1e-9 * lengths
     G[negligible | (lengths <= 1e-12 * largest)] = 0
     G[:, kept] = np.eye(len(kept))
     return BaseParameters(names, tuple(kept), G)
@@ -232,7 +234,12 @@ def _independent(
     B = np.array([[float(e.coeff(s).subs(numbers)) for s in symbols] for e in expressions]).reshape(-1, len(symbols))
     if not len(B):
         return [], {}, True
-    W = _stacked(numeric, seed) @ np.linalg.pinv(B)  # Y = (Y B+) B: moving masses inwards changed no force
+    # Moments are measured in lengths of the mechanism's own size, or those of long links drown all others.
+    size = max((float(np.linalg.norm(link.placement.translation)) for link in numeric.tree.links), default=0) or 1.0
+    units = size ** np.array([2, 1, 1, 1, *[0] * 6])
+    given, left = np.tile(units, len(mechanism.bodies)), units[[entry for _, entry in places]]
+    B = left[:, None] * B / given
+    W = (_stacked(numeric, seed) / given) @ np.linalg.pinv(B)  # Y = (Y B+) B: moving masses inwards changed no force
     lengths = np.linalg.norm(W, axis=0)
     kept: list[int] = []
     merged: dict[int, list[tuple[int, Any]]] = {}
@@ -242,7 +249,10 @@ def _independent(
         if np.linalg.norm(W[:, k] - W[:, kept] @ c) > 1e-8 * lengths[k]:
             kept.append(k)
             continue
-        effects = lengths[kept] / lengths[k]  # of a coefficient of one, beside what it is part of
+        c = c * left[k] / left[kept]
+        effects = (
+            lengths[kept] * left[kept] / (lengths[k] * left[k])
+        )  # of a coefficient of one, beside what it is part of
         factors: list[Any] | None = np.where(np.abs(c) * effects < 1e-9, 0.0, c).tolist()
         if bool(np.all(np.abs(c - np.round(c)) * effects < 1e-7)):
             factors = np.round(c).astype(int).tolist()
