@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 from constraint_cases import relative, simulated
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
+import dalembert as da
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import (
@@ -292,3 +294,27 @@ def test_bicycle_speeds_to_all_printed_digits():
     assert abs(brentq(lambda s: np.linalg.det(matrices(s)[0]), 5.9, 6.2, xtol=1e-14) - 6.02426201538837) < 1e-12
     pair = sorted(values(0.68428307889246).real)[-2:]  # a double root: half of the digits
     assert np.abs(np.array(pair) - 3.78290405129320).max() < 1e-5
+
+
+def test_a_scotch_yoke_of_letters_and_numbers_agrees_by_all_routes_whatever_the_letters():
+    """M = J + m r^2 sin(theta)^2, and x = r cos(theta). Beside moments 0.01 no body has the J that is tried."""
+    turned = da.Transform.from_rotation([[0, 0, 1], [0, 1, 0], [-1, 0, 0]])  # the slot is the yz plane of the yoke
+    J, m, r = sympy.symbols("J m r", positive=True)
+    yoke = da.Mechanism(
+        "yoke",
+        (
+            da.Body("wheel", da.Inertia(1.0, [0, 0, 0], [[0.01, 0, 0], [0, 0.01, 0], [0, 0, J]])),
+            da.Body("yoke", da.Inertia(m, [0, 0, 0], np.zeros((3, 3)))),
+        ),
+        (
+            da.Joint("theta", "continuous", "world", "wheel", axis=[0, 0, 1]),
+            da.Joint("x", "prismatic", "world", "yoke", axis=[1, 0, 0]),
+        ),
+        constraints=(
+            da.Constraint("slot", "point-on-plane", "yoke", "wheel", turned, da.Transform.from_translation([r, 0, 0])),
+        ),
+    )
+    theta = sympy.Symbol("theta")
+    (found,) = da.derive(yoke, "kane").sympy("mass_matrix")
+    assert sympy.simplify(found - (J + m * r**2 * sympy.sin(theta) ** 2)) == 0
+    assert da.verify(yoke).ok

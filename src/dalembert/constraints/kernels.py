@@ -278,7 +278,10 @@ class ConstrainedKernels:
     def numbers(self) -> Mechanism:
         """The mechanism with the parameters in the place of its symbols."""
         symbols = self.mechanism.symbols
-        return substitute(self.mechanism, dict(zip(symbols, self.parameters.tolist()))) if symbols else self.mechanism
+        if not symbols:
+            return self.mechanism
+        loose = self.mechanism.replace(strict=False)  # kernels take any values, also those that no body has
+        return substitute(loose, dict(zip(symbols, self.parameters.tolist())))
 
     @cached_property
     def samples(self) -> list[Sample]:
