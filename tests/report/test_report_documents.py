@@ -22,7 +22,7 @@ from dalembert.report.document import Display, Heading, Sequence, Table
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
-from dalembert.report.self_check import checked_by_laws
+from dalembert.report.self_check import checked_by_laws, checked_by_routes
 
 METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
 SECTIONS = (
@@ -451,3 +451,14 @@ def test_no_state_near_a_singular_position_hides_the_others(monkeypatch):
 
     monkeypatch.setattr(self_check, "_values", wrong)
     assert not checked_by_laws(equations).ok
+
+
+def test_forces_that_vanish_but_for_rounding_are_no_disagreement():
+    """A slab on ice has no Coriolis forces, in whichever axes its velocity is written."""
+    m, J, x, y, psi, xdot, ydot, psidot = sympy.symbols("m J x y psi xdot ydot psidot")
+    turn = sympy.rot_axis3(-psi)
+    slab = MovingBodies("slab", [x, y, psi], [MovingBodyFormula("slab", m, [x, y, 0], turn, sympy.diag(0, 0, J))])
+    assert checked_by_routes(slab, derive(slab)).ok
+    along, across = (turn.T * sympy.Matrix([xdot, ydot, 0]))[:2]
+    free = from_lagrangian(m * (along**2 + across**2) / 2 + J * psidot**2 / 2, [x, y, psi])
+    assert checked_by_laws(free).ok

@@ -233,13 +233,14 @@ class _Results:
         return self.table["mass matrix"].get("generalized-links", next(iter(self.table["mass matrix"].values())))
 
 
-def relative_error(x: np.ndarray, y: np.ndarray, floor: float = 0.0) -> float:
+def relative_error(x: np.ndarray, y: np.ndarray, floor: float | np.ndarray = 0.0) -> float:
     """Largest difference over all states, relative to the largest entry of either at that state.
 
     Args:
         x: array over states.
         y: the same by another route.
-        floor: sizes below this count as this: cancelling forces cannot be more exact than what they consist of.
+        floor: sizes below this, or below this of each state, count as this: cancelling forces cannot be more exact
+            than what they consist of.
     """
     x, y = asarray(x).reshape(len(x), -1), asarray(y).reshape(len(y), -1)
     size = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
