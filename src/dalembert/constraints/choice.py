@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,7 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
             f"{system.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
         )
     _refuse_contradiction(system, pivots, found[0][0])
-    return pivots
+    return _measured(system, pivots, G)
 
 
 def choose_positional(system: ConstrainedKernels) -> Pivots:
@@ -54,7 +55,25 @@ def choose_positional(system: ConstrainedKernels) -> Pivots:
     """
     G = _gradients(system)
     G[:, ~system.constraints.holonomic] = 0.0
-    return find_pivots(G, np.abs(G).max(axis=0) > 0)
+    return _measured(system, find_pivots(G, np.abs(G).max(axis=0) > 0), G)
+
+
+def _measured(system: ConstrainedKernels, pivots: Pivots, G: np.ndarray) -> Pivots:
+    """The pivots with the sizes of rows that have to be compared with each other while a kernel runs."""
+    if not pivots.varying:
+        return pivots
+    M = np.stack([system.evaluate("mass_matrix", q) for q, _ in system.samples])
+    weight = np.einsum("kii->ki", M)
+    unit = 1 / np.sqrt(np.where(weight > 0, weight, np.inf))  # kilometres beside millimetres: pinv compares
+    rows = G * unit[:, None, :]
+    mobility = np.einsum("kij,kjl,kil->ki", rows, np.linalg.pinv(M * unit[:, None, :] * unit[:, :, None]), rows)
+    return replace(pivots, sizes=_rounded((G**2).sum(axis=-1)), mobilities=_rounded(mobility))
+
+
+def _rounded(sizes: np.ndarray) -> tuple[float, ...]:
+    """The largest of each row over the samples, as powers of two: the same on every machine, and exact as factors."""
+    largest = sizes.max(axis=0)
+    return tuple((2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)))).tolist())
 
 
 def _gradients(system: ConstrainedKernels) -> np.ndarray:

@@ -32,12 +32,12 @@ class ConstrainedDynamics(ConstrainedKernels):
     Kernels are straight-line code for the rows that are independent around ``reference``. Redundant rows that follow
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
     multipliers (with the rank they have there; of all multipliers those of least norm, each measured by the
-    acceleration it causes) and left out by projection. Where the kept ones happen to be dependent, so that those left
-    out matter, projection gives NaN; so do both methods where a row that depends on time contradicts the others by
-    more than a thousandth of its terms; lesser contradictions are found when rows are chosen, at 0, 0.37, 1 and 3.1 s,
-    by :meth:`analyse` at any time, and by ``simulate`` along its motion. Where rows lose rank - singular positions, see
-    :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there is a
-    regularisation. :meth:`solve` works everywhere.
+    acceleration it typically causes) and left out by projection. Where the kept ones happen to be dependent, so that
+    those left out matter, projection gives NaN; so do both methods where a row that depends on time contradicts the
+    others by more than a thousandth of its terms; lesser contradictions are found when rows are chosen, at 0, 0.37, 1
+    and 3.1 s, by :meth:`analyse` at any time, and by ``simulate`` along its motion. Where rows lose rank - singular
+    positions, see :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there
+    is a regularisation. :meth:`solve` works everywhere.
 
     Args:
         mechanism: the mechanism.

@@ -5,38 +5,39 @@ look within a step, they are independent, though barely, and contradict each oth
 regularisation tells this from rows that matter; the rank does, which is the same all along a motion. So r steps of
 elimination with complete pivoting, of all rows left always the largest, give S = C D C^T with r columns, and
 
-    x = W^-1 C (C^T W^-1 C)^-1 D^-1 (C^T W^-1 C)^-1 C^T W^-1 b ,     W = diag(S)
+    x = W^-1 C (C^T W^-1 C)^-1 D^-1 (C^T W^-1 C)^-1 C^T W^-1 b ,     W = diag(w)
 
 solves S x = b where rows agree, with the least x^T W x, and in the sense of least squares where they do not. What is
 left of S after r steps is of the second order in the distance from the constraints; so is the difference between one
 order of pivots and another (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 10.3).
+
+Rows of angles and of lengths, of watches and of cranes, are compared in units w of their own, which do not change along
+a motion: measured by its momentary size, a row that passes through zero would count as much as any other there, and
+beside the constraints be nothing but its error.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import factor
 
-FLOOR = 1e-9
-"""What a row counts at least, of the mean diagonal entry: it may vanish at a position."""
 
-
-def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int) -> list[Scalar]:
-    """The shortest solution x, every component measured by its diagonal entry of S.
+def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int, sizes: Sequence[float] = ()) -> list[Scalar]:
+    """The shortest solution x, every component measured by the size of its row.
 
     Args:
         S: symmetric, m x m, of that rank or close to one that is.
         b: right side, m.
         rank: of S, at most m.
+        sizes: w, what diagonal entries of S typically are; needed for ranks below m.
     """
     m = len(S)
     if rank == m:
         return list(factor(arrays.asarray(S).reshape(m, m), range(-1, m - 1)).solve(arrays.asarray(b)))
-    total: Scalar = 0
-    for i in range(m):
-        total = total + S[i][i]
-    weights = [1 / (S[i][i] + total * (FLOOR / m)) for i in range(m)]
+    weights = [1 / size for size in sizes]
     columns, pivots = _eliminated(S, weights, rank)
     weighted = [[x * w for x, w in zip(column, weights)] for column in columns]
     square = arrays.asarray([[_dot(x, y) for y in columns] for x in weighted]).reshape(rank, rank)
@@ -46,7 +47,7 @@ def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int) -> list[Sca
     return [_dot([column[i] for column in weighted], list(outer)) for i in range(m)]
 
 
-def _eliminated(S: list[list[Scalar]], weights: list[Scalar], rank: int) -> tuple[list[list[Scalar]], list[Scalar]]:
+def _eliminated(S: list[list[Scalar]], weights: list[float], rank: int) -> tuple[list[list[Scalar]], list[Scalar]]:
     """Columns of C, one at the chosen row, and D."""
     m = len(S)
     rest = [list(row) for row in S]

@@ -42,6 +42,8 @@ class Pivots:
         varying: true if redundant rows depend on the others in different ways at different positions.
         empty: rows that are zero in all samples.
         complete: false if columns that had to be kept were needed as pivots.
+        sizes: of all rows, if they vary: about the largest entry of the diagonal of G G^T in the samples.
+        mobilities: the same of G M^-1 G^T.
     """
 
     order: tuple[tuple[int, int], ...]
@@ -50,6 +52,8 @@ class Pivots:
     varying: bool
     empty: tuple[int, ...]
     complete: bool = True
+    sizes: tuple[float, ...] = ()
+    mobilities: tuple[float, ...] = ()
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -67,6 +71,14 @@ class Pivots:
         if not self.varying:
             return self.rows
         return tuple(row for row in sorted((*self.rows, *self.redundant)) if row not in self.empty)
+
+    def of_together(self, sizes: tuple[float, ...]) -> tuple[float, ...]:
+        """Those of the rows :attr:`together`; nothing where none are redundant among them.
+
+        Args:
+            sizes: :attr:`sizes` or :attr:`mobilities`.
+        """
+        return tuple(sizes[row] for row in self.together) if sizes else ()
 
 
 def find_pivots(

@@ -12,6 +12,7 @@ time others, multipliers can do with all of them and their rank; see :mod:`dalem
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dalembert.algebra import arrays, scalar
@@ -26,7 +27,14 @@ Solution = tuple[Array, Array]
 
 
 def by_multipliers(
-    M: Array, parents: Any, G: Array, f: Array, gamma: Array, regularisation: Scalar = 0, rank: int | None = None
+    M: Array,
+    parents: Any,
+    G: Array,
+    f: Array,
+    gamma: Array,
+    regularisation: Scalar = 0,
+    rank: int | None = None,
+    sizes: Sequence[float] = (),
 ) -> Solution:
     """Eliminate the accelerations first: (G M^-1 G^T + e 1) lam = gamma - G M^-1 f.
 
@@ -40,6 +48,7 @@ def by_multipliers(
         gamma: right side of G a = gamma, m.
         regularisation: e, added to the diagonal.
         rank: how many of the rows are independent; all if None.
+        sizes: of the rows, typical diagonal entries of G M^-1 G^T; needed if not all are independent.
     """
     factors = factor(M, parents)
     y = _inward(factors, f)
@@ -54,7 +63,7 @@ def by_multipliers(
     if not scalar.is_zero(regularisation):
         for i in range(m):
             S[i][i] = S[i][i] + regularisation
-    lam = solve_of_rank(S, right, m if rank is None else rank)
+    lam = solve_of_rank(S, right, m if rank is None else rank, sizes)
     for k in range(m):
         y = [x + z * lam[k] for x, z in zip(y, Z[k])]
     return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), arrays.asarray(lam)

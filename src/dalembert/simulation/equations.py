@@ -19,6 +19,7 @@ from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
 from dalembert.compiler.evaluate import inline
 from dalembert.constraints.known_rank import solve_of_rank
+from dalembert.constraints.pivots import Pivots
 from dalembert.errors import UnsupportedError
 from dalembert.simulation import manifold
 from dalembert.simulation.system import System
@@ -105,7 +106,7 @@ class TracedEquations:
         pivots = self.system.constrained.pivots
         rows = list(pivots.together)
         _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
-        return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v), pivots.rank)
+        return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v), pivots)
 
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
         """v + M^-1 G^T mu, with multipliers mu such that violations phi of positions decay, d phi/dt = -w phi (C. W.
@@ -117,13 +118,14 @@ class TracedEquations:
         q, rows = self.normalised(q), list(constrained.positional.together)
         phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
         back = rate[rows] - product(G[rows], v) - self.system.relaxation * phi[rows]
-        return v + self._pushed(q, G[rows], back, constrained.positional.rank)
+        return v + self._pushed(q, G[rows], back, constrained.positional)
 
-    def _pushed(self, q: Array, G: Array, b: Array, rank: int) -> Array:
+    def _pushed(self, q: Array, G: Array, b: Array, pivots: Pivots) -> Array:
         """u = M^-1 G^T mu with G u = b: of all such vectors the one of least kinetic energy."""
         factors = factor(self._quantity("mass_matrix", q=q), self._tree.velocity_parents)
         MG = arrays.stack([factors.solve(row) for row in G])  # rows of G M^-1
-        return product(MG.T, arrays.asarray(solve_of_rank(product(MG, G.T).tolist(), list(b), rank)))
+        sizes = pivots.of_together(pivots.mobilities)
+        return product(MG.T, arrays.asarray(solve_of_rank(product(MG, G.T).tolist(), list(b), pivots.rank, sizes)))
 
     def rate(self, t: Scalar, q: Array, v: Array) -> Array:
         return position_rate(self._tree, q, self.tangent(t, q, v))
@@ -179,12 +181,12 @@ class TracedEquations:
         rows, on_positions = list(pivots.together), list(positional.together)
         for _ in range(math.ceil(math.log2(16 / (order + 1))) if on_positions else 0):
             phi, G = self._constrained("positions", q=q, t=t)
-            q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional.rank))
+            q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional))
         _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
-        return q, v + _least(G[rows], rate[rows] - product(G[rows], v), pivots.rank)
+        return q, v + _least(G[rows], rate[rows] - product(G[rows], v), pivots)
 
 
-def _least(G: Array, b: Array, rank: int) -> Array:
-    """The shortest x with G x = b, for rows of that rank."""
-    square = product(G, arrays.asarray(G.T))
-    return product(G.T, arrays.asarray(solve_of_rank(square.tolist(), list(b), rank)))
+def _least(G: Array, b: Array, pivots: Pivots) -> Array:
+    """The shortest x with G x = b, for rows of the rank that the pivots have."""
+    square, sizes = product(G, arrays.asarray(G.T)), pivots.of_together(pivots.sizes)
+    return product(G.T, arrays.asarray(solve_of_rank(square.tolist(), list(b), pivots.rank, sizes)))
