@@ -158,6 +158,29 @@ def test_work_of_a_held_control_on_quaternions_is_of_fourth_order():
     assert errors[1] < 1e-5
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "rk4", "step": 1e-3}], ids=["adaptive", "fixed"])
+@pytest.mark.parametrize("hold", [None, 0.07, 0.13])
+def test_jumps_between_chosen_times_are_known(tmp_path, options, hold):
+    """A mass under constant force that is set back when it comes to a place: parabolas between jumps, exactly."""
+    rail = Joint("rail", "prismatic", "world", "block", axis=[1, 0, 0])
+    block = Mechanism("block", [Body("block", Inertia(2.0))], [rail])
+    back = Event(lambda t, q, v: q[0] - 0.5, direction=1, reset=lambda t, q, v: (q - 0.4, v / 2), name="back")
+
+    def motion(samples):
+        return simulate(block, [0.0], [1.0], samples, control=lambda t, q, v: [3.0], hold=hold, events=back, **options)
+
+    own, chosen = motion(2.0), motion(np.linspace(0, 2, 21))
+    assert len(own.jumps) == len(own.events) == len(chosen.jumps) > 2
+    assert len(chosen) == 21
+    chosen.to_npz(tmp_path / "jumps.npz")
+    read = load_trajectory(tmp_path / "jumps.npz", block)
+    times = np.random.default_rng(2).uniform(0, 2, 200)
+    for found in (chosen, read):
+        assert max(np.abs(x - y).max() for x, y in zip(found(times)[1:], own(times)[1:])) < 1e-8
+        assert np.abs(found.work[-1] - own.work[-1]) < 1e-8
+    assert [x.t for x in chosen[5:].jumps] == [x.t for x in chosen.jumps if x.t >= chosen.t[5]]
+
+
 def test_quantities_are_those_of_the_states(motion):
     rotation, position = motion.quantity("pose", frame="tool")
     assert rotation.shape == (21, 3, 3)

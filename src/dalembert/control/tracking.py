@@ -24,7 +24,7 @@ FEWEST, MOST = 129, 4000
 """Times at which the linear model along a motion is computed, at first and at last."""
 
 MOMENT = 1e-5
-"""Seconds over which accelerations along a motion are differences of velocities."""
+"""Seconds over which accelerations along a motion are differences of velocities, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +98,11 @@ def tracking_lqr(
         )
     if len(trajectory) < 2:
         raise ArgumentError(f"the trajectory has {len(trajectory)} samples; at least two are needed")
-    jump = np.flatnonzero(np.diff(trajectory.t) == 0)
-    if len(jump):
+    jumps = trajectory.t[1:][np.diff(trajectory.t) == 0].tolist()
+    jumps += [x.t for x in trajectory.jumps if x.t > trajectory.t[0]]
+    if jumps:
         raise UnsupportedError(
-            f"an event changed the state at t = {trajectory.t[jump[0]]:.9g} s; the linear model along a motion does "
+            f"an event changed the state at t = {min(jumps):.9g} s; the linear model along a motion does "
             "not know jumps. Give a part of the trajectory without"
         )
     names = velocity_names(model)
@@ -176,9 +177,13 @@ def _models(trajectory: Trajectory, places: list[int], t: np.ndarray) -> tuple[n
     Samples of the control say little about what it was between them; the motion itself tells, by inverse dynamics.
     Where no control ever acted it would tell rounding.
     """
-    before, after = np.maximum(t - MOMENT, trajectory.t[0]), np.minimum(t + MOMENT, trajectory.t[-1])
+    first, last = trajectory.t[[0, -1]]
+    moment = min(MOMENT, (last - first) / 2)
     q, v = trajectory(t)[1:]
-    a = (trajectory(after).v - trajectory(before).v) / (after - before)[:, None]
+    middle = np.clip(t, first + moment, last - moment)  # at the ends the parabola's slope beside its middle
+    times = np.clip([middle - moment, middle, middle + moment], first, last)
+    slopes = np.diff(trajectory(times).v, axis=0) / np.diff(times, axis=0)[..., None]
+    a = slopes[0] + (slopes[1] - slopes[0]) * ((2 * t - times[0] - times[1]) / (times[2] - times[0]))[:, None]
     last = () if trajectory.parameters is None else (trajectory.parameters,)
     tau = trajectory.dynamics.inverse_dynamics(q, v, a, *last)
     A, B = trajectory.dynamics.linearize(q, v, tau, *last)

@@ -14,6 +14,7 @@ from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
 from dalembert.simulation.held import constant_parts
+from dalembert.simulation.jumps import with_jumps
 from dalembert.simulation.manifold import quaternion_places
 
 if TYPE_CHECKING:
@@ -101,20 +102,26 @@ def work(motion: Trajectory) -> np.ndarray:
     Args:
         motion: the motion; if its control was held and every period has a sample, forces are constant in between.
     """
-    parts = constant_parts(motion)
-    if parts is None:
-        return integral(motion.t, motion.power)
-    t, gaps = parts.t, np.diff(parts.t)[:, None]
+    whole = with_jumps(motion)
+    parts = constant_parts(whole)
+    total = integral(whole.t, whole.power) if parts is None else _along_ways(parts)
+    t = (whole if parts is None else parts).t
+    return total if len(t) == len(motion) else total[np.searchsorted(t, motion.t)]
+
+
+def _along_ways(parts: Trajectory) -> np.ndarray:
+    """Work of forces that are constant from each sample to the next."""
+    gaps = np.diff(parts.t)[:, None]
     way = gaps * (parts.v[1:] + parts.v[:-1]) / 2
-    if quaternion_places(motion.mechanism.tree):  # accelerations at both ends under the same forces: fourth order
+    if quaternion_places(parts.mechanism.tree):  # accelerations at both ends under the same forces: fourth order
         ends = {name: getattr(parts, name)[1:] for name in ("t", "q", "v", "wrenches")}
         way += gaps**2 / 12 * (parts.a[:-1] - replace(parts, **ends, tau=parts.tau[:-1]).a)
-    for link in motion.mechanism.tree.links:
+    for link in parts.mechanism.tree.links:
         if link.kind != "spherical":
             way[:, link.v] = np.diff(parts.q[:, link.q])
-    total = np.zeros(len(t))
+    total = np.zeros(len(parts))
     total[1:] = np.cumsum(np.where(gaps[:, 0] == 0, 0, (parts.tau[:-1] * way).sum(axis=1)))
-    return total if len(t) == len(motion) else total[np.searchsorted(t, motion.t)]
+    return total
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:

@@ -97,7 +97,9 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         **{name: trajectory.info.get(name) for name in HELD},
     }  # fmt: skip
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
-    arrays |= {f"events_{part}": np.array([getattr(event, part) for event in trajectory.events]) for part in "tqv"}
+    for name in ("events", "jumps"):
+        states = getattr(trajectory, name)
+        arrays |= {f"{name}_{part}": np.array([getattr(state, part) for state in states]) for part in "tqv"}
     if trajectory.parameters is not None:
         arrays["parameters"] = trajectory.parameters
     with writing(path) as place, open(place, "wb") as file:
@@ -113,7 +115,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             warning says if it is not the one that moved: quantities along the motion are those of the one given.
     """
     from dalembert.simulation.interpolation import Hermite
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory import State, Trajectory
 
     path = expect_path(path, "load_trajectory, path")
     if path.is_dir():
@@ -124,7 +126,10 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in (*ARRAYS, "parameters") if name in file.files}
             told = json.loads(str(file["about"])) if "about" in file.files else {}
-            happened = [file[f"events_{part}"] for part in "tqv" if f"events_{part}" in file.files]
+            happened, jumped = (
+                [file[f"{name}_{part}"] for part in "tqv" if f"{name}_{part}" in file.files]
+                for name in ("events", "jumps")
+            )
             missing = [name for name in ARRAYS if name not in arrays]
             missing += [name for name in TOLD if not isinstance(told, dict) or name not in told]
     except FileNotFoundError as error:
@@ -157,6 +162,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         warnings.warn(message, ModelWarning, stacklevel=2)
     events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(told.get("events", ()), *happened))
     made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=told["status"])
+    made.jumps = tuple(State(float(t), q, v) for t, q, v in zip(*jumped))
     made.info = {name: told[name] for name in HELD if told.get(name) is not None}
     made.interpolant = Hermite(made)
     return made

@@ -49,7 +49,7 @@ class Hermite:
 
     def __init__(self, trajectory: Trajectory):
         self._trajectory = trajectory
-        self._made: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._made: tuple[np.ndarray, ...] | None = None
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         """States at times, (k, nq + nv).
@@ -57,16 +57,16 @@ class Hermite:
         Args:
             t: times, (k,).
         """
-        known = self._trajectory
         if self._made is None:
             from dalembert.simulation.held import control_before
+            from dalembert.simulation.jumps import with_jumps
 
+            known = with_jumps(self._trajectory)
             arriving = replace(known, tau=control_before(known)).a
-            self._made = (
-                np.hstack([known.q, known.v]), np.hstack([known.qdot, known.a]), np.hstack([known.qdot, arriving])
-            )  # fmt: skip
-        x, leaving, arriving = self._made
-        return cubic(known.t, x, leaving, t, arriving)[0]
+            x = np.hstack([known.q, known.v])
+            self._made = known.t, x, np.hstack([known.qdot, known.a]), np.hstack([known.qdot, arriving])
+        times, x, leaving, arriving = self._made
+        return cubic(times, x, leaving, t, arriving)[0]
 
 
 class Slopes:

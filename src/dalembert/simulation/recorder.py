@@ -11,7 +11,7 @@ from dalembert.simulation.inputs import Inputs
 from dalembert.simulation.integrators import Step
 from dalembert.simulation.interpolation import Hermite, Pieces
 from dalembert.simulation.system import System
-from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.trajectory import State, Trajectory
 
 AT_ONCE = 1e-12
 """Times that differ by less, s (of large ones this part), are the same but for rounding."""
@@ -46,6 +46,7 @@ class Recorder:
         self.wrenches: list[np.ndarray] = []
         self.pieces: list[tuple[float, float, Any]] = []
         self.events: list[Occurrence] = []
+        self.jumps: list[State] = []
         self._next = 0
 
     @property
@@ -113,6 +114,7 @@ class Recorder:
 
     def jump(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""
+        self.jumps.append(State(t, *(part.copy() for part in self.split(x))))
         if not self.chosen:
             self._keep(t, x)
         elif self.t and self.t[-1] == t:
@@ -169,6 +171,7 @@ class Recorder:
             events=tuple(self.events),
             status=status,
             info={"method": method, "evaluations": evaluations, "seconds": seconds, "singular": singular},
+            jumps=tuple(self.jumps),
         )
         if self.dense and len(self.t):
             made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)

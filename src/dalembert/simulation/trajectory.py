@@ -46,7 +46,8 @@ class Trajectory:
 
     ``trajectory["elbow"]`` is the history of a joint, ``trajectory["elbow", 1.5]`` what it did at a time (or times),
     ``trajectory(1.5)`` the whole state at a time, ``trajectory[10:20]`` or ``trajectory[trajectory.t > 1]`` a part of
-    the samples, with the events between them. Where an event changed the state there are two samples at the same time.
+    the samples, with the events between them. Where an event changed the state there are two samples at the same time,
+    unless times were chosen: then ``events`` and ``jumps`` tell the states before and after.
 
     Args:
         system: what moved.
@@ -62,6 +63,7 @@ class Trajectory:
         info: method, evaluations, seconds, period of a held control under ``hold`` and the time of its first under
             ``held_from`` (0 if it is not there), and under ``singular`` the times at which constraints lost rank.
         interpolant: gives states at any times between the first and the last sample.
+        jumps: states just after events that changed them.
     """
 
     system: System
@@ -75,6 +77,7 @@ class Trajectory:
     status: str = "finished"
     info: Mapping[str, Any] = field(default_factory=dict)
     interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
+    jumps: tuple[State, ...] = ()
 
     @property
     def dynamics(self) -> Dynamics:
@@ -115,6 +118,7 @@ class Trajectory:
             return Trajectory(
                 self.system, **arrays, parameters=self.parameters, status=self.status, info=self.info,
                 events=tuple(event for event in self.events if first <= event.t <= last), interpolant=self.interpolant,
+                jumps=tuple(state for state in self.jumps if first <= state.t <= last),
             )  # fmt: skip
         return State(self.t[which], self.q[which], self.v[which])
 
@@ -207,7 +211,7 @@ class Trajectory:
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Of the control since the start, J: the integral of the power by a cubic spline through its samples, or, of a
+        """Of the control since the start, J: the integral of the power by cubic splines between jumps, or, of a
         held control of which every period has a sample, the sum of constant forces along their ways."""
         return work(self)
 
