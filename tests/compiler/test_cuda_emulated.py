@@ -10,6 +10,8 @@ from emulated_cuda import Emulated, guarded
 import dalembert as da
 from dalembert.compiler.cuda.crew_layout import SHARED
 from dalembert.compiler.cuda.source import to_cuda
+from dalembert.compiler.graph import Graph
+from dalembert.compiler.trace import program_of
 from random_mechanisms import random_mechanism, walker
 
 pytestmark = pytest.mark.skipif(
@@ -65,11 +67,19 @@ def test_emulated_slices_agree(real, room, tmp_path):
     assert "_worker1_" in source
 
 
-def agree(make, quantity, options, real, tmp_path, room=SHARED):
+def test_emulated_light_results_agree(tmp_path):
+    """Of a wide matrix with few operations the work need not be shared: it is written in whole lines all the same."""
+    floating = random_mechanism(9, 30, floating=True, branching=0.0, kinds=("revolute",))
+    frame = {"frame": floating.bodies[-1].name}
+    source = agree(lambda: floating, "jacobian", {}, "double", tmp_path, 80_000, frame)
+    assert "_worker0_" in source
+
+
+def agree(make, quantity, options, real, tmp_path, room=SHARED, of=None):
     """Check the kernel of a quantity; its source."""
     mechanism, dtype = make(), np.dtype("float64" if real == "double" else "float32")
     dynamics = da.Dynamics(mechanism, **options)
-    kernel = dynamics.kernel(quantity)
+    kernel = dynamics.kernel(quantity, **(of or {}))
     source = to_cuda(kernel.program, real, parts=dynamics._parts(kernel.inputs, kernel.outputs), room=room)
     assert source.shared <= room
     emulated = Emulated(source, len(kernel.inputs) + len(kernel.outputs), real, tmp_path)
@@ -90,3 +100,18 @@ def agree(make, quantity, options, real, tmp_path, room=SHARED):
             assert np.abs(found - right).max() <= 1e3 * np.finfo(dtype).eps * np.abs(right).max()
             assert np.isnan(whole).sum() == 64
     return source.source
+
+
+def test_emulated_slices_of_large_matrices_agree(tmp_path):
+    """Slices find their places in matrices of more elements than short numbers count."""
+    size, states = 190, 40
+    graph = Graph()
+    x = graph.input("x", (2,))
+    matrix = np.zeros((size, size), dtype=object)
+    matrix[np.arange(size), np.arange(size)] = [x[0] * k + x[1] for k in range(1, size + 1)]
+    source = to_cuda(program_of(graph, {"y": matrix}, "wide"), room=40_000)
+    assert "_worker1_" in source.source
+    given, (found, _) = np.random.default_rng(0).normal(size=(states, 2)), guarded(states, (size, size), np.dtype(float))
+    Emulated(source, 2, "double", tmp_path)([given], [found], 0, states)
+    right = given[:, :1] * np.arange(1, size + 1) + given[:, 1:]
+    assert np.allclose(found, right[:, :, None] * np.eye(size), rtol=1e-14, atol=0)

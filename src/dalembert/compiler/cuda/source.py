@@ -76,6 +76,9 @@ TAKEN = frozenset({
 SHARED_WORK = 0.6
 """Largest part of all operations that the busiest worker of a crew may have."""
 
+WRITING = 20
+"""Operations for each result below which writing counts more than the work, and need not be shared."""
+
 
 SLICES = 4
 """Most goes in which a single output is computed; each repeats what it has in common with others."""
@@ -197,8 +200,9 @@ def _arranged(
     """A crew that computes some parts one after the other, if it can share their work and has room for it."""
     turns = []
     for ports, part in parted:
-        team = divide(part)
-        if team is None or team.longest > SHARED_WORK * sum(1 for _ in part.operations()):
+        team, work = divide(part), sum(1 for _ in part.operations())
+        light = work < WRITING * sum(program.outputs[p].size for p in ports) and not fits(part, WIDTH[real], room)
+        if team is None or (team.longest > SHARED_WORK * work and not light):
             return None
         turns.append(Go(ports, part, team))
     size = max(go.crew.size for go in turns)
