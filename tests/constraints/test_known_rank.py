@@ -1,5 +1,7 @@
 """Systems of known rank: where rows agree the shortest solution, and no jump to it from beside."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,13 +84,19 @@ def test_rows_that_pass_through_zero_do_not_count_there(before):
         assert np.abs(a - system.solve(q, v, np.zeros(3)).a).max() < 100 * distance
 
 
-def test_turning_over_stretched_positions_keeps_the_energy():
-    """Steps of a hundredth of a second, 0.12 rad, of fourth order: 1e-4 of 87 J in 5 s; ten times that is allowed."""
-    system = da.ConstrainedDynamics(joined(bennett()), reference=CLOSED)
+@pytest.mark.parametrize("drift", [{}, {"drift": "ggl", "stabilisation": 20.0}, {"stabilisation": 20.0}])
+def test_turning_over_stretched_positions_keeps_the_energy(drift):
+    """Steps of a hundredth of a second, 0.12 rad, of fourth order: 1e-4 of 87 J in 5 s; ten times that is allowed.
+
+    The last row is violated by up to 1e-5 where drift decays slowly; that is no contradiction between rows.
+    """
+    mechanism = joined(bennett())
+    system = da.ConstrainedDynamics(mechanism, reference=CLOSED)
     q = system.assemble(CLOSED)
-    motion = da.simulate(
-        system, q, system.project_velocity(q, [12, 0, 0], keep=["hinge0"]), t=5.0, method="rk4", step=0.01
-    )
+    v = system.project_velocity(q, [12, 0, 0], keep=["hinge0"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", da.errors.SimulationWarning)
+        motion = da.simulate(mechanism, q, v, t=5.0, method="rk4", step=0.01, **drift)
     assert motion.q[-1, 0] > 40 and np.ptp(motion.energy) < 0.05
 
 

@@ -73,7 +73,9 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
     on_positions = system.constraints.holonomic
     limit = _limits(system, G)
     missing = np.einsum("...ij,...j->...i", G, v) - rate
-    fast = limit * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0))[:, None]
+    # Beside the constraints rows that repeat each other differ by the distance, and rates by that times the speed.
+    away = 1 + (np.abs(phi) / limit)[:, on_positions].max(axis=-1, initial=0.0)
+    fast = limit * (away * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0)))[:, None]
     off = (np.abs(phi) > limit)[:, on_positions].any(axis=-1) | (np.abs(missing) > fast).any(axis=-1)
     where = np.flatnonzero(off)
     if not len(where):
