@@ -267,5 +267,6 @@ class CrewKernel:
 
 
 def _table(name: str, entries: list[int]) -> str:
-    """A table of small numbers."""
-    return f"static __device__ const short {name}[] = {{{', '.join(map(str, entries))}}};"
+    """A table of numbers, short ones where these suffice."""
+    kind = "short" if max(entries) < 1 << 15 else "int"
+    return f"static __device__ const {kind} {name}[] = {{{', '.join(map(str, entries))}}};"
