@@ -262,6 +262,25 @@ def test_forces_that_are_functions_of_time_become_parameters():
     assert equations.evaluate([0.0], [1.0], F=5.0)["external"].tolist() == [2.0]
 
 
+def test_rates_may_be_functions_of_time():
+    q, u = dynamicsymbols("q u")
+    k = sympy.Symbol("k")
+    equations = from_lagrangian(u**2 / 2 - k * q**2 / 2, [q], [u], forces=[-3 * u])
+    assert equations.sympy("gravity")[0] == k * q and equations.sympy("external")[0] == -3 * u
+
+
+def test_functions_without_a_formula_are_told_by_name():
+    q, a = dynamicsymbols("q a")
+    V = sympy.Function("V")
+    energy = q.diff() ** 2 / 2
+    for law in (energy - (q - a) ** 2, energy - V(q), (q.diff() + a.diff()) ** 2 / 2, energy + q * q.diff().diff()):
+        with pytest.raises(ArgumentError, match=r"lagrangian: .*\(t\).* is neither a coordinate nor a rate"):
+            from_lagrangian(law, [q])
+    for force in (V(q), a.diff(), q.diff().diff()):
+        with pytest.raises(ArgumentError, match=r"forces: .*\(t\).* is neither a coordinate nor a rate"):
+            from_lagrangian(energy, [q], forces=[force])
+
+
 @pytest.mark.parametrize("function", [sympy.sinh, sympy.cosh, sympy.tanh, sympy.asinh, sympy.atanh])
 def test_hyperbolic_functions_in_a_lagrangian_have_the_derivatives_that_sympy_gives_them(function):
     m, k, x, rate = sympy.symbols("m k x xdot")

@@ -65,13 +65,17 @@ def from_lagrangian(
     if len(rates) != len(coordinates):
         raise ArgumentError(f"{len(coordinates)} coordinates, but {len(rates)} rates: {rates}")
     _refuse_repetition([*coordinates, *rates])
-    if not {str(x) for x in given.atoms(sympy.Symbol, sympy.Derivative)}.intersection(map(str, rates)):
+    variables = given.atoms(sympy.Symbol, sympy.Derivative, sympy.core.function.AppliedUndef)
+    if not {str(x) for x in variables}.intersection(map(str, rates)):
         raise ArgumentError(
             f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by "
             "qdot=[...] what they are called there"
         )
     if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
         raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
+    acting = None if acting is None else [_as_symbols(f, [*coordinates, *rates]) for f in acting]
+    for what, x in [("lagrangian", given), *(("forces", f) for f in acting or ()), ("dissipation", lost)]:
+        _refuse_unknown_functions(x, what, [*coordinates, *rates])
     scope = Scope()
     x, v = scope.input("q", coordinates), scope.input("v", rates)
     clock = [scope.clock(time)] if time is not None else []
@@ -80,11 +84,7 @@ def from_lagrangian(
     bias = forward(momentum, [*x, *clock], [*v, *([1] if clock else [])]) - reverse(L, x)
     g = with_inputs(scope, bias, {"v": [0] * len(v)})
     M = hessian(L, v)
-    Q = (
-        None
-        if acting is None
-        else np.array([_scalar(scope, _as_symbols(f, coordinates)) for f in acting], dtype=object)
-    )
+    Q = None if acting is None else np.array([_scalar(scope, f) for f in acting], dtype=object)
     R = _scalar(scope, lost)
 
     def make(kind: str, symbol: str, values: Any) -> Quantity:
@@ -189,12 +189,30 @@ def _refuse_repetition(variables: Sequence[Any]) -> None:
         raise ArgumentError(f"from_lagrangian: {', '.join(twice)} occurs twice among coordinates and rates")
 
 
-def _as_symbols(force: Any, coordinates: Sequence[Any]) -> Any:
-    """A force with symbols in the place of functions of time that are no coordinates."""
+def _as_symbols(force: Any, variables: Sequence[Any]) -> Any:
+    """A force with symbols in the place of functions of time that are neither coordinates nor rates."""
     import sympy
 
-    functions = force.atoms(sympy.core.function.AppliedUndef).difference(coordinates)
-    names = {f: sympy.Symbol(f.func.__name__) for f in functions}
+    rates = {x: sympy.Dummy() for x in force.atoms(sympy.Derivative)}
+    functions = force.xreplace(rates).atoms(sympy.core.function.AppliedUndef).difference(variables)
+    alone = [f for f in functions if all(x.is_Symbol and x not in variables for x in f.args)]
+    names = {f: sympy.Symbol(f.func.__name__) for f in alone}
     if clash := sorted(s.name for s in names.values() if s in force.free_symbols):
         raise ArgumentError(f"from_lagrangian, forces: {clash[0]} is a symbol and a function of time; rename one")
-    return force.xreplace(names)
+    return force.xreplace(rates).xreplace(names).xreplace({dummy: x for x, dummy in rates.items()})
+
+
+def _refuse_unknown_functions(expression: Any, what: str, variables: Sequence[Any]) -> None:
+    """Nobody knows the slopes of a function without a formula, nor what to do with given accelerations."""
+    import sympy
+
+    known = {x: sympy.Dummy() for x in variables}
+    left = expression.xreplace(known)
+    unknown = left.atoms(sympy.Derivative) or left.atoms(sympy.core.function.AppliedUndef)
+    if unknown:
+        shown_as = {dummy: x for x, dummy in known.items()}
+        names = ", ".join(sorted(str(x.xreplace(shown_as)) for x in unknown))
+        raise ArgumentError(
+            f"from_lagrangian, {what}: {names} is neither a coordinate nor a rate; write it out as an expression in "
+            "coordinates, rates, time and parameters"
+        )

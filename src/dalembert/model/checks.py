@@ -72,7 +72,8 @@ def expect_items(value: Any, kind: type, what: str, error: type[DalembertError] 
         error: the class of the error.
     """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise error(f"{what}: expected a sequence of {kind.__name__}, got {shown(value)}")
+        of = "" if kind is object else f" of {kind.__name__}"
+        raise error(f"{what}: expected a sequence{of}, got {shown(value)}")
     return tuple(expect(item, kind, f"{what}, item {k}", error) for k, item in enumerate(value))
 
 
