@@ -332,6 +332,23 @@ def test_cost_to_go_knows_the_control_between_samples(samples):
             assert np.abs(found - torque(t)).max() < 1e-6  # derivatives of the integrator's interpolants
 
 
+@pytest.mark.parametrize(("begin", "scale"), [(0.0, 1.0), (86400.0, 1.0), (0.0, 1e-4)])
+@pytest.mark.parametrize("hold", [None, 0.02])
+def test_tracking_knows_forces_that_change_faster_than_the_linear_model(begin, scale, hold):
+    """Of a mass on a rail the model is constant; forces of a plan are its control at all times, also where it steps."""
+    rail = Joint("rail", "prismatic", "world", "block", axis=[1, 0, 0])
+    block = Mechanism("block", (Body("block", Inertia(2.0)),), (rail,))
+    force = lambda t, q, v: [np.sin(300 * (t - begin) / scale)]  # noqa: E731
+    t = begin + scale * np.linspace(0, 1, 101)
+    options = {"max_step": 1e-3 * scale, "atol": 1e-9 * scale**2}
+    plan = simulate(block, None, None, t, control=force, hold=None if hold is None else hold * scale, **options)
+    follower = tracking_lqr(plan, [1.0, 1.0], [1.0])
+    times = np.append(t, t[:-1] + 0.0037 * scale)
+    exact = np.append(plan.tau[:, 0], plan["rail", times[len(t) :]].tau if hold else force(times[len(t) :], 0, 0)[0])
+    assert np.abs(follower.forces(times)[:, 0] - exact).max() < 1e-5
+    assert np.abs(follower.forces(float(times[3])) - exact[3]).max() < 1e-5
+
+
 @pytest.mark.parametrize("samples", [0.5, np.linspace(0, 0.5, 6)], ids=["own", "chosen"])
 def test_a_motion_with_impacts_has_no_linear_model(samples):
     pole = load("double_pendulum", parameters="default")

@@ -23,8 +23,8 @@ ACCURACY = 1e-9
 FEWEST, MOST = 129, 4000
 """Times at which the linear model along a motion is computed, at first and at last."""
 
-MOMENT = 1e-5
-"""Seconds over which accelerations along a motion are differences of velocities, at most."""
+MOMENT = 1e-6
+"""Seconds over which accelerations along a motion are differences of velocities; of short motions this part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,8 @@ def tracking_lqr(
     if trajectory.dynamics.wrenches:
         raise UnsupportedError("external wrenches act along this motion; tracking_lqr does not know them")
     t = np.linspace(trajectory.t[0], trajectory.t[-1], points)
-    models, forces = _along(trajectory, places)
+    forces = _Forces(trajectory)
+    models = _along(forces, places)
     inverse = np.linalg.inv(R)
 
     def riccati(s: float, flat: np.ndarray) -> np.ndarray:
@@ -153,38 +154,51 @@ class _Gains:
         return self.inverse @ np.swapaxes(B, -1, -2) @ S
 
 
-def _along(trajectory: Trajectory, places: list[int]) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
-    """[A, B] of the linear model, and the forces, by time: splines through so many points that those between agree."""
-    from scipy.interpolate import CubicSpline
-
-    t = np.linspace(trajectory.t[0], trajectory.t[-1], FEWEST)
-    known, tau = _models(trajectory, places, t)
-    while True:
-        spline, between = CubicSpline(t, known), (t[1:] + t[:-1]) / 2
-        more, more_tau = _models(trajectory, places, between)
-        wrong = float(np.abs(spline(between) - more).max())
-        if wrong <= ACCURACY * float(np.abs(known).max()) or len(t) > MOST:  # a held control makes them jump for ever
-            return spline, CubicSpline(t, tau)
-        after = np.arange(1, len(t))
-        t, known, tau = (
-            np.insert(old, after, new, axis=0) for old, new in ((t, between), (known, more), (tau, more_tau))
-        )
-
-
-def _models(trajectory: Trajectory, places: list[int], t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[A, B] at times of a motion, (T, 2 nv, 2 nv + m), and the forces that it needs there, (T, nv).
+@dataclass(frozen=True, eq=False)
+class _Forces:
+    """Forces that a motion needs at times, (..., nv).
 
     Samples of the control say little about what it was between them; the motion itself tells, by inverse dynamics.
     Where no control ever acted it would tell rounding.
     """
-    first, last = trajectory.t[[0, -1]]
-    moment = min(MOMENT, (last - first) / 2)
-    q, v = trajectory(t)[1:]
-    middle = np.clip(t, first + moment, last - moment)  # at the ends the parabola's slope beside its middle
-    times = np.clip([middle - moment, middle, middle + moment], first, last)
-    slopes = np.diff(trajectory(times).v, axis=0) / np.diff(times, axis=0)[..., None]
-    a = slopes[0] + (slopes[1] - slopes[0]) * ((2 * t - times[0] - times[1]) / (times[2] - times[0]))[:, None]
-    last = () if trajectory.parameters is None else (trajectory.parameters,)
-    tau = trajectory.dynamics.inverse_dynamics(q, v, a, *last)
-    A, B = trajectory.dynamics.linearize(q, v, tau, *last)
-    return np.concatenate([A, B[:, :, places]], axis=2), np.where(trajectory.tau.any(axis=0), tau, 0)
+
+    trajectory: Trajectory
+
+    def __call__(self, t: Any) -> np.ndarray:
+        motion, t = self.trajectory, np.asarray(t, dtype=float)
+        first, last = motion.t[[0, -1]]
+        moment = max(MOMENT * min(1.0, last - first), 8 * np.spacing(max(abs(first), abs(last))))
+        begin = np.minimum(t, last - 2 * moment)  # on from t, as a control may change there; but not beyond the end
+        times = np.clip([begin, begin + moment, begin + 2 * moment], first, last)
+        slopes = np.diff(motion(times).v, axis=0) / np.diff(times, axis=0)[..., None]
+        beside = (2 * t - times[0] - times[1]) / (times[2] - times[0])
+        a = slopes[0] + (slopes[1] - slopes[0]) * beside[..., None]  # of the parabola through the three
+        tau = motion.dynamics.inverse_dynamics(*motion(t)[1:], a, *_parameters(motion))
+        return np.where(motion.tau.any(axis=0), tau, 0)
+
+
+def _along(forces: _Forces, places: list[int]) -> Callable[..., np.ndarray]:
+    """[A, B] of the linear model by time: splines through so many points that those between agree."""
+    from scipy.interpolate import CubicSpline
+
+    t = np.linspace(forces.trajectory.t[0], forces.trajectory.t[-1], FEWEST)
+    known = _models(forces, places, t)
+    while True:
+        spline, between = CubicSpline(t, known), (t[1:] + t[:-1]) / 2
+        more = _models(forces, places, between)
+        wrong = float(np.abs(spline(between) - more).max())
+        if wrong <= ACCURACY * float(np.abs(known).max()) or len(t) > MOST:  # a held control makes them jump for ever
+            return spline
+        after = np.arange(1, len(t))
+        t, known = np.insert(t, after, between), np.insert(known, after, more, axis=0)
+
+
+def _models(forces: _Forces, places: list[int], t: np.ndarray) -> np.ndarray:
+    """[A, B] at times of a motion, (T, 2 nv, 2 nv + m)."""
+    motion = forces.trajectory
+    A, B = motion.dynamics.linearize(*motion(t)[1:], forces(t), *_parameters(motion))
+    return np.concatenate([A, B[:, :, places]], axis=2)
+
+
+def _parameters(motion: Trajectory) -> tuple[np.ndarray, ...]:
+    return () if motion.parameters is None else (motion.parameters,)
