@@ -152,7 +152,7 @@ def test_latex_is_balanced(any_document):
     assert plain.count("{") == plain.count("}")
     opened, closed = (re.findall(rf"\\{word}\{{([a-z*]+)\}}", source) for word in ("begin", "end"))
     assert sorted(opened) == sorted(closed)
-    assert set(re.findall(r"\\usepackage.*?\{(\w+)\}", source)) == {"amsmath"}
+    assert set(re.findall(r"\\usepackage.*?\{(\w+)\}", source)) == {"amsmath", "graphicx"}  # every LaTeX has both
     assert len(re.findall(r"\\left(?![a-z])", source)) == len(re.findall(r"\\right(?![a-z])", source))
 
 
@@ -183,6 +183,25 @@ def test_latex_compiles(subject, tmp_path):
     path = tmp_path / "report.tex"
     path.write_text(to_latex(SUBJECTS[subject]()), encoding="utf-8")
     assert "Output written" in cases.compiled(path)
+
+
+@pytest.mark.skipif(cases.PDFLATEX is None, reason="needs pdflatex")
+@pytest.mark.parametrize("method", ["kane", "newton-euler"])
+def test_tables_of_latex_fit_the_page(method, tmp_path):
+    """Tensors of askew bodies in digits, partial velocities in letters, names of people who like long ones."""
+    tensor = np.array([[2.87086e-5, 9.14551e-6, -9.74487e-6], [9.14551e-6, 4.96887e-5, 2.17809e-6],
+                       [-9.74487e-6, 2.17809e-6, 3.01993e-5]])  # fmt: skip
+    a, b = sympy.symbols("a_1 b_2")
+    offset = da.Transform(np.eye(3), np.array([a, b, 0]))
+    arm = da.Mechanism(
+        "long_names",
+        tuple(Body(f"wrist_and_finger_{k}", Inertia(0.5, [a, b, 0.02], tensor)) for k in range(3)),
+        tuple(Joint(f"shoulder_pan_joint_{k}", "revolute", f"wrist_and_finger_{k - 1}" if k else WORLD,
+                    f"wrist_and_finger_{k}", axis=np.eye(3)[2 - k], placement=offset) for k in range(3)),
+    )  # fmt: skip
+    path = tmp_path / "report.tex"
+    path.write_text(to_latex(document(arm, method, agreement=False)), encoding="utf-8")
+    assert "Overfull \\hbox" not in cases.compiled(path)
 
 
 # --------------------------------------------------------------------------------------------------------------- files

@@ -1,4 +1,4 @@
-"""A document as LaTeX: class article and the package amsmath, nothing else."""
+"""A document as LaTeX: class article and the packages amsmath and graphicx, which every installation has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dalembert.report.writer import Pairs, Writer
 
 PREAMBLE = r"""\documentclass[10pt,a4paper,fleqn]{article}
 \usepackage{amsmath}
+\usepackage{graphicx}
 \allowdisplaybreaks[3]
 \setcounter{MaxMatrixCols}{60}
 \setlength{\textwidth}{170mm}
@@ -21,6 +22,10 @@ PREAMBLE = r"""\documentclass[10pt,a4paper,fleqn]{article}
 \setlength{\parskip}{4pt}
 \setlength{\mathindent}{5mm}
 \sloppy
+% Tables that are wider than the line are made smaller.
+\newsavebox{\tablebox}
+\newenvironment{fitted}{\begin{lrbox}{\tablebox}}{\end{lrbox}\ifdim\wd\tablebox>\linewidth
+  \resizebox{\linewidth}{!}{\usebox{\tablebox}}\else\usebox{\tablebox}\fi}
 """
 
 NARROW = 28
@@ -90,8 +95,8 @@ class LatexWriter(Writer):
         body = " \\\\\n".join("{}" + " & ".join(row) for row in cells)  # a bracket after \\ would be an option
         caption = rf"{{\small {latex_text(table.caption)}}}\\[2pt]" + "\n" if table.caption else ""
         return (
-            f"\\begin{{center}}\\small\n{caption}\\begin{{tabular}}{{{''.join(columns)}}}\n{head} \\\\ \\hline\n"
-            f"{body} \\\\\n\\end{{tabular}}\n\\end{{center}}"
+            f"\\begin{{center}}\\small\n{caption}\\begin{{fitted}}\\begin{{tabular}}{{{''.join(columns)}}}\n"
+            f"{head} \\\\ \\hline\n{body} \\\\\n\\end{{tabular}}\\end{{fitted}}\n\\end{{center}}"
         )
 
     def display(self, rows: Pairs, number: int) -> str:
