@@ -32,6 +32,7 @@ class Scope:
         arrays: for each input its traced scalars.
         parameters: names of the inputs that are symbols of the mechanism.
         quaternions: index in ``q`` of the first entry of each quaternion; closed forms use their unit length.
+        held: coordinates, velocities and time in whose place values were put; equations tell of these states only.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,7 @@ class Scope:
         self.arrays: dict[str, np.ndarray] = {}
         self.parameters: list[str] = []
         self.quaternions: list[int] = []
+        self.held: list[str] = []
         self._known: dict[Any, Expr] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Scope:

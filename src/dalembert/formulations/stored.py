@@ -39,6 +39,7 @@ def stored(equations: Equations) -> dict[str, Any]:
         "names": scope.names,
         "parameters": scope.parameters,
         "quaternions": scope.quaternions,
+        "held": scope.held,
         "program": scope.program({str(k): quantity.values for k, quantity in enumerate(found)}, "equations"),
         "plan": _replaced(plan, iter([(q.name, q.symbol, k) for k, q in enumerate(found)])),
     }
@@ -58,7 +59,7 @@ def restored(data: dict[str, Any]) -> Equations:
             scope.clock(symbols[0])
         else:
             scope.input(port, symbols)
-    scope.quaternions = list(data["quaternions"])
+    scope.quaternions, scope.held = list(data["quaternions"]), list(data["held"])
     program = data["program"]
     values = inline(
         program, {p.name: scope.arrays[p.name] if p.shape else scope.arrays[p.name][0] for p in program.inputs}

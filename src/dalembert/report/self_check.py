@@ -67,6 +67,9 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
         skipped.append("symmetry and power balance: SymPy's mass matrix holds the rows of the constraints")
         return
     yield Row("M symmetric", method, "its transpose", asymmetry, TOLERANCE)
+    if equations.scope.held:
+        skipped.append(f"power balance: {', '.join(equations.scope.held)} given, and nothing is known of other states")
+        return
     v = inputs[port]
     c = _values(equations.coriolis, inputs)
     doubled = _values(equations.coriolis, {**inputs, port: 2 * v})
