@@ -122,6 +122,8 @@ def test_what_formulas_cannot_say_is_refused():
     for wrong in ({"gravity": [0, 0, float("inf")]}, {"potential": sympy.oo * theta}):
         with pytest.raises(ArgumentError, match="gravity or potential is not finite"):
             derive(MovingBodies("bead", [theta], [bead], **wrong))
+    with pytest.raises(ArgumentError, match="there must be a coordinate"):
+        derive(MovingBodies("stone", [], [MovingBodyFormula("stone", m, [0, 0, 0])]))
     with pytest.raises(ArgumentError, match="theta is given twice"):
         derive(MovingBodies("bead", [theta, theta], [bead]))
     with pytest.raises(ArgumentError, match=r"rotation has shape \(2, 2\)"):

@@ -65,6 +65,8 @@ class MovingBodies:
     def system(self) -> System:
         """The system of moving bodies, its Jacobians made by differentiation."""
         names = [str(x) for x in self.coordinates]
+        if not names:
+            raise ArgumentError(f"{self.name!r}: there must be a coordinate")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ArgumentError(f"{self.name!r}: the coordinate {', '.join(twice)} is given twice")
         own = [body.name for body in self.bodies]
