@@ -8,7 +8,7 @@ import sympy
 import dalembert as da
 from dalembert.algorithms.base_parameters import base_parameters
 from dalembert.algorithms.choose import choose
-from dalembert.algorithms.economy import economical
+from dalembert.algorithms.economy import economical, regroup
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
@@ -36,6 +36,34 @@ def test_reasons_depend_on_the_mechanism():
     assert "mimic" in select_algorithm(mimic)["forward_dynamics"].reason
     spherical = random_mechanism(5, 3, kinds=["spherical"])
     assert "spherical" in select_algorithm(spherical)["coriolis_matrix"].reason
+
+
+def test_paths_are_those_of_the_tree_though_a_mimic_joint_couples_its_branches():
+    def told(mechanism):
+        return select_algorithm(mechanism)["mass_matrix"].reason.partition(";")[0]
+
+    sliding = """
+    [[body]]
+    name = "{0}"
+    mass = 1.0
+    [[joint]]
+    name = "slide of {0}"
+    kind = "prismatic"
+    parent = "world"
+    child = "{0}"
+    """
+    hand = "".join(map(sliding.format, ("thumb", "left", "right")))
+    free, coupled = da.read_toml(hand), da.read_toml(hand + 'mimic = { joint = "slide of left" }')
+    assert (free.nv, coupled.nv) == (3, 2)
+    assert told(free) == told(coupled) == "0 pairs of joints on paths of at most 1"
+
+
+def test_symbolic_geometry_is_counted_with_regrouped_masses():
+    a, b = sympy.symbols("a b", positive=True)
+    rows = [{"a": a, "alpha": b, "mass": 1.0, "center": [0.1, 0.2, 0.3], "inertia": [1.0, 2.0, 3.0]}] * 3
+    arm = da.from_dh(rows)
+    choice = select_algorithm(arm)["forward_dynamics"]
+    assert (choice.algorithm, choice.reason) == select_forward_dynamics(regroup(arm.tree))
 
 
 CHAINS = {f"arm of {n}": lambda n=n: generic_arm(n) for n in (1, 2, 6, 12, 14, 18)}

@@ -44,8 +44,8 @@ def select_algorithm(mechanism: Mechanism) -> dict[str, Choice]:
         mechanism: the mechanism.
     """
     tree = expect(mechanism, Mechanism, "select_algorithm").tree
-    lean = economical(tree) if is_numeric(tree) else tree
-    n, depth = tree.nv, max(_depths(tree), default=-1) + 1
+    lean = economical(tree)
+    n, depth = tree.nv, max(map(len, tree.ancestors), default=0)
     numeric = "economical frames and regrouped masses" if is_numeric(tree) else "regrouped masses (symbolic geometry)"
     choices = [
         Choice(
@@ -103,11 +103,3 @@ def _spherical(tree: Tree) -> bool:
 
 def _pairs(tree: Tree) -> int:
     return sum(len(chain) - 1 for chain in tree.ancestors)
-
-
-def _depths(tree: Tree) -> list[int]:
-    """For every velocity the number of velocities inside it."""
-    depths: list[int] = []
-    for parent in tree.velocity_parents:
-        depths.append(depths[parent] + 1 if parent >= 0 else 0)
-    return depths
