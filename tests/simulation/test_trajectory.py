@@ -181,6 +181,18 @@ def test_jumps_between_chosen_times_are_known(tmp_path, options, hold):
     assert [x.t for x in chosen[5:].jumps] == [x.t for x in chosen.jumps if x.t >= chosen.t[5]]
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "rk4", "step": 1e-2}], ids=["adaptive", "fixed"])
+@pytest.mark.parametrize("samples", [0.5, [0.0, 0.5]], ids=["own", "chosen"])
+def test_a_motion_that_ends_with_jumps_ends_after_them(options, samples):
+    """Also where several come at once."""
+    kick = Event(lambda t, q, v: t - 0.5, reset=lambda t, q, v: (q, v + 1.0))
+    motion = simulate(pendulum(), [0.3], None, samples, events=[kick, kick], **options)
+    state, before = motion(0.5), simulate(pendulum(), [0.3], None, samples, **options)(0.5)
+    assert len(motion.jumps) == 2
+    assert np.array_equal(state.v, motion.v[-1])
+    assert abs(state.q - before.q) < 1e-12 and abs(state.v - before.v - 2) < 1e-9
+
+
 def test_quantities_are_those_of_the_states(motion):
     rotation, position = motion.quantity("pose", frame="tool")
     assert rotation.shape == (21, 3, 3)

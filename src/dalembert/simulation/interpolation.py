@@ -116,11 +116,12 @@ def cubic(
     if len(known) == 1:
         return np.repeat(x, len(t), axis=0), np.repeat(xdot, len(t), axis=0)
     k = np.clip(np.searchsorted(known, t, side="right") - 1, 0, len(known) - 2)
-    k = np.where(known[k + 1] > known[k], k, np.maximum(k - 1, 0))  # the last of two samples at one time
     h = (known[k + 1] - known[k])[:, None]
-    s = (t - known[k])[:, None] / h
+    s = np.ones_like(h)  # after a jump at the very end
+    np.divide((t - known[k])[:, None], h, out=s, where=h > 0)
     a, b = s * s * (3 - 2 * s), s * (1 - s)
     last = (xdot if arriving is None else arriving)[k + 1]
     values = x[k] * (1 - a) + x[k + 1] * a + h * b * (xdot[k] * (1 - s) - last * s)
-    slopes = 6 * b * (x[k + 1] - x[k]) / h + xdot[k] * (1 - s) * (1 - 3 * s) - last * s * (2 - 3 * s)
+    chord = (x[k + 1] - x[k]) / np.where(h > 0, h, 1)
+    slopes = 6 * b * chord + xdot[k] * (1 - s) * (1 - 3 * s) - last * s * (2 - 3 * s)
     return values, slopes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,8 @@ class Recorder:
 
     def jump(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""
+        if self.pieces:  # a motion may end here
+            self.pieces.append((t, t, partial(_still, x)))
         self.jumps.append(State(t, *(part.copy() for part in self.split(x))))
         if not self.chosen:
             self._keep(t, x)
@@ -176,3 +179,8 @@ class Recorder:
         if self.dense and len(self.t):
             made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)
         return made
+
+
+def _still(x: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """A state at all times, (nq + nv, k)."""
+    return np.repeat(x[:, None], len(t), axis=1)
