@@ -71,9 +71,14 @@ def _measured(system: ConstrainedKernels, pivots: Pivots, G: np.ndarray) -> Pivo
 
 
 def _rounded(sizes: np.ndarray) -> tuple[float, ...]:
-    """The largest of each row over the samples, as powers of two: the same on every machine, and exact as factors."""
+    """The largest of each row over the samples, the largest of all being one, as powers of four.
+
+    So they are exact as factors, the same on every machine, and mostly the same for other values of symbols: programs
+    contain them.
+    """
     largest = sizes.max(axis=0)
-    return tuple((2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)))).tolist())
+    largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
+    return tuple((4.0 ** np.round(np.log2(largest / largest.max()) / 2)).tolist())
 
 
 def _gradients(system: ConstrainedKernels) -> np.ndarray:

@@ -32,7 +32,7 @@ def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int, sizes: Sequ
         S: symmetric, m x m, of that rank or close to one that is.
         b: right side, m.
         rank: of S, at most m.
-        sizes: w, what diagonal entries of S typically are; needed for ranks below m.
+        sizes: w, typical diagonal entries of S up to a common factor; needed for ranks below m.
     """
     m = len(S)
     if rank == m:

@@ -42,7 +42,7 @@ class Pivots:
         varying: true if redundant rows depend on the others in different ways at different positions.
         empty: rows that are zero in all samples.
         complete: false if columns that had to be kept were needed as pivots.
-        sizes: of all rows, if they vary: about the largest entry of the diagonal of G G^T in the samples.
+        sizes: of all rows, if they vary: the diagonal of G G^T in the samples, roughly and up to a common factor.
         mobilities: the same of G M^-1 G^T.
     """
 

@@ -48,7 +48,7 @@ def by_multipliers(
         gamma: right side of G a = gamma, m.
         regularisation: e, added to the diagonal.
         rank: how many of the rows are independent; all if None.
-        sizes: of the rows, typical diagonal entries of G M^-1 G^T; needed if not all are independent.
+        sizes: typical diagonal entries of G M^-1 G^T up to a common factor; needed if not all are independent.
     """
     factors = factor(M, parents)
     y = _inward(factors, f)
