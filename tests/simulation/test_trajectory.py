@@ -185,7 +185,7 @@ def test_jumps_between_chosen_times_are_known(tmp_path, options, hold):
 @pytest.mark.parametrize("samples", [0.5, [0.0, 0.5]], ids=["own", "chosen"])
 def test_a_motion_that_ends_with_jumps_ends_after_them(options, samples):
     """Also where several come at once."""
-    kick = Event(lambda t, q, v: t - 0.5, reset=lambda t, q, v: (q, v + 1.0))
+    kick = Event(lambda t, q, v: (t - 0.5) + 1e-17, reset=lambda t, q, v: (q, v + 1.0))  # it passes zero at the end
     motion = simulate(pendulum(), [0.3], None, samples, events=[kick, kick], **options)
     state, before = motion(0.5), simulate(pendulum(), [0.3], None, samples, **options)(0.5)
     assert len(motion.jumps) == 2
