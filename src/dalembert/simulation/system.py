@@ -260,8 +260,9 @@ def as_system(
             raise ArgumentError("say which force elements act where the ConstrainedDynamics is made")
         if (drift is not None or baumgarte) and baumgarte != moving.stabilisation:
             raise ArgumentError(
-                f"the given ConstrainedDynamics was made with stabilisation = {moving.stabilisation}; say there how "
-                "Baumgarte's method shall act, and make it without for the other methods"
+                f"the given ConstrainedDynamics was made with stabilisation = {moving.stabilisation}; make it with the "
+                "frequency of Baumgarte's method and leave out drift and stabilisation here, or without for the "
+                "other methods"
             )
         dynamics = Dynamics(moving.mechanism, include=moving.include, wrenches=wrenches, open_loops=True)
         system = System(dynamics, moving, relaxation)
