@@ -343,6 +343,16 @@ def test_names_of_coordinates():
     assert len(velocity_names(body)) == body.nv
 
 
+def test_a_held_control_is_drawn_in_steps():
+    """Nothing is drawn that did not act."""
+    pytest.importorskip("matplotlib")
+    cart = load("cart_pole", parameters="default")
+    motion = simulate(cart, [0, 0.3], None, np.linspace(2, 3, 16), control=held_rows, hold=0.1)
+    t, tau = motion.plot("rail").axes[2].lines[0].get_data()
+    assert len(t) > 600
+    assert np.array_equal(tau[:-1], [held_rows(s, 0, 0)[0] for s in t[:-1]])
+
+
 def test_nothing_cannot_be_drawn(motion):
     pytest.importorskip("matplotlib")
     with pytest.raises(ArgumentError, match="empty"):

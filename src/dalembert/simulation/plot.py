@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_whole, shown
 from dalembert.simulation.figure import new_figure
+from dalembert.simulation.held import control_at
 from dalembert.simulation.names import position_parts, velocity_parts
 
 if TYPE_CHECKING:
@@ -43,17 +44,13 @@ def plot_trajectory(trajectory: Trajectory, joints: Sequence[str], points: int) 
     fine = trajectory
     if trajectory.interpolant is not None and len(trajectory) < points:
         t = np.unique(np.concatenate([trajectory.t, np.linspace(trajectory.t[0], trajectory.t[-1], points)]))
-        fine = replace(trajectory, **trajectory(t)._asdict())  # of which tau is not asked: it is known at samples only
+        fine = replace(trajectory, **trajectory(t)._asdict(), tau=control_at(trajectory, t))
     figure = new_figure("Trajectory.plot", 8, 9)
     axes = figure.subplots(4, 1, sharex=True)
-    for axis, symbol, parts, motion in (
-        (axes[0], "q", position_parts, fine),
-        (axes[1], "v", velocity_parts, fine),
-        (axes[2], "tau", velocity_parts, trajectory),
-    ):
+    for axis, symbol, parts in zip(axes, ("q", "v", "tau"), (position_parts, velocity_parts, velocity_parts)):
         units: dict[str, None] = {}
         for name in chosen:
-            history = motion[name]
+            history = fine[name]
             curves = getattr(history, symbol).reshape(len(history.t), -1).T
             for (label, unit), curve in zip(parts(m.joint(name)), curves):
                 axis.plot(history.t, curve, label=label)
