@@ -26,7 +26,7 @@ from dalembert.formats import load
 from dalembert.formulations import NoSlip, derive, from_lagrangian
 from dalembert.formulations.kernels import packed
 from dalembert.formulations.names import coordinate_names, rate_name
-from dalembert.model import Body, Force, Inertia, Joint, Mechanism
+from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
 VALUES = {"m1": 1.5, "m2": 0.7, "l1": 0.4, "g": 9.81, "I_zz1": 0.2, "I_zz2": 0.1}
@@ -272,6 +272,29 @@ def test_latex_and_text():
     assert equations.latex("gravity") == equations["gravity"].latex()
     large = derive(random_mechanism(3, 9, kinds=("revolute",)), "newton-euler")
     assert "operations" in str(large)
+
+
+def shaken_pendulum() -> Mechanism:
+    bodies = (Body("pivot", Inertia(1)), Body("bob", Inertia(2, [0, 0, sympy.Symbol("l")])))
+    joints = (
+        Joint("lift", "prismatic", "world", "pivot", axis=[0, 0, 1]),
+        Joint("swing", "revolute", "pivot", "bob", axis=[0, 1, 0]),
+    )
+    drive = Constraint("drive", "motion", "lift", function=lambda t: sin(60 * t) / 20)
+    return Mechanism("shaken pendulum", bodies, joints, constraints=(drive,))
+
+
+@pytest.mark.parametrize("form", ["auto", "closed", "intermediates"])
+@pytest.mark.parametrize("make", [closed_four_bar, shaken_pendulum])
+def test_latex_with_multipliers_tells_the_constraints(make, form):
+    """A and gamma are there in full; without them multipliers, and drives that move joints, could not be known."""
+    equations = derive(make(), "lagrange")
+    text = equations.latex(form=form)
+    parts = (equations.constraint_matrix, equations.constraint_bias)
+    written_out = r"\lambda" in text  # otherwise every part has a definition of its own
+    rules = [part.latex("closed") if written_out else part.equation_latex(form) for part in parts if any(part.sympy())]
+    assert rules and all(rule in text for rule in rules) and ("= 0" in text or not written_out)
+    assert "A dv/dt + gamma = 0" in str(equations)
 
 
 def test_latex_of_parts_that_are_lists_names_every_part_once():

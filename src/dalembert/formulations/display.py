@@ -56,7 +56,8 @@ def _law(equations: Equations) -> str:
         *(["external"] if equations.external is not None else []),
         *(["A^T lambda"] if equations.constraint_matrix is not None else []),
     ]
-    return f"M(q) d{velocity}/dt + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
+    law = f"M(q) d{velocity}/dt + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
+    return law if equations.constraint_matrix is None else f"{law}, A d{velocity}/dt + gamma = 0"
 
 
 def _summary(part: Quantity) -> str:
@@ -75,7 +76,8 @@ def equations_latex(equations: Equations, form: str) -> str:
     expect_choice(form, FORMS, "form")
     parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
     rest = [x for x in (equations.passive, equations.external) if x is not None]
-    if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest))):
+    rules = [x for x in (equations.constraint_matrix, equations.constraint_bias) if x is not None]
+    if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest, *rules))):
         rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
         left = [rf"{expression_latex(M)} {expression_latex(rates)}", *(expression_latex(x) for x in (c, g) if any(x))]
@@ -83,12 +85,16 @@ def equations_latex(equations: Equations, form: str) -> str:
         forces = equations.input_map.sympy()
         driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
         right = [*([expression_latex(driven)] if inputs else []), *(expression_latex(x.sympy()) for x in rest)]
-        if equations.constraint_matrix is not None:
-            right.append(rf"{expression_latex(equations.constraint_matrix.sympy().T)} \lambda")
-        return f"{' + '.join(left)} = {' + '.join(right) or '0'}"
+        if not rules:
+            return f"{' + '.join(left)} = {' + '.join(right) or '0'}"
+        A, *gamma = (part.sympy() for part in rules)
+        right.append(rf"{expression_latex(A.T)} \lambda")
+        kept = [rf"{expression_latex(A)} {expression_latex(rates)}", *(expression_latex(x) for x in gamma if any(x))]
+        lines = [f"& {' + '.join(left)} = {' + '.join(right)}", f"& {' + '.join(kept)} = 0"]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
     return (
         "\\begin{aligned}\n"
-        + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest))
+        + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest, *rules))
         + "\n\\end{aligned}"
     )
 
