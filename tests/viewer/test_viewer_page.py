@@ -240,6 +240,16 @@ def test_symbols_get_the_values_of_the_motion(tmp_path):
     assert abs(cases.data_of(text)["scene"]["size"] - 1.8) < 1e-6 and "<msub>" in text  # the file gives values
 
 
+def test_equations_under_constraints_are_complete(tmp_path):
+    """Also what moves joints: the drive of a pendulum's pivot acts through the bias of the constraints alone."""
+    pendulum = da.load("double_pendulum")
+    drive = da.model.Constraint("drive", "motion", pendulum.joints[0].name, coefficients=(0, 0, 357))
+    driven = pendulum.replace(constraints=(drive,))
+    page, free = (view(m, to=tmp_path / "page.html").read_text(encoding="utf-8") for m in (driven, pendulum))
+    assert "<mn>714</mn>" in page and "bias of the constraints" in page
+    assert "<mn>714</mn>" not in free and "bias of the constraints" not in free
+
+
 def test_equations_are_mathematics_for_small_mechanisms_and_counts_for_large_ones(tmp_path):
     small = view("cart_pole", to=tmp_path / "a.html").read_text(encoding="utf-8")
     assert small.count("<math") >= 4

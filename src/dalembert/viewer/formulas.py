@@ -29,6 +29,7 @@ PARTS = {
     "input_map": "map of the drives",
     "passive": "passive forces",
     "constraint_matrix": "constraints",
+    "constraint_bias": "bias of the constraints",
 }
 
 
@@ -53,7 +54,8 @@ def formulas(subject: Mechanism | Equations) -> str:
 
 def _written(equations: Equations) -> Iterator[str]:
     forms = Forms(equations, Notation(decimal=not equations.parameters))
-    yield _scrolling(display((("", law(equations)),)))
+    rules = () if equations.constraint_matrix is None else (("", r"A \dot{v} + \gamma = 0"),)
+    yield _scrolling(display((("", law(equations)), *rules)))
     for name, part in equations.quantities().items():
         if name not in PARTS:
             continue
