@@ -124,6 +124,8 @@ def test_what_formulas_cannot_say_is_refused():
             derive(MovingBodies("bead", [theta], [bead], **wrong))
     with pytest.raises(ArgumentError, match="there must be a coordinate"):
         derive(MovingBodies("stone", [], [MovingBodyFormula("stone", m, [0, 0, 0])]))
+    with pytest.raises(ArgumentError, match="named their coordinates already"):
+        derive(MovingBodies("bead", [theta], [bead]), coordinates=["alpha"])
     with pytest.raises(ArgumentError, match="theta is given twice"):
         derive(MovingBodies("bead", [theta, theta], [bead]))
     with pytest.raises(ArgumentError, match=r"rotation has shape \(2, 2\)"):

@@ -491,3 +491,16 @@ def test_equations_in_a_given_state_are_not_held_against_other_states(name):
     found = checked_by_laws(held)
     assert found.ok and any(f"{name} given" in reason for reason in found.skipped)
     assert not checked_by_laws(equations.substitute({"g": 10})).skipped
+
+
+def test_a_field_takes_the_place_of_uniform_gravity_in_reports_too():
+    m, mu, d, x, y = sympy.symbols("m mu d x y")
+    field = da.InverseSquare(mu, (0, d, 0))
+    planet = MovingBodies("planet", [x, y], [MovingBodyFormula("planet", m, [x, y, 0])], gravity=[0, 0, -9.81])
+    words = r"ravity of an attractor with the parameter ${}$ m³/s² at $(0,\; d,\; 0)$ m"
+    text = to_markdown(document(planet, "kane", field=field))
+    assert words.format(r"\mu") in text and "9.81" not in text
+    satellite = da.load("double_pendulum")
+    found = pickle.loads(pickle.dumps(derive(satellite, "kane", field=field).substitute({"mu": 2})))
+    text = to_markdown(document(found, mechanism=satellite))
+    assert words.format(2) in text and "routes are compared in uniform gravity" in text

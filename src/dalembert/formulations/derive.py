@@ -83,7 +83,8 @@ def derive(
         if field is not None:
             system.gravity = field
         found = ROUTES[method](system, **loads, **options)
-    return replace(found, omitted=left_out(mechanism, include) if isinstance(mechanism, Mechanism) else ())
+    omitted = left_out(mechanism, include) if isinstance(mechanism, Mechanism) else ()
+    return replace(found, omitted=omitted, gravity_field=field)
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:
@@ -103,6 +104,8 @@ def _check_options(method: str, options: dict[str, Any]) -> None:
 def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]) -> System:
     if isinstance(mechanism, Mechanism):
         return system_of(mechanism, coordinates, include)
+    if coordinates is not None:
+        raise ArgumentError("coordinates=...: bodies given by formulas have named their coordinates already")
     if include:
         raise ArgumentError(f"include={list(include)}: bodies given by formulas have no joints; use their potential")
     return mechanism.system()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
+
+if TYPE_CHECKING:
+    from dalembert.formulations.gravitation import InverseSquare
 
 METHODS = {
     "lagrange": "Euler-Lagrange, explicit form",
@@ -77,6 +80,7 @@ class Equations:
         sources: keys of the documents that were used.
         omitted: what the mechanism has and these equations leave out, because it was not asked for: force elements,
             and rotor inertia, damping and friction of joints.
+        gravity_field: gravity that depends on position, if it took the place of the mechanism's uniform gravity.
     """
 
     name: str
@@ -96,6 +100,7 @@ class Equations:
     derivation: tuple[Step, ...] = ()
     sources: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
+    gravity_field: InverseSquare | None = None
 
     # ------------------------------------------------------------------------------------------------------- access
 

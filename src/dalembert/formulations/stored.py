@@ -15,6 +15,8 @@ from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.substitution import PARTS, plain_numbers
 
+FIELDS = ("name", "method", "sources", "omitted", "gravity_field")
+
 
 def stored(equations: Equations) -> dict[str, Any]:
     """What :func:`restored` makes the same equations of; extras that were not asked for yet are made now.
@@ -35,7 +37,7 @@ def stored(equations: Equations) -> dict[str, Any]:
     }
     scope, found = equations.scope, list(_quantities(plan))
     return {
-        "fields": {name: getattr(equations, name) for name in ("name", "method", "sources", "omitted")},
+        "fields": {name: getattr(equations, name) for name in FIELDS},
         "names": scope.names,
         "parameters": scope.parameters,
         "quaternions": scope.quaternions,

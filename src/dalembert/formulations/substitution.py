@@ -81,11 +81,27 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         equations,
         scope=scope,
         **parts,
+        gravity_field=_in_field(equations, wanted),
         extras=Lazy({name: later(name) for name in equations.extras}),
         derivation=tuple(
             replace(step, quantities=tuple(moved(q) for q in step.quantities)) for step in equations.derivation
         ),
     )
+
+
+def _in_field(equations: Equations, wanted: Mapping[str, Any]) -> Any:
+    """The field of gravity with values in the place of its symbols."""
+    import sympy
+
+    field = equations.gravity_field
+    if field is None:
+        return None
+
+    def put(x: Any) -> Any:
+        x = sympy.sympify(x)
+        return x.subs({symbol: wanted[symbol.name] for symbol in x.free_symbols if symbol.name in wanted})
+
+    return replace(field, mu=put(field.mu), attractor=tuple(map(put, field.attractor)))
 
 
 def _own(scope: Scope, port: str, symbol: Any, k: int) -> Any:

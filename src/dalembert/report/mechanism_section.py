@@ -56,9 +56,9 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     loops = ""
     if mechanism.constraints:
         loops = f" of the tree, {counted(len(mechanism.constraints), 'constraint')}"
-    gravity = vector(mechanism.gravity, notation)
-    yield Paragraph((f"{counts}{loops}; total mass ", quantity(mechanism.mass, notation), " kg, gravity ", gravity,
-                     " m/s² in the axes of the world."))  # fmt: skip
+    gravity = _gravity(mechanism.gravity, equations, notation)
+    yield Paragraph((f"{counts}{loops}; total mass ", quantity(mechanism.mass, notation), " kg, gravity ", *gravity,
+                     " in the axes of the world."))  # fmt: skip
     if len(mechanism.joints) <= MOST_DRAWN:
         yield Figure(skeleton(mechanism, equations.coordinates), _caption(mechanism), tuple(tree_lines(mechanism)))
     yield _joints(mechanism, equations, notation)
@@ -237,11 +237,20 @@ def _ends(item: Constraint | Force) -> str:
     return f"{item.a} – {item.b or WORLD}"
 
 
-def bodies_blocks(system: MovingBodies, notation: Notation) -> Iterator[Block]:
+def _gravity(uniform: Any, equations: Equations, notation: Notation) -> Line:
+    field = equations.gravity_field
+    if field is None:
+        return (vector(uniform, notation), " m/s²")
+    place = vector(field.attractor, notation)
+    return ("of an attractor with the parameter ", quantity(field.mu, notation), " m³/s² at ", place, " m")
+
+
+def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation) -> Iterator[Block]:
     """The bodies of a system that is given by formulas.
 
     Args:
         system: the system.
+        equations: the derivation.
         notation: how symbols are written.
     """
     yield Heading("The system")
@@ -260,7 +269,7 @@ def bodies_blocks(system: MovingBodies, notation: Notation) -> Iterator[Block]:
         "if they are not zero."
     )
     yield table(head, rows, caption)
-    yield Paragraph(("Gravity ", vector(system.gravity, notation), " m/s²."))
+    yield Paragraph(("Gravity ", *_gravity(system.gravity, equations, notation), "."))
     if not scalar.is_zero(system.potential):
         yield Paragraph(("Further potential energy ", Math(notation.latex(system.potential)), " J."))
 

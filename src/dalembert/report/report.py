@@ -107,7 +107,7 @@ def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agree
     if tree is not None:
         yield from mechanism_blocks(tree, equations, notation)
     elif isinstance(origin, MovingBodies):
-        yield from bodies_blocks(origin, notation)
+        yield from bodies_blocks(origin, equations, notation)
     yield from convention_blocks(equations, tree, notation)
     if origin is not None:
         yield from motion_blocks(origin, equations, forms)

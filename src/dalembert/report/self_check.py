@@ -40,7 +40,7 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
     """
     skipped: list[str] = []
     rows = list(_laws(equations, skipped))
-    derived = {route: derive(system, route) for route in ROUTES}
+    derived = {route: derive(system, route, field=equations.gravity_field) for route in ROUTES}
     inputs = _inputs(next(iter(derived.values())))
     of_what = ", without constraints" if equations.velocity_port == "u" else ""
     # Forces that cancel are no more exact than those of inertia, here at accelerations as large as the velocities.
