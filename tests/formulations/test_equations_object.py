@@ -297,6 +297,14 @@ def test_latex_with_multipliers_tells_the_constraints(make, form):
     assert "A dv/dt + gamma = 0" in str(equations)
 
 
+@pytest.mark.parametrize("form", ["auto", "closed", "intermediates"])
+def test_latex_in_speeds_tells_what_they_mean(form):
+    equations = derive(shaken_pendulum(), "kane")
+    written_out = r"\dot{u}" in equations.latex(form=form)
+    rates = equations.kinematics.equation_latex("closed" if written_out else form)
+    assert rates in equations.latex(form=form)
+
+
 def test_latex_of_parts_that_are_lists_names_every_part_once():
     equations = derive(load("demo_arm"), "lagrange")
     assert equations.gravity.is_simplified and not equations.coriolis.is_simplified

@@ -77,7 +77,8 @@ def equations_latex(equations: Equations, form: str) -> str:
     parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
     rest = [x for x in (equations.passive, equations.external) if x is not None]
     rules = [x for x in (equations.constraint_matrix, equations.constraint_bias) if x is not None]
-    if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest, *rules))):
+    speeds = [equations.kinematics] if equations.velocity_port == "u" else []  # what they mean
+    if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest, *rules, *speeds))):
         rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
         left = [rf"{expression_latex(M)} {expression_latex(rates)}", *(expression_latex(x) for x in (c, g) if any(x))]
@@ -85,16 +86,24 @@ def equations_latex(equations: Equations, form: str) -> str:
         forces = equations.input_map.sympy()
         driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
         right = [*([expression_latex(driven)] if inputs else []), *(expression_latex(x.sympy()) for x in rest)]
-        if not rules:
-            return f"{' + '.join(left)} = {' + '.join(right) or '0'}"
-        A, *gamma = (part.sympy() for part in rules)
-        right.append(rf"{expression_latex(A.T)} \lambda")
-        kept = [rf"{expression_latex(A)} {expression_latex(rates)}", *(expression_latex(x) for x in gamma if any(x))]
-        lines = [f"& {' + '.join(left)} = {' + '.join(right)}", f"& {' + '.join(kept)} = 0"]
+        also = []
+        if rules:
+            A, *gamma = (part.sympy() for part in rules)
+            right.append(rf"{expression_latex(A.T)} \lambda")
+            kept = [
+                rf"{expression_latex(A)} {expression_latex(rates)}",
+                *(expression_latex(x) for x in gamma if any(x)),
+            ]
+            also.append(f"{' + '.join(kept)} = 0")
+        also += [part.equation_latex("closed") for part in speeds]
+        law = f"{' + '.join(left)} = {' + '.join(right) or '0'}"
+        if not also:
+            return law
+        lines = [f"& {line}" for line in (law, *also)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
     return (
         "\\begin{aligned}\n"
-        + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest, *rules))
+        + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest, *rules, *speeds))
         + "\n\\end{aligned}"
     )
 
