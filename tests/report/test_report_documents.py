@@ -484,6 +484,24 @@ def test_forces_that_vanish_but_for_rounding_are_no_disagreement():
     assert checked_by_laws(free).ok
 
 
+def test_laws_of_a_pendulum_in_places_of_its_bob():
+    """Its velocity forces cancel up to rounding, and SymPy's functions of time are no explicit time: nothing is skipped."""
+    m, l, g, theta, rate = sympy.symbols("m l g theta thetadot")
+    t = sympy.Symbol("t")
+    angle = sympy.Function("theta")(t)
+    plain = [sympy.sin(theta) * l, -sympy.cos(theta) * l]
+    moving = [sympy.sin(angle) * l, -sympy.cos(angle) * l]
+    speeds = [x.diff(theta) * rate for x in plain]
+    for lagrangian, coordinate in (
+        (m * sum(x**2 for x in speeds) / 2 - m * g * plain[1], theta),
+        (m * sum(x.diff(t) ** 2 for x in moving) / 2 - m * g * moving[1], angle),
+    ):
+        found = checked_by_laws(from_lagrangian(lagrangian, [coordinate]))
+        assert found.ok
+        assert not found.skipped
+        assert any(row.against == "rate of the energy" for row in found.rows)
+
+
 @pytest.mark.parametrize("name", ["q2", "qdot2"])
 def test_equations_in_a_given_state_are_not_held_against_other_states(name):
     equations = derive(da.load("double_pendulum"))
