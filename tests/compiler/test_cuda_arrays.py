@@ -257,3 +257,15 @@ def test_both_devices_refuse_the_same(devices):
             with pytest.raises(ArgumentError, match=words), warnings.catch_warnings():
                 warnings.simplefilter("ignore", arrays.DeviceCopyWarning)
                 dynamics.mass_matrix(*given)
+
+
+def test_types_that_cupy_does_not_know_are_told(monkeypatch):
+    """Short floats of other libraries, say; CuPy's own words stand behind ours."""
+
+    def refuse(x):
+        raise NotImplementedError("CuPy does not support bfloat16 yet")
+
+    given = SimpleNamespace(dtype="bfloat16", __dlpack_device__=lambda: (2, 0))
+    monkeypatch.setattr(arrays, "cupy", lambda: SimpleNamespace(ndarray=Array, from_dlpack=refuse))
+    with pytest.raises(ArgumentError, match=r"^q is a SimpleNamespace of bfloat16, .* convert it to float32"):
+        arrays.take(given, "q")

@@ -485,7 +485,7 @@ def test_forces_that_vanish_but_for_rounding_are_no_disagreement():
 
 
 def test_laws_of_a_pendulum_in_places_of_its_bob():
-    """Its velocity forces cancel up to rounding, and SymPy's functions of time are no explicit time: nothing is left."""
+    """Its velocity forces cancel up to rounding, and SymPy's functions of time are not time itself."""
     m, l, g, theta, rate = sympy.symbols("m l g theta thetadot")
     t = sympy.Symbol("t")
     angle = sympy.Function("theta")(t)

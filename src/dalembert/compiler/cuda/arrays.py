@@ -74,13 +74,13 @@ def take(x: Any, name: str) -> Any:
             raise ArgumentError(f"{name} is a PyTorch tensor of which the negative is stored; use {name}.resolve_neg()")
         if not x.is_cuda:
             raise ArgumentError(f"{name} is a PyTorch tensor on {x.device}; move it with .cuda(), or use device='cpu'")
-        found = cp.from_dlpack(x.detach())
+        found = _from_dlpack(cp, x.detach(), name)
     elif hasattr(x, "__cuda_array_interface__"):
         found = cp.asarray(x)
     elif hasattr(x, "__dlpack_device__") and not isinstance(x, np.ndarray):
         if x.__dlpack_device__()[0] not in CUDA:
             raise ArgumentError(f"{name} is not on a CUDA device; move it there, or use device='cpu'")
-        found = cp.from_dlpack(x)
+        found = _from_dlpack(cp, x, name)
     else:
         try:
             host = np.asarray(x)
@@ -94,6 +94,16 @@ def take(x: Any, name: str) -> Any:
     if found.dtype.kind not in "fiu":
         raise ArgumentError(f"{name} has dtype {found.dtype}; it must be real numbers")
     return found
+
+
+def _from_dlpack(cp: Any, x: Any, name: str) -> Any:
+    try:
+        return cp.from_dlpack(x)
+    except (NotImplementedError, TypeError, BufferError) as error:  # short floats, for one, that CuPy does not know
+        raise ArgumentError(
+            f"{name} is a {type(x).__name__} of {x.dtype}, which CuPy does not take ({error}); convert it to float32 "
+            "or float64"
+        ) from error
 
 
 def records(x: Any) -> bool:

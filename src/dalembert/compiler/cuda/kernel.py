@@ -148,7 +148,8 @@ class CudaKernel:
         given, _ = self.arguments.positional(inputs, named)
         self.arguments.refuse_masked(given)
         kind = arrays.library(given)
-        if kind == "numpy":
+        batches = (isinstance(x, np.ndarray) and x.ndim > len(port.shape) for x, port in zip(given, self.inputs))
+        if kind == "numpy" or any(batches):
             arrays.warn_copy(self.name)
         cp = arrays.cupy()
         with arrays.stream(kind, given):
