@@ -259,6 +259,8 @@ def _control(
     if control is None or callable(control):
         if actuators is not None:
             raise ArgumentError("actuators tell what an array of controls acts on; there is none")
+        if control is None and hold is not None:
+            raise ArgumentError(f"hold = {hold} says how long a control is held; there is none")
         if callable(control) and hold is not None and _positive("hold", hold) != 1:
             raise ArgumentError(f"hold = {hold}: a function is asked at every stage (None) or once per step (1)")
         return None, None, 1

@@ -107,6 +107,8 @@ def simulate(
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
     hold = None if hold is None else as_positive("hold", hold, "s")
+    if hold is not None and control is None:
+        raise ArgumentError(f"hold = {hold:g} s is the period of a controller; there is no control")
     inputs = Inputs(dynamics, control, forces)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
