@@ -76,7 +76,8 @@ def tracking_lqr(
     """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
 
     -dS/dt = A^T S + S A - S B R^-1 B^T S + Q,   K = R^-1 B^T S,  with A(t), B(t) of the linear model along the motion,
-    computed at as many times as nine digits need.
+    computed at as many times as nine digits need. Along a motion whose control was held, the forces step: simulate the
+    regulator with the same ``hold=``, or adaptive methods search for every step.
 
     Args:
         trajectory: the motion, with its control.
