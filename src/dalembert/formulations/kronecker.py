@@ -32,13 +32,29 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import SHOWN, assembled, gravity_formula, quantity, rotor_steps, velocity_map
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.lagrange import rate_inverse
+from dalembert.formulations.lagrange import rate_inverse, rate_steps
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
+
+HESSIANS = r"a = J_T \ddot{q} + H_T (\dot{q}\otimes\dot{q}), \quad H_T = \frac{\partial J_T}{\partial q}"
+STAR = (
+    r"C^* = \frac{\partial M}{\partial q} - \tfrac12 \left(\frac{\partial\,\mathrm{vec} M}{\partial q}\right)^T, \quad "
+    r"c = C^* (\dot{q}\otimes\dot{q})"
+)
+"""(101) and what it needs, LaTeX, where velocities are the rates of the coordinates."""
+
+HESSIANS_ALONG = r"a = J_T \dot{v} + H_T (v\otimes v), \quad H_T = \frac{\partial J_T}{\partial q} (E\otimes\Gamma)"
+STAR_PROJECTED = (
+    r"M_q = S^T M S, \quad C_q^* = \frac{\partial M_q}{\partial q} "
+    r"- \tfrac12 \left(\frac{\partial\,\mathrm{vec} M_q}{\partial q}\right)^T, \quad "
+    r"C^* = \Gamma^T \left( C_q^* (\Gamma\otimes\Gamma) "
+    r"+ M_q \frac{\partial\Gamma}{\partial q} (E\otimes\Gamma) \right), \quad c = C^* (v\otimes v)"
+)
+"""The same where there are quaternions: derivatives along the velocities, (101) in all coordinates and projected."""
 
 
 def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
@@ -57,7 +73,10 @@ def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequenc
     makers = {
         "coriolis_star": lambda: quantity(system, "coriolis_star", "C^*", star),
         "mass_matrix_derivative": lambda: quantity(
-            system, "mass_matrix_derivative", r"\frac{\partial M}{\partial q}", dM
+            system,
+            "mass_matrix_derivative",
+            r"\frac{\partial M}{\partial q}" + r" (E\otimes\Gamma)" * bool(system.quaternions),
+            dM,
         ),
     }
     if not system.quaternions:
@@ -215,18 +234,24 @@ def _motion_steps(system: System) -> list[Step]:
             shown.append(quantity(system, f"J_R_{i}", f"J_{{R{i}}}", body.Jw))
             shown.append(quantity(system, f"H_TG_{i}", f"H_{{TG{i}}}", khang(system, body.Jv)))
             shown.append(quantity(system, f"H_R_{i}", f"H_{{R{i}}}", khang(system, body.Jw)))
+    along = " along the velocities, E the unit matrix" * bool(system.quaternions)
     return [
+        *rate_steps(system),
         Step(
             "Jacobian and Hessian matrices",
-            "Of the centre of mass G, inertial axes, and of the rotation, body axes; Hessians are Khang derivatives. "
-            "NGUYEN (29)-(65).",
+            "Of the centre of mass G, inertial axes, and of the rotation, body axes; Hessians are Khang derivatives"
+            f"{along}. NGUYEN (29)-(65).",
             tuple(shown),
-            r"a = J_T \ddot{q} + H_T (\dot{q}\otimes\dot{q}), \quad H_T = \frac{\partial J_T}{\partial q}",
-        )
+            HESSIANS_ALONG if system.quaternions else HESSIANS,
+        ),
     ]
 
 
 def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[Step]:
+    projected = (
+        ", written in all coordinates with the mass matrix M_q of their rates; Gamma^T removes the multipliers of the "
+        "quaternions' unit length (FORBES)"
+    ) * bool(system.quaternions)
     return [
         *rotor_steps(system),
         Step(
@@ -237,10 +262,9 @@ def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[S
         ),
         Step(
             "Velocity-free Coriolis matrix",
-            "NGUYEN (101); its product with all pairs of velocities is the vector of Coriolis forces.",
+            f"NGUYEN (101){projected}; its product with all pairs of velocities is the vector of Coriolis forces.",
             (quantity(system, "coriolis_star", "C^*", star), quantity(system, "coriolis", "c", c)),
-            r"C^* = \frac{\partial M}{\partial q} - \tfrac12 \left(\frac{\partial\,\mathrm{vec} M}{\partial q}"
-            r"\right)^T, \quad c = C^* (\dot{q}\otimes\dot{q})",
+            STAR_PROJECTED if system.quaternions else STAR,
         ),
         Step(
             "Gravity",

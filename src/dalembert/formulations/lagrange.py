@@ -25,6 +25,21 @@ from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.projection import redundant_bias
 from dalembert.formulations.system import System, gravity_forces, mass_matrix, potential_energy
 
+EXPLICIT_TEXT = "What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out (KHATIB, there V)."
+EXPLICIT = r"c = \dot{M} v - \tfrac12 \left[ v^T \frac{\partial M}{\partial q_i} v \right]_i"
+"""Velocity forces where velocities are the rates of the coordinates, LaTeX."""
+
+PROJECTED_TEXT = (
+    "Velocities that are not the rates of coordinates have no Lagrange equations of their own: S qdot is put for v "
+    "in K, so that the mass matrix of the rates is M_q, and d/dt(dK/dqdot) - dK/dq is formed for all coordinates. "
+    "Gamma^T removes the multipliers of the quaternions' unit length (FORBES); c is what remains for vdot = 0."
+)
+PROJECTED = (
+    r"M_q = S^T M S, \quad c = \Gamma^T \left( \dot{M}_q \dot{q} + M_q \dot{\Gamma} v "
+    r"- \tfrac12 \left[ \dot{q}^T \frac{\partial M_q}{\partial q_i} \dot{q} \right]_i \right)"
+)
+"""Velocity forces where there are quaternions, LaTeX; their rates are redundant."""
+
 
 def lagrange(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
     """Equations of motion by Euler-Lagrange.
@@ -92,6 +107,28 @@ def rate_inverse(system: System) -> np.ndarray:
     return S
 
 
+def rate_steps(system: System) -> list[Step]:
+    """How rates of coordinates and velocities follow from each other, if they are not the same.
+
+    Args:
+        system: the system.
+    """
+    if not system.quaternions:
+        return []
+    shown = (
+        quantity(system, "velocity_map", r"\Gamma", velocity_map(system)),
+        quantity(system, "rate_inverse", "S", rate_inverse(system)),
+    )
+    return [
+        Step(
+            "Rates of the coordinates",
+            "Angular velocities are not the rates of quaternions, which are four and of unit length (FORBES).",
+            shown if system.n <= SHOWN else (),
+            r"\dot{q} = \Gamma(q)\, v, \quad v = S(q)\, \dot{q}, \quad S\,\Gamma = 1",
+        )
+    ]
+
+
 def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]:
     def q(name: str, symbol: str, values: Any) -> Any:
         return quantity(system, name, symbol, values)
@@ -102,9 +139,6 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
     for i, body in enumerate(shown, 1):
         jacobians += [q(f"Jv_{i}", f"J_{{v{i}}}", body.Jv), q(f"Jw_{i}", rf"J_{{\omega{i}}}", body.Jw)]
     bodies = ", ".join(body.name for body in system.bodies)
-    projected = " Redundant rates are removed by Gamma^T, with the multipliers of the unit length." * bool(
-        system.quaternions
-    )
     return [
         Step("Coordinates and bodies", f"Positions of the centres of mass of {bodies}, inertial axes.", tuple(where)),
         Step(
@@ -113,6 +147,7 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
             tuple(jacobians),
             r"\dot{p}_{Ci} = J_{vi} v, \quad \omega_i = J_{\omega i} v",
         ),
+        *rate_steps(system),
         *rotor_steps(system),
         Step(
             "Kinetic energy",
@@ -130,8 +165,8 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
         ),
         Step(
             "Centrifugal and Coriolis forces",
-            "What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out (KHATIB, there V)." + projected,
+            PROJECTED_TEXT if system.quaternions else EXPLICIT_TEXT,
             (q("coriolis", "c", c),),
-            r"c = \dot{M} v - \tfrac12 \left[ v^T \frac{\partial M}{\partial q_i} v \right]_i",
+            PROJECTED if system.quaternions else EXPLICIT,
         ),
     ]

@@ -30,7 +30,7 @@ from dalembert.formulations.assembly import assembled, quantity, rotor_steps
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.mechanism_system import system_around
-from dalembert.formulations.newton_euler_steps import body_quantities
+from dalembert.formulations.newton_euler_steps import body_quantities, recursion
 from dalembert.formulations.system import System, field_load, with_rotors
 from dalembert.formulations.tracing import TracedMechanism, traced
 from dalembert.model import Mechanism
@@ -38,21 +38,6 @@ from dalembert.model.tree import Tree
 
 RECURSIVE = ("newton-euler", "tensor", "augmented-links")
 """Algorithms that carry forces and moments from the tips to the base."""
-
-OUTWARD = (
-    r"\omega_i = A_i^T \omega_{i-1} + \sigma_i z_i \dot{q}_i, \quad "
-    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + \sigma_i (z_i \ddot{q}_i + \omega_i \times z_i \dot{q}_i), \quad "
-    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
-    r"+ (1 - \sigma_i) (z_i \ddot{q}_i + 2 \omega_i \times z_i \dot{q}_i), \quad "
-    r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
-)
-"""Motion of the links, LaTeX."""
-
-INWARD = (
-    r"f_i = F_i + \sum_j A_j f_j, \quad n_i = N_i + r_i \times F_i + \sum_j (A_j n_j + s_j \times A_j f_j), \quad "
-    r"\tau_i = \sigma_i z_i^T n_i + (1 - \sigma_i) z_i^T f_i"
-)
-"""Balance of the links, LaTeX."""
 
 EQUATIONS = {
     "hollerbach-4x4": "(5.2.4), (5.2.5)",
@@ -115,15 +100,16 @@ def newton_euler(
     g = forces(cheap, at_rest, loads)
     bias = forces(cheap, v, loads)
     moving, needed = body_quantities(trace, system)
+    written = recursion(tree)
     steps = [
         Step(
             "Outward",
             "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
             "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
-            "those of the link before it, s is the way from the origin of that link, z the axis of the joint, on which "
-            "it turns (sigma = 1) or along which it slides (sigma = 0). Here for zero joint accelerations.",
+            f"those of the link before it, s is the way from the origin of that link, {written.joints} "
+            "Here for zero joint accelerations.",
             tuple(moving),
-            OUTWARD,
+            written.outward,
         ),
         Step(
             "Newton and Euler",
@@ -140,7 +126,7 @@ def newton_euler(
                 quantity(system, "coriolis", "c", c),
                 quantity(system, "gravity", "g", g),
             ),
-            INWARD if algorithm in RECURSIVE else "",
+            written.inward if algorithm in RECURSIVE else "",
         ),
         *rotor_steps(system),
         Step(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dalembert.algebra import arrays
@@ -13,6 +15,71 @@ from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import MovingBody, System, field_load
 from dalembert.formulations.tracing import TracedMechanism
+from dalembert.model.tree import Tree
+
+OF_THE_LINK = (
+    r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
+)
+"""Acceleration of the centre of mass, LaTeX."""
+
+BALANCE = (
+    r"f_i = F_i + \sum_j A_j f_j, \quad n_i = N_i + r_i \times F_i + \sum_j (A_j n_j + s_j \times A_j f_j), \quad "
+)
+"""Balance of a link, LaTeX."""
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """The recursion in general letters, in a form that is true of the joints at hand.
+
+    Args:
+        joints: what the letters of a joint mean.
+        outward: motion of the links, LaTeX.
+        inward: balance of the links, LaTeX.
+    """
+
+    joints: str
+    outward: str
+    inward: str
+
+
+ALONG_AXES = Recursion(
+    "z the axis of the joint, on which it turns (sigma = 1) or along which it slides (sigma = 0).",
+    r"\omega_i = A_i^T \omega_{i-1} + \sigma_i z_i \dot{q}_i, \quad "
+    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + \sigma_i (z_i \ddot{q}_i + \omega_i \times z_i \dot{q}_i), \quad "
+    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
+    r"+ (1 - \sigma_i) (z_i \ddot{q}_i + 2 \omega_i \times z_i \dot{q}_i), \quad " + OF_THE_LINK,
+    BALANCE + r"\tau_i = \sigma_i z_i^T n_i + (1 - \sigma_i) z_i^T f_i",
+)
+"""As the THESIS has it: every joint turns on an axis or slides along one."""
+
+ALONG_COLUMNS = Recursion(
+    "v the velocities of the joint, which turn the link by Z_w v and move its origin by Z_v v relative to the link "
+    "before it: Z_w is the axis of a joint that turns (Z_v = 0), Z_v that of one that slides (Z_w = 0), of a screw "
+    "Z_v is the pitch times Z_w; a spherical joint has the unit matrix for Z_w, and its v is no rate of coordinates.",
+    r"\omega_i = A_i^T \omega_{i-1} + Z_{\omega i} v_i, \quad "
+    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + Z_{\omega i} \dot{v}_i + \omega_i \times Z_{\omega i} v_i, \quad "
+    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
+    r"+ Z_{vi} \dot{v}_i + 2 \omega_i \times Z_{vi} v_i, \quad " + OF_THE_LINK,
+    BALANCE + r"\tau_i = Z_{\omega i}^T n_i + Z_{vi}^T f_i",
+)
+"""For joints of all kinds; the axis of a screw is that of its turning, so that omega_i stands for omega_{i-1} there."""
+
+
+def recursion(tree: Tree) -> Recursion:
+    """The recursion as it is to be written for the joints of a tree.
+
+    Args:
+        tree: the links with their elementary joints.
+    """
+    plain = all(link.kind in ("revolute", "prismatic") for link in tree.links)
+    written = ALONG_AXES if plain else ALONG_COLUMNS
+    joints = written.joints
+    if len({link.joint for link in tree.links}) < len(tree.links):
+        joints += " Joints of several freedoms are taken as a chain of such joints with massless links between them."
+    if tree.coupled:
+        joints += " A joint that follows another one adds its generalised force, times its gain, to that of the other."
+    return Recursion(joints, written.outward, written.inward)
 
 
 def body_quantities(trace: TracedMechanism, system: System) -> tuple[list[Quantity], list[Quantity]]:

@@ -1,0 +1,230 @@
+"""What steps print in general letters is true of what they show, for joints of every kind: computed here as printed.
+
+Derivatives are by the complex step, exact to rounding; numbers are of order 1 to 100, so that 1e-10 leaves a margin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert.algebra.transform import Transform
+from dalembert.formulations import derive
+from dalembert.formulations.kronecker import HESSIANS, HESSIANS_ALONG, STAR, STAR_PROJECTED
+from dalembert.formulations.lagrange import EXPLICIT, PROJECTED
+from dalembert.formulations.newton_euler_steps import ALONG_AXES, ALONG_COLUMNS, recursion
+from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
+from dalembert.model.joint import Mimic
+from dalembert.report.markdown import to_markdown
+from dalembert.report.report import document
+
+KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
+QUATERNIONS = ("spherical", "free")
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def carried(kind: str) -> Mechanism:
+    """A body on a joint of that kind, which stands askew on a turning body; the free one alone."""
+    tensor = np.array([[0.7, 0.05, -0.1], [0.05, 0.9, 0.02], [-0.1, 0.02, 0.4]])
+    bodies = (Body("base", Inertia(2.0, [0.3, 0.1, 0.2], tensor)), Body("b", Inertia(1.5, [0.2, -0.4, 0.3], tensor)))
+    extra = {"helical": {"pitch": 0.3}, "universal": {"axis2": [0.6, 0, 0.8]}}.get(kind, {})
+    if kind == "free":
+        return Mechanism("free", bodies[1:], (Joint("j", "free", WORLD, "b"),), gravity=[1, 2, -9])
+    placement = Transform(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]), [0.5, -0.2, 0.1])
+    turn = Joint("t", "revolute", WORLD, "base", axis=[0, 0.6, 0.8])
+    joint = Joint("j", kind, "base", "b", placement, axis=[0.6, 0.8, 0] if kind != "universal" else [0, 1, 0], **extra)
+    return Mechanism(kind, bodies, (turn, joint), gravity=[1, 2, -9])
+
+
+def slopes(function, q) -> np.ndarray:
+    """Derivatives by the coordinates, along the last axis."""
+    rows = []
+    for k in range(len(q)):
+        moved = np.array(q, dtype=complex)
+        moved[k] += 1e-30j
+        rows.append(np.imag(function(moved)) / 1e-30)
+    return np.stack(rows, axis=-1)
+
+
+class Shown:
+    """The quantities that the steps of a derivation show, as functions of the coordinates; and a state."""
+
+    def __init__(self, mechanism: Mechanism, method: str):
+        self.equations = derive(mechanism, method)
+        self.steps = {step.title: step for step in self.equations.steps()}
+        self.quantities = {q.name: q for step in self.equations.steps() for q in step.quantities}
+        self.q, self.v, self.vdot = mechanism.random_state(np.random.default_rng(5))
+
+    def __call__(self, name: str, q=None) -> np.ndarray:
+        return self.quantities[name].evaluate({"q": self.q if q is None else q, "v": self.v})
+
+    def slopes(self, name: str) -> np.ndarray:
+        return slopes(lambda q: self(name, q), self.q)
+
+    def rate_matrix(self, q) -> np.ndarray:
+        """M_q = S^T M S."""
+        S = self("rate_inverse", q)
+        return S.T @ self("mass_matrix", q) @ S
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_velocity_forces_by_lagrange(kind):
+    shown = Shown(carried(kind), "lagrange")
+    formula, v, M = shown.steps["Centrifugal and Coriolis forces"].formula, shown.v, shown("mass_matrix")
+    dM = shown.slopes("mass_matrix")
+    if kind not in QUATERNIONS:
+        assert formula == EXPLICIT and "Rates of the coordinates" not in shown.steps
+        found = dM @ v @ v - np.einsum("j,jki,k", v, dM, v) / 2
+        np.testing.assert_allclose(found, shown("coriolis"), **CLOSE)
+        return
+    assert formula == PROJECTED
+    Gamma, dGamma = shown("velocity_map"), shown.slopes("velocity_map")
+    np.testing.assert_allclose(shown("rate_inverse") @ Gamma, np.eye(len(v)), atol=1e-12)
+    rates = Gamma @ v
+    np.testing.assert_allclose(rates, shown.equations.kinematics.evaluate({"q": shown.q, "v": v}), **CLOSE)
+    M_q, dM_q = shown.rate_matrix(shown.q), slopes(shown.rate_matrix, shown.q)
+    inner = dM_q @ rates @ rates + M_q @ (dGamma @ rates) @ v - np.einsum("j,jki,k", rates, dM_q, rates) / 2
+    np.testing.assert_allclose(Gamma.T @ inner, shown("coriolis"), **CLOSE)
+
+    # The same by Boltzmann and Hamel: the plain formula lacks w x dK/dw, so that it would be false.
+    plain = dM @ rates @ v - Gamma.T @ np.einsum("j,jki,k", v, dM, v) / 2
+    turning = np.zeros(len(v))
+    turning[-3:] = np.cross(v[-3:], (M @ v)[-3:])
+    np.testing.assert_allclose(plain + turning, shown("coriolis"), **CLOSE)
+    assert np.abs(turning).max() > 1e-2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kronecker_form(kind):
+    shown = Shown(carried(kind), "kronecker")
+    q, v = shown.q, shown.v
+    n, hessians = len(v), shown.steps["Jacobian and Hessian matrices"].formula
+    star, along = shown.steps["Velocity-free Coriolis matrix"].formula, np.eye(n)
+    if kind in QUATERNIONS:
+        assert (hessians, star) == (HESSIANS_ALONG, STAR_PROJECTED)
+        along = shown("velocity_map")
+    else:
+        assert (hessians, star) == (HESSIANS, STAR)
+    for i in range(1, len(carried(kind).bodies) + 1):
+        for J, H in ((f"J_TG_{i}", f"H_TG_{i}"), (f"J_R_{i}", f"H_R_{i}")):
+            expected = shown.slopes(J).reshape(3, -1) @ np.kron(np.eye(n), along)
+            np.testing.assert_allclose(shown(H), expected, **CLOSE)
+    if kind in QUATERNIONS:
+        M_q, dM_q = shown.rate_matrix(q), slopes(shown.rate_matrix, q)
+        dGamma = shown.slopes("velocity_map").reshape(len(q), -1)
+        C = star_of(dM_q) @ np.kron(along, along) + M_q @ dGamma @ np.kron(np.eye(n), along)
+        C = along.T @ C
+    else:
+        C = star_of(shown.slopes("mass_matrix"))
+    np.testing.assert_allclose(shown("coriolis_star"), C, **CLOSE)
+    np.testing.assert_allclose(shown("coriolis"), C @ np.kron(v, v), **CLOSE)
+
+
+def star_of(dM) -> np.ndarray:
+    """dM/dq - 1/2 (d vec M/dq)^T; dM has the coordinate last, vec puts column under column."""
+    n = len(dM)
+    return dM.reshape(n, -1) - dM.transpose(1, 0, 2).reshape(-1, n).T / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_projection_by_kane(kind):
+    mechanism = carried(kind)
+    shown = Shown(mechanism, "kane")
+    rates = shown.equations.kinematics.evaluate({"q": shown.q, "v": shown.v})
+    forces = np.zeros(len(shown.v))
+    for i, body in enumerate(mechanism.bodies, 1):
+        J = np.vstack([shown(f"Jw_{i}"), shown(f"Jv_{i}")])
+        dJ = np.concatenate([shown.slopes(f"Jw_{i}"), shown.slopes(f"Jv_{i}")])
+        left = np.concatenate([shown(f"alpha_{i}"), shown(f"a_{i}")])
+        np.testing.assert_allclose(dJ @ rates @ shown.v, left, **CLOSE)
+        M_i = np.kron([[1, 0], [0, 0]], body.inertia.tensor) + np.kron([[0, 0], [0, 1]], body.inertia.mass * np.eye(3))
+        momentum = M_i @ J @ shown.v
+        turned = np.concatenate([np.cross((J @ shown.v)[:3], momentum[:3]), np.zeros(3)])
+        forces = forces + J.T @ (M_i @ left + turned)
+    np.testing.assert_allclose(forces, shown("coriolis"), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_recursion_of_newton_and_euler(kind):
+    """Both forms as printed, with accelerations; the one with axes only where there are nothing but axes."""
+    mechanism = carried(kind)
+    shown = Shown(mechanism, "newton-euler")
+    assert all(link.post is None for link in mechanism.tree.links)  # joint axes are those of the link
+    axes = kind in ("revolute", "prismatic", "cylindrical", "universal", "planar")
+    written = recursion(mechanism.tree)
+    general = ALONG_AXES if axes else ALONG_COLUMNS
+    assert (written.outward, written.inward) == (general.outward, general.inward)
+    assert shown.steps["Outward"].formula == general.outward and shown.steps["Inward"].formula == general.inward
+    assert ("chain" in shown.steps["Outward"].text) is (kind in ("cylindrical", "universal", "planar", "free"))
+    q, v, vdot = shown.q, shown.v, shown.vdot
+    found = as_printed(mechanism, q, v, vdot, axes)
+    M, h = shown("mass_matrix"), shown("coriolis") + shown("gravity")
+    np.testing.assert_allclose(found, M @ vdot + h, **CLOSE)
+
+
+def as_printed(mechanism, q, v, vdot, axes) -> np.ndarray:
+    """The printed recursion, link by link."""
+    tree, cross = mechanism.tree, np.cross
+    ground = (np.zeros(3), np.zeros(3), np.zeros(3), np.eye(3))
+    motion, way, loads = [], [], []
+    for link in tree.links:
+        A, s = np.asarray(link.rotation(q), float), np.asarray(link.translation(q), float)
+        own = slice(link.v, link.v + link.nv)
+        w0, wd0, sdd0, R0 = motion[link.parent] if link.parent >= 0 else ground
+        Omega0 = tilde(wd0) + tilde(w0) @ tilde(w0)
+        if axes:
+            sigma, z, rate, second = float(link.rotates), np.asarray(link.axis, float), v[own][0], vdot[own][0]
+            w = A.T @ w0 + sigma * z * rate
+            wd = A.T @ wd0 + sigma * (z * second + cross(w, z * rate))
+            sdd = A.T @ (sdd0 + Omega0 @ s) + (1 - sigma) * (z * second + 2 * cross(w, z * rate))
+        else:
+            Zw, Zv = np.asarray(link.Zw, float), np.asarray(link.Zv, float)
+            w = A.T @ w0 + Zw @ v[own]
+            wd = A.T @ wd0 + Zw @ vdot[own] + cross(w, Zw @ v[own])
+            sdd = A.T @ (sdd0 + Omega0 @ s) + Zv @ vdot[own] + 2 * cross(w, Zv @ v[own])
+        motion.append((w, wd, sdd, R0 @ A))
+        way.append((A, s))
+        loads.append((np.zeros(3), np.zeros(3)))
+    for body in mechanism.bodies:
+        i, at = tree.carriers[body.name]
+        w, wd, sdd, R = motion[i]
+        m, r, I = body.inertia.mass, np.asarray(at.apply(body.inertia.center), float), body.inertia.tensor
+        a = sdd + (tilde(wd) + tilde(w) @ tilde(w)) @ r
+        F, N = m * (a - R.T @ mechanism.gravity), I @ wd + cross(w, I @ w)
+        loads[i] = (loads[i][0] + F, loads[i][1] + N + cross(r, F))
+    tau = np.zeros(len(v))
+    for i in reversed(range(len(tree.links))):
+        link, (f, n), (A, s) = tree.links[i], loads[i], way[i]
+        if axes:
+            sigma, z = float(link.rotates), np.asarray(link.axis, float)
+            tau[link.v] = sigma * z @ n + (1 - sigma) * z @ f
+        else:
+            tau[link.v : link.v + link.nv] = np.asarray(link.Zw, float).T @ n + np.asarray(link.Zv, float).T @ f
+        if link.parent >= 0:
+            f0, n0 = loads[link.parent]
+            loads[link.parent] = (f0 + A @ f, n0 + A @ n + cross(s, A @ f))
+    return tau
+
+
+def tilde(x) -> np.ndarray:
+    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kronecker", "newton-euler"])
+def test_reports_print_the_formula_that_holds(method):
+    plain, general = {
+        "lagrange": (EXPLICIT, PROJECTED),
+        "kronecker": (STAR, STAR_PROJECTED),
+        "newton-euler": (ALONG_AXES.outward, ALONG_COLUMNS.outward),
+    }[method]
+    plain, general = (formula.split(r", \quad ")[-3 if "tilde" in formula else 0] for formula in (plain, general))
+    for kind, right, wrong in (("spherical", general, plain), ("planar", plain, general)):
+        text = to_markdown(document(carried(kind), method, agreement=False))
+        assert right in text and wrong not in text
+
+
+def test_followers_are_told():
+    plain = carried("revolute")
+    assert "follows" not in derive(plain, "newton-euler").steps()[0].text
+    joints = (plain.joints[0], plain.joints[1].replace(mimic=Mimic("t", 2.0)))
+    assert "follows" in derive(plain.replace(joints=joints), "newton-euler").steps()[0].text
