@@ -116,6 +116,15 @@ constraint = [{ name = "wire", kind = "position", function = "z - p*x**2" }]
     assert run(capsys, "verify", str(path), "--set", "p=4", "--states", "1").code == 0
 
 
+def test_derive_tells_what_was_left_out_in_every_form(capsys):
+    shown = [run(capsys, "derive", "demo_arm", *options) for options in ((), ("--json",), ("--latex",))]
+    assert "damping of turn" in shown[0].out
+    assert any(what.startswith("damping of turn") for what in shown[1].json["left_out"])
+    assert "damping of turn" in shown[2].err and "damping" not in shown[2].out
+    assert run(capsys, "derive", "cart_pole", "--json").json["left_out"] == []
+    assert run(capsys, "derive", "cart_pole", "--latex").err == ""
+
+
 def test_derive_prints_mathematics(capsys):
     assert "l*m*cos(q2)" in run(capsys, "derive", "cart_pole", "--steps").out
     assert "\\cos" in run(capsys, "derive", "cart_pole", "--latex").out

@@ -447,3 +447,17 @@ def test_parts_are_listed_and_looked_up_by_name():
     equations = derive(rp_arm())
     assert "mass_matrix" in equations and "nonsense" not in equations and 0 not in equations
     assert list(equations)[:2] == ["mass_matrix", "coriolis"] and set(equations.extras) <= set(equations)
+
+
+def test_parameters_called_like_the_state_are_told_from_it():
+    q, v, x, xdot = sympy.symbols("q v x xdot")
+    equations = from_lagrangian(q * xdot**2 / 2 - v * x**2 / 2, [x])
+    for name, given in (("q", {"q": 2, "v_": 3}), ("v", {"q_": 2, "v": 3})):
+        with pytest.raises(ArgumentError, match=f"{name} is given twice.*{name}_="):
+            equations.evaluate([1.0], [2.0], **given)
+    in_place = equations.evaluate([1.0], [2.0], q_=2, v_=3)
+    by_name = equations.evaluate(q=[1.0], v=[2.0], q_=2, v_=3)
+    assert in_place["mass_matrix"] == by_name["mass_matrix"] == 2
+    assert in_place["gravity"] == by_name["gravity"] == 3
+    with pytest.raises(ArgumentError, match="positions q"):
+        equations.evaluate(q_=2, v_=3)

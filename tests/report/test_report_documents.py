@@ -522,3 +522,11 @@ def test_a_field_takes_the_place_of_uniform_gravity_in_reports_too():
     found = pickle.loads(pickle.dumps(derive(satellite, "kane", field=field).substitute({"mu": 2})))
     text = to_markdown(document(found, mechanism=satellite))
     assert words.format(2) in text and "routes are compared in uniform gravity" in text
+
+
+def test_a_lagrangian_has_no_bodies_frames_or_wrenches():
+    m, k, x, xdot, f = sympy.symbols("m k x xdot f")
+    text = to_markdown(document(from_lagrangian(m * xdot**2 / 2 - k * x**2 / 2, [x], forces=[f])))
+    assert "R_i" not in text and "wrench" not in text and "inertial" not in text
+    assert r"D\, \tau + Q" in text and "$Q$ given forces" in text and "$g$ forces at rest" in text
+    assert "R_i" in to_markdown(document(bob(), "kane", agreement=False))

@@ -74,6 +74,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
                 "velocities": equations.velocities,
                 "parameters": equations.parameters,
                 "parts": parts,
+                "left_out": equations.omitted,
                 "latex": equations.latex(),
                 "sources": equations.cite(),
             }
@@ -85,6 +86,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             terminal.title(f"{number}. {step.title}")
             terminal.say(str(step).partition("\n")[2])
         terminal.say()
+    if options.latex and equations.omitted:  # standard output is the formula alone
+        terminal.warn(f"left out (name it by --include to bring it in): {'; '.join(equations.omitted)}")
     terminal.say(equations.latex() if options.latex else str(equations))
     return 0
 

@@ -36,6 +36,9 @@ METHODS = {
 }
 """Methods of derivation, in words."""
 
+BODILESS = ("lagrangian", "sympy")
+"""Methods that begin with expressions in the coordinates, and know of no bodies."""
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -238,14 +241,22 @@ class Equations:
 
     # ------------------------------------------------------------------------------------------------------- numbers
 
-    def evaluate(self, q: Any, v: Any = None, **inputs: Any) -> dict[str, np.ndarray]:
+    def evaluate(self, q: Any = None, v: Any = None, /, **inputs: Any) -> dict[str, np.ndarray]:
         """All parts at given states, any batch shape.
 
         Args:
-            q: positions, (..., nq).
-            v: velocities, (..., n); parts that need them are left out without.
+            q: positions, (..., nq); q=... will do, too.
+            v: velocities, (..., n), or v=...; parts that need them are left out without.
             inputs: values of parameters by name, and of other inputs by port (``t``, wrenches, ...).
         """
+        for name, value in (("q", q), ("v", v)):
+            if value is not None and name in inputs:
+                raise ArgumentError(
+                    f"evaluate: {name} is given twice; a parameter called {name} is given by {name}_=..."
+                )
+        q, v = inputs.pop("q", q), inputs.pop("v", v)
+        if q is None:
+            raise ArgumentError(f"the equations of {self.name!r} need the positions q")
         given = {"q": q, **({} if v is None else {self.velocity_port: v}), **inputs}
         parts = self.quantities()
         if v is None:

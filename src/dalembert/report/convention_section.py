@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dalembert.formulations.equations import Equations
+from dalembert.formulations.equations import BODILESS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.joint import KINDS
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, listed
@@ -32,10 +32,11 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
     if notation.decimal:
         numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
     items.append(numbers)
-    items.append(
-        ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
-         " to components in inertial axes.")
-    )  # fmt: skip
+    if equations.method not in BODILESS:
+        items.append(
+            ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
+             " to components in inertial axes.")
+        )  # fmt: skip
     if mechanism is not None:
         items.append(
             ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")

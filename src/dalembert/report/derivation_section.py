@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_one, is_zero
-from dalembert.formulations.equations import METHODS, Equations
+from dalembert.formulations.equations import BODILESS, METHODS, Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
 from dalembert.report.forms import Forms, definitions
@@ -118,7 +118,7 @@ def law(equations: Equations) -> str:
     right = [
         *([r"D\, \tau"] if equations.input_map.shape[1] else []),
         *([f"p(q, {velocity})"] if equations.passive is not None else []),
-        *(["e"] if equations.external is not None else []),
+        *([equations.external.symbol] if equations.external is not None else []),
         *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
     ]
     return rf"M(q)\, \dot{{{velocity}}} + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
@@ -126,13 +126,14 @@ def law(equations: Equations) -> str:
 
 def _legend(equations: Equations) -> Line:
     """What the letters of the law stand for."""
+    bodiless, acting = equations.method in BODILESS, equations.external
     words = [
         ("M", "mass matrix"),
         ("c", "centrifugal and Coriolis forces"),
-        ("g", "gravity"),
+        ("g", "forces at rest" if bodiless else "gravity"),
         *([("D", "map of the drives"), (r"\tau", "their forces")] if equations.input_map.shape[1] else []),
         *([("p", "passive forces")] if equations.passive is not None else []),
-        *([("e", "external wrenches")] if equations.external is not None else []),
+        *([(acting.symbol, "given forces" if bodiless else "external wrenches")] if acting is not None else []),
         *([("A", "constraint matrix"), (r"\lambda", "multipliers")] if equations.constraint_matrix is not None else []),
     ]
     parts: list[Any] = []
