@@ -8,6 +8,9 @@ decides which way it goes on, and the projection of the velocity to that branch 
 But the motion along a branch is as smooth there as anywhere. So the last step is shortened to end where a crossing is
 near; behind it integration begins anew; and in between the derivative of the state is a polynomial of time that is
 right where the crossing is not near, at states that are projected to the constraints (collocation, by iteration).
+
+Slow motions may turn back meanwhile, and cross again. Where this spoils the polynomial, the step begins later, closer
+to the crossing, and is shorter.
 """
 
 from __future__ import annotations
@@ -43,11 +46,21 @@ BESIDE = 1e-6
 it passes beside the singular position, and therefore turns, it is more.
 """
 
+LAST_TERM = 1e-4
+"""What the term of highest degree contributes to the polynomial, relative to the whole way, is less; the error is a
+small part of it.
+"""
+
+CLOSER = 1 / 4
+"""A step over a crossing that fails is tried again where the least singular value is this part of what it was."""
+
 POINTS, ZOOMS = 17, 5
 """The place of the crossing: so many points, so often, each time on an eighth of the interval."""
 
-DOUBLINGS = 40
-"""It is looked for at so many distances, each twice the one before."""
+DISTANCES = 2.0 ** np.arange(-40, 10, 0.5)
+"""It is looked for so far ahead, in units of the time to the bound. If powers of two were all, a crossing could hide
+between them behind a turn.
+"""
 
 BISECTIONS = 30
 """To find where the motion comes near."""
@@ -69,7 +82,7 @@ class Passing:
         self.inner, self.equations, self.system = inner, inner.equations, system
         self.rank = len(system.constrained.pivots.rows)
         self.passed: list[tuple[float, float]] = []
-        self._largest = 0.0
+        self._largest, self._closer = 0.0, np.inf
 
     def start(self, t: float, x: np.ndarray, bound: float) -> None:
         """Begin, or begin anew, at a state.
@@ -81,9 +94,7 @@ class Passing:
         """
         self._bound = bound
         self._begin(t, x)
-        size = float(self._sizes(np.array([t]), x[None, : self.system.mechanism.nq])[0])
-        self._largest = max(self._largest, size)
-        if size <= NEAR * self._largest:
+        if self._is_near(t, x):
             self._mode = "near"
 
     def _begin(self, t: float, x: np.ndarray) -> None:
@@ -99,9 +110,10 @@ class Passing:
         """Go on by one step."""
         if self._mode == "near":
             made = self._over()
-            if made is not None:
-                self._mode = "behind"
+            if made is not None:  # slow motions turn meanwhile, and come back
+                self._mode = "near" if self._is_near(made.t1, made.x) else "behind"
                 return made
+            self._closer = CLOSER * self._size(self._t, self._x)
             self._begin(self._t, self._x)
         made = self.inner.step()
         entry = self._entry(made)
@@ -131,8 +143,17 @@ class Passing:
         """The least singular value that should not vanish, relative, at times (k,) and positions (k, nq)."""
         return least_singular_value(self._gradients(t, q), self.rank)
 
+    def _size(self, t: float, x: np.ndarray) -> float:
+        return float(self._sizes(np.array([t]), x[None, : self.system.mechanism.nq])[0])
+
+    def _is_near(self, t: float, x: np.ndarray) -> bool:
+        """Whether a crossing is near at a state."""
+        size = self._size(t, x)
+        self._largest = max(self._largest, size)
+        return size <= NEAR * self._largest
+
     def _entry(self, made: Step) -> float | None:
-        """When the motion comes near a singular position; None if it does not in this step, or was near before."""
+        """When the motion comes near a singular position, or closer to where a step over it failed; None if never."""
         nq = self.system.mechanism.nq
         G = self._gradients(np.array([made.t0, made.t1]), np.array([made.state(made.t0)[:nq], made.x[:nq]]))
         ends, turned = least_singular_value(G, self.rank), np.linalg.norm(G[1] - G[0]) / np.linalg.norm(G[0], 2)
@@ -146,7 +167,9 @@ class Passing:
         times = np.linspace(made.t0, made.t1, SAMPLES)
         found = size(times)
         self._largest = max(self._largest, float(found.max()))
-        near = NEAR * self._largest
+        if found[0] > NEAR * self._largest:  # no step over this crossing was tried
+            self._closer = np.inf
+        near = min(NEAR * self._largest, self._closer)
         if found[0] <= near:
             return None
         # The lowest that a function can reach between two samples, of twice the slope seen there and beside.
@@ -163,7 +186,7 @@ class Passing:
         return None
 
     def _over(self) -> Step | None:
-        """The step over the crossing ahead; None if there is none."""
+        """The step over the crossing ahead; None if there is none, or none that can be passed from here."""
         t, x = self._t, self.system.closed(self._t, self._x)
         slope = self.equations.flow(t, x)
         way = self._way(slope)
@@ -183,9 +206,11 @@ class Passing:
             if not change < before / 2:  # as good as it gets
                 break
         nq = self.system.mechanism.nq
-        off, size = np.abs(states - ends), np.abs(np.hstack([ends[:, :nq] - x[:nq], ends[:, nq:]]))
-        if not (off[:, :nq].max() < BESIDE * size[:, :nq].max() and off[:, nq:].max() < BESIDE * size[:, nq:].max()):
-            return None
+        size = np.abs(np.hstack([ends[:, :nq] - x[:nq], ends[:, nq:]]))
+        term = np.abs(coefficients[-1:]) * NODES[-1] ** len(NODES)
+        for off, allowed in ((np.abs(states - ends), BESIDE), (term, LAST_TERM)):
+            if not all(off[:, k].max() < allowed * size[:, k].max() for k in (slice(nq), slice(nq, None))):
+                return None
         self._t = min(float(times[-1]), self._bound)
         self.passed.append((t, self._t))
         path = partial(_path, t, way, coefficients)
@@ -199,13 +224,15 @@ class Passing:
             q = np.array([displaced(tree, x[:nq], s * x[nq:] + s * s / 2 * slope[nq:]) for s in u], dtype=float)
             return self._sizes(t + u, q)
 
-        ways = (self._bound - t) * 2.0 ** np.arange(-DOUBLINGS, 10)
+        ways = (self._bound - t) * DISTANCES
         found = size(ways)
-        k = int(np.argmax(np.diff(found) > 0))  # the first that is less than the next
-        if k == 0:
-            return None
-        way, value = _lowest(size, ways[k - 1], ways[k + 1])
-        return way if value < found[0] / 10 else None
+        left = int(np.argmax(np.append(found, np.inf) > 2 * NEAR * self._largest))  # a later crossing is another one
+        falls = np.diff(found) < 0
+        for k in np.flatnonzero((falls[:-1] & ~falls[1:])[:left]).tolist():
+            way, value = _lowest(size, ways[k], ways[k + 2])
+            if value < found[0] / 10:
+                return way
+        return None
 
 
 def _path(begin: float, unit: float, coefficients: np.ndarray, t: Any) -> np.ndarray:

@@ -137,7 +137,7 @@ def simulate(
     except KeyboardInterrupt:
         status = "interrupted"
     ranks.finish()
-    ranks.tell(float(times[0]), passing.passed if passing else ())
+    ranks.tell(float(times[0]), passing.passed if passing else None)
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:

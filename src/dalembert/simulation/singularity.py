@@ -167,16 +167,17 @@ class RankWatch:
             low, high = float(u[max(k - 1, 0), 0]), float(u[min(k + 1, POINTS - 1), 0])
         return value, float(t0 + h * best)
 
-    def tell(self, start: float, passed: Sequence[tuple[float, float]] = ()) -> None:
+    def tell(self, start: float, passed: Sequence[tuple[float, float]] | None = None) -> None:
         """Warn whoever called ``simulate``, if there is something to tell.
 
         Args:
             start: time of the initial state.
-            passed: begin and end of steps that led straight on over a singular position.
+            passed: begin and end of steps that led straight on over a singular position; None if steps have a fixed
+                length, and do not look for them.
         """
         if not self.times:
             return
-        doubtful = [t for t in self.times if not any(begin <= t <= end for begin, end in passed)]
+        doubtful = [t for t in self.times if not any(begin <= t <= end for begin, end in passed or ())]
         if self.times[0] == start:
             what, how = "q0 is a singular position", ". Start a little beside it, on the branch that is meant"
         elif not doubtful:
@@ -184,9 +185,10 @@ class RankWatch:
             how = ". It goes straight on, as it came; friction and clearance of a real one may choose otherwise"
         else:
             what = f"at t = {doubtful[0]:.9g} s the motion passes a singular position"
-            how = (
-                ", and rounding may choose among them and change the energy. Compare with other steps and tolerances; "
-                "adaptive methods go straight on where branches cross"
+            how = ", and rounding may choose among them and change the energy. Compare with other " + (
+                "steps; adaptive methods go straight on where branches cross"
+                if passed is None
+                else "tolerances and starts; no step that leads straight on was found"
             )
         warnings.warn(
             f"{what}: {LOST}{how}. ConstrainedDynamics(mechanism).analyse(q) lists the motions",

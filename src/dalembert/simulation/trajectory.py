@@ -225,8 +225,10 @@ class Trajectory:
 
         Joints: of the parent on the child, drive included, in the child's axes about its origin. Constraints: on frame
         b (rolling: on frame a) in the axes of the other frame, about the origin of the frame acted upon; those on
-        joints and users' own are drives, and in the reactions of joints. Where constraints are redundant, those left
-        out transmit nothing.
+        joints and users' own are drives, and in the reactions of joints. Where constraints are redundant, only sums are
+        determined, single forces are not unique: rows that always follow from others in the same way transmit nothing,
+        and rows that follow in changing ways share by least squares, each in units of its own.
+        :meth:`~dalembert.constraints.ConstrainedDynamics.reactions` shares otherwise and tells what is unique.
         """
         return reactions(self)
 
