@@ -40,11 +40,11 @@ def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int, sizes: Sequ
     weights = [1 / size for size in sizes]
     columns, pivots = _eliminated(S, weights, rank)
     weighted = [[x * w for x, w in zip(column, weights)] for column in columns]
-    square = arrays.asarray([[_dot(x, y) for y in columns] for x in weighted]).reshape(rank, rank)
+    square = arrays.asarray([[dot(x, y) for y in columns] for x in weighted]).reshape(rank, rank)
     factors = factor(square, range(-1, rank - 1))
-    inner = factors.solve(arrays.asarray([_dot(column, b) for column in weighted]))
+    inner = factors.solve(arrays.asarray([dot(column, b) for column in weighted]))
     outer = factors.solve(arrays.asarray([x / pivot for x, pivot in zip(inner, pivots)]))
-    return [_dot([column[i] for column in weighted], list(outer)) for i in range(m)]
+    return [dot([column[i] for column in weighted], list(outer)) for i in range(m)]
 
 
 def _eliminated(S: list[list[Scalar]], weights: list[float], rank: int) -> tuple[list[list[Scalar]], list[Scalar]]:
@@ -68,7 +68,13 @@ def _eliminated(S: list[list[Scalar]], weights: list[float], rank: int) -> tuple
     return columns, pivots
 
 
-def _dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
+def dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
+    """The sum of products, without those that are zero for certain.
+
+    Args:
+        a: numbers.
+        b: as many.
+    """
     total: Scalar = 0
     for x, y in zip(a, b):
         if not (scalar.is_zero(x) or scalar.is_zero(y)):

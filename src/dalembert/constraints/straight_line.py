@@ -19,7 +19,7 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import TreeFactors, factor
-from dalembert.constraints.known_rank import solve_of_rank
+from dalembert.constraints.known_rank import dot, solve_of_rank
 from dalembert.constraints.pivots import Pivots
 
 Solution = tuple[Array, Array]
@@ -58,8 +58,8 @@ def by_multipliers(
     S: list[list[Scalar]] = [[0] * m for _ in range(m)]
     for i in range(m):
         for j in range(i + 1):
-            S[i][j] = S[j][i] = _dot(scaled[i], Z[j])
-    right = [gamma[i] - _dot(scaled[i], y) for i in range(m)]
+            S[i][j] = S[j][i] = dot(scaled[i], Z[j])
+    right = [gamma[i] - dot(scaled[i], y) for i in range(m)]
     if not scalar.is_zero(regularisation):
         for i in range(m):
             S[i][i] = S[i][i] + regularisation
@@ -85,14 +85,6 @@ def _outward(factors: TreeFactors, b: list[Scalar]) -> Array:
         for i, l in factors.L[k].items():
             x[k] = x[k] - l * x[i]
     return arrays.asarray(x)
-
-
-def _dot(a: list[Scalar], b: list[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for x, y in zip(a, b):
-        if not (scalar.is_zero(x) or scalar.is_zero(y)):
-            total = total + x * y
-    return total
 
 
 def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, multipliers: bool = True) -> Solution:
@@ -126,7 +118,7 @@ def by_projection(M: Array, G: Array, f: Array, gamma: Array, pivots: Pivots, mu
     reduced: list[list[Scalar]] = [[0] * k for _ in range(k)]
     for i in range(k):
         for j in range(i + 1):
-            reduced[i][j] = reduced[j][i] = _dot(list(tensor[:, i]), list(MB[:, j]))
+            reduced[i][j] = reduced[j][i] = dot(list(tensor[:, i]), list(MB[:, j]))
     a = drift
     if k:
         right = product(tensor.T, push)
