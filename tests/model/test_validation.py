@@ -86,6 +86,10 @@ BROKEN = {
         "joints": with_joint(kind="planar"),
         "forces": (Force("f", "joint-spring", "jb"),),
     },
+    "constraint 'c': joint 'jb' must have one degree of freedom; a Constraint of kind 'position'": {
+        "joints": with_joint(kind="planar"),
+        "constraints": (Constraint("c", "motion", "jb", function=lambda t: t),),
+    },
     "joint 'jb' mimics 'x', which does not exist": {"joints": with_joint(mimic=Mimic("x"))},
     "joint 'jb' mimics itself; name the joint that leads": {"joints": with_joint(mimic=Mimic("jb"))},
     "joint 'jb' (spherical) cannot mimic 'ja' (revolute): both must have one degree": {

@@ -25,7 +25,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r" \(strict=True refuses it\)", ""),
     (
         r"ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
-        "simulate, linearize and export --constrained close them",
+        "simulate, linearize and export --constrained have them",
     ),
     (
         r"URDF has no place for (.*?); write TOML, or leave them out with replace\(\w+=\(\)\)",

@@ -20,6 +20,7 @@ from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
+from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
@@ -105,9 +106,10 @@ def _drives(
         share = np.abs(lacking)
         names = [system.velocity_names()[k] for k in np.argsort(-share)[:3] if share[k] > TOLERANCE * share.max()]
         drives = f"the drives {', '.join(map(repr, actuated))}" if actuated else "no drives"
+        freedom = counted(B.shape[1], "degree of freedom", "degrees of freedom")
         raise SingularityError(
-            f"{drives} cannot produce this motion of {mechanism.name!r}: it has {B.shape[1]} degrees of freedom, they "
-            f"reach {int(result[2])}. Not driven is mainly the motion of {', '.join(names)}"
+            f"{drives} cannot produce this motion of {mechanism.name!r}: it has {freedom}, they reach "
+            f"{int(result[2])}. Not driven is mainly the motion of {', '.join(names)}"
         )
     surplus = len(driven) - int(result[2])
     rule = "least sum of (tau / weight)^2" if surplus else UNIQUE

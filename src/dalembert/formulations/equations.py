@@ -21,6 +21,7 @@ from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
+from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
     from dalembert.formulations.gravitation import InverseSquare
@@ -233,7 +234,8 @@ class Equations:
         return equations_text(self)
 
     def __repr__(self) -> str:
-        return f"<Equations of {self.name!r} by {self.method}: {len(self.mass_matrix)} degrees of freedom>"
+        freedom = counted(len(self.mass_matrix), "degree of freedom", "degrees of freedom")
+        return f"<Equations of {self.name!r} by {self.method}: {freedom}>"
 
     def cite(self) -> str:
         """References of the documents behind exactly what was used."""

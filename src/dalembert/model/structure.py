@@ -138,7 +138,8 @@ def reference_problems(mechanism: Mechanism) -> list[str]:
             if on_joints and end not in joints and (end == item.a or end not in ("", WORLD)):
                 problems.append(f"{what} {item.name!r}: joint {end!r} does not exist")
             if on_joints and end in joints and SIZES[joints[end].kind][1] != 1:
-                problems.append(f"{what} {item.name!r}: joint {end!r} must have one degree of freedom")
+                other = "; a Constraint of kind 'position' may take any" if what == "constraint" else ""
+                problems.append(f"{what} {item.name!r}: joint {end!r} must have one degree of freedom{other}")
             if not on_joints and end not in places:
                 problems.append(f"{what} {item.name!r}: body or frame {end!r} does not exist")
     for joint in mechanism.joints:
