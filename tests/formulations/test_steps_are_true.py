@@ -49,8 +49,8 @@ def slopes(function, q) -> np.ndarray:
 class Shown:
     """The quantities that the steps of a derivation show, as functions of the coordinates; and a state."""
 
-    def __init__(self, mechanism: Mechanism, method: str):
-        self.equations = derive(mechanism, method)
+    def __init__(self, mechanism: Mechanism, method: str, **options):
+        self.equations = derive(mechanism, method, **options)
         self.steps = {step.title: step for step in self.equations.steps()}
         self.quantities = {q.name: q for step in self.equations.steps() for q in step.quantities}
         self.q, self.v, self.vdot = mechanism.random_state(np.random.default_rng(5))
@@ -118,6 +118,21 @@ def test_kronecker_form(kind):
         C = star_of(shown.slopes("mass_matrix"))
     np.testing.assert_allclose(shown("coriolis_star"), C, **CLOSE)
     np.testing.assert_allclose(shown("coriolis"), C @ np.kron(v, v), **CLOSE)
+
+
+def test_rotors_by_kane():
+    """Their inertia is in the mass matrix that is shown, so it has to be in the printed sum."""
+    mechanism = carried("universal")
+    joints = tuple(joint.replace(armature=0.3) for joint in mechanism.joints)
+    geared = Shown(mechanism.replace(joints=joints), "kane", include=["armature"])
+    M = geared("rotor_matrix")
+    for i, body in enumerate(mechanism.bodies, 1):
+        Jw, Jv = geared(f"Jw_{i}"), geared(f"Jv_{i}")
+        M = M + Jw.T @ body.inertia.tensor @ Jw + body.inertia.mass * Jv.T @ Jv
+    np.testing.assert_allclose(geared("mass_matrix"), M, **CLOSE)
+    title, term = "Projection on the partial velocities", r"+ \sum_r J_r s_r^T \dot{\nu}_r ="
+    assert term in geared.steps[title].formula
+    assert "sum_r" not in Shown(mechanism, "kane").steps[title].formula
 
 
 def star_of(dM) -> np.ndarray:

@@ -68,17 +68,23 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         reduced: whether the speeds u are others than the velocities v.
     """
     T = "T_i" if reduced else "J_i"
+    turning, rotors = "", ""
+    if system.rotors:
+        turning = (
+            f" So is what the rotors need, which turn at the rates nu, s per {'speed' if reduced else 'velocity'}."
+        )
+        rotors = r" + \sum_r J_r s_r^T \dot{\nu}_r"
     return Step(
         "Projection on the partial velocities",
         "Kane's equations: inertia forces and active forces of every body, the moments n about its centre of mass and "
         "the forces f, are projected on the partial velocities "
-        f"(KANE; PARSA {'(33), (46)' if reduced else '(32), (33)'}).",
+        f"(KANE; PARSA {'(33), (46)' if reduced else '(32), (33)'}).{turning}",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),
             quantity(system, "gravity", "g", g),
         ),
-        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right) = \sum_i {T}^T w_i, \quad "
+        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i, \quad "
         r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
         r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
         r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}",

@@ -114,11 +114,11 @@ def newton_euler(
         Step(
             "Newton and Euler",
             "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
-            + (" Those of the field, f and n, are taken from them." if field is not None else ""),
+            + (" Those of the field, f_g and n_g, are taken from them." if field is not None else ""),
             tuple(needed),
             r"F_i = m_i (a_i - \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
             if field is None
-            else r"F_i = m_i a_i - f_i, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_i",
+            else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}",
         ),
         Step(
             *_inward(algorithm),
