@@ -82,7 +82,9 @@ class Passing:
         self.inner, self.equations, self.system = inner, inner.equations, system
         self.rank = len(system.constrained.pivots.rows)
         self.passed: list[tuple[float, float]] = []
-        self._largest, self._closer = 0.0, np.inf
+        self._closer = np.inf
+        reference = np.asarray(system.constrained.reference, dtype=float)  # motions may begin near a crossing
+        self._largest = float(self._sizes(np.zeros(1), reference[None])[0])
 
     def start(self, t: float, x: np.ndarray, bound: float) -> None:
         """Begin, or begin anew, at a state.
