@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_names, real_array
+from dalembert.model.checks import expect_choice, expect_names, real_array
+from dalembert.model.singularity import WHY, singular_motions
 
 
 def single(state: tuple[Any, ...]) -> bool:
@@ -21,6 +22,26 @@ def single(state: tuple[Any, ...]) -> bool:
     if not (state and isinstance(state[0], np.ndarray) and state[0].dtype == np.float32):
         return False
     return all(x.dtype == np.float32 for x in state if isinstance(x, np.ndarray))
+
+
+def chosen_method(mechanism: Mechanism, method: str | None, methods: Sequence[str]) -> str:
+    """How kernels find accelerations: by multipliers, unless something without mass is held by constraints only.
+
+    Args:
+        mechanism: the mechanism.
+        method: what the user gave; None to choose.
+        methods: those there are.
+    """
+    idle = singular_motions(mechanism)
+    if method is None:
+        return "projection" if idle else "multipliers"
+    expect_choice(method, methods, "ConstrainedDynamics, method")
+    if idle and method == "multipliers":
+        raise UnsupportedError(
+            f"{mechanism.name!r}: multipliers need a regular inertia matrix of the open tree, but "
+            f"{idle[0].removesuffix(f': {WHY}')}. Use method='projection', the default here"
+        )
+    return method
 
 
 def independent_speeds(mechanism: Mechanism, method: str, independent: Sequence[str] | None) -> tuple[str, ...] | None:

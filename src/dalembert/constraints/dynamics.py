@@ -43,7 +43,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         mechanism: the mechanism.
         forces: names of the force elements that act, or ``"all"``; must be said if there are any.
         include: which of ``armature``, ``damping`` and ``friction`` of the joints enter.
-        method: ``"multipliers"`` or ``"projection"``.
+        method: ``"multipliers"`` or ``"projection"``; by default multipliers, unless a motion of the open tree moves no
+            mass (a rod without mass in a loop), which projection can do.
         independent: names of the independent speeds (see :meth:`velocity_names`), or of joints for all of theirs;
             for projection only. By default they are chosen.
         reference: positions around which rows and speeds are chosen; need not satisfy the constraints.

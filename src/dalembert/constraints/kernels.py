@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.constraints.arguments import independent_speeds, single, values_of_symbols, velocity_names
+from dalembert.constraints.arguments import chosen_method, independent_speeds, single, values_of_symbols, velocity_names
 from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
@@ -24,7 +24,7 @@ from dalembert.constraints.reactions import between_frames, places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_choice, expect_names, expect_path, expect_real, real_array, shown
+from dalembert.model.checks import expect, expect_names, expect_path, expect_real, real_array, shown
 from dalembert.model.parameters import map_scalars, substitute
 from dalembert.model.record import content
 
@@ -44,7 +44,7 @@ class ConstrainedKernels:
         *,
         forces: Sequence[str] | str | None = None,
         include: Sequence[str] = (),
-        method: str = "multipliers",
+        method: str | None = None,
         independent: Sequence[str] | None = None,
         reference: Any = None,
         regularisation: float = 0.0,
@@ -54,7 +54,7 @@ class ConstrainedKernels:
     ):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"ConstrainedDynamics takes a Mechanism, got {type(mechanism).__name__}")
-        expect_choice(method, METHODS, "ConstrainedDynamics, method")
+        method = chosen_method(mechanism, method, METHODS)
         if isinstance(optimise, bool) or not isinstance(optimise, int) or optimise not in (0, 1, 2):
             raise ArgumentError(f"ConstrainedDynamics, optimise: expected 0, 1 or 2, got {shown(optimise)}")
         self.mechanism = mechanism
