@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy
 
 from dalembert.algebra.transform import Transform
 from dalembert.compiler.evaluate import evaluate
@@ -155,3 +156,23 @@ def test_two_wheels_on_one_axle_roll_in_every_direction():
         A = found["constraint_matrix"]
         assert np.abs(A.T @ multipliers - A.T @ expected.multipliers).max() < 1e-11
         assert np.linalg.norm(multipliers) <= np.linalg.norm(np.linalg.pinv(A.T) @ A.T @ multipliers) * (1 + 1e-9)
+
+
+def test_loops_that_close_in_ways_of_another_mobility_say_so():
+    """Two cranks on one slider, rods as long as cranks: folded, both turn alone, which most random starts lead to."""
+    l = sympy.Symbol("l", positive=True)
+
+    def cranks(rod):
+        joints, pins = [Joint("d", "prismatic", WORLD, "slider", axis=[0, 0, 1])], []
+        for k, sign in (("1", 1), ("2", -1)):
+            end = Transform.from_translation([sign * l, 0, 0])
+            joints.append(Joint(f"a{k}", "revolute", WORLD, f"crank {k}", axis=[0, sign, 0]))
+            joints.append(Joint(f"b{k}", "revolute", f"crank {k}", f"rod {k}", end, axis=[0, sign, 0]))
+            pin = Transform.from_rpy_xyz([sympy.pi / 2, 0, 0], [-sign * rod, 0, 0])
+            pins.append(Constraint(f"pin {k}", "point-on-line", f"rod {k}", "slider", pin))
+        bodies = tuple(Body(joint.child, MATTER) for joint in joints)
+        return Mechanism("cranks", bodies, tuple(joints), constraints=tuple(pins))
+
+    for rod, expected in ((l, True), (l * sympy.Rational(6, 5), False)):
+        (step,) = (step for step in derive(cranks(rod), "kane").steps() if step.title == "Speeds")
+        assert ("close in ways of another mobility" in step.text) == expected

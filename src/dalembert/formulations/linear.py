@@ -26,6 +26,9 @@ ROUNDING = 1e-12
 SAME = 1e-6
 """Relative difference of two rows below which they are the same; loops close to 1e-13 only."""
 
+CLEAR = 1e-5
+"""Singular value of rows of length one above which no distance from a folded position gives it the rank."""
+
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
 
@@ -209,6 +212,16 @@ def independent_rows(samples: np.ndarray) -> list[int]:
         if np.median(ranks) > len(kept):
             kept.append(row)
     return kept
+
+
+def clear_rank(matrix: np.ndarray) -> int:
+    """Rank of a matrix whatever the units of its rows, in which rounding counts for nothing.
+
+    Args:
+        matrix: numbers.
+    """
+    true = np.where(rounded_rows(matrix)[:, None], 0, matrix)
+    return int(np.linalg.matrix_rank(_normalised(true), tol=CLEAR))
 
 
 def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:

@@ -13,6 +13,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.equations import Step
 from dalembert.formulations.linear import (
+    clear_rank,
     dependent_columns,
     follows_always,
     independent_rows,
@@ -23,6 +24,9 @@ from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocitie
 from dalembert.formulations.sampling import sampled
 from dalembert.formulations.system import System
 from dalembert.model.checks import expect_names
+
+MANY = 40
+"""States at which it is looked whether loops with redundant rows close in ways of another mobility."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +123,14 @@ def choose_speeds(
                 f"{len(left_out)} of {len(A)} constraints follow from the others and are left out "
                 f"({', '.join(dict.fromkeys(left_out))})."
             )
+        many = sampled(system, A, MANY) if len(basis) < len(A) and system.constraints is not None else samples
         A, b, rank = A[kept], b[kept], len(basis)
+        if any(clear_rank(x) != rank for x in many):
+            why.append(
+                "The loops also close in ways of another mobility. These equations are for positions that leave "
+                f"{n - rank} freedom{'' if n - rank == 1 else 's'}, as most random ones do; for others use "
+                "ConstrainedDynamics with reference=."
+            )
     count = n - rank
     if speeds and independent is not None:
         raise ArgumentError("give either speeds or independent: both choose the quasi-velocities")
