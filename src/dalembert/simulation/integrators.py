@@ -127,7 +127,8 @@ class Adaptive:
         """Go on by one step."""
         solver = self._solver
         x_before = solver.y
-        message = solver.step()
+        with np.errstate(invalid="ignore", over="ignore"):  # SciPy's BDF subtracts memory it has not written yet
+            message = solver.step()
         if self._fault is not None:
             raise self._fault
         nq = len(x_before) - self.equations.system.mechanism.nv
