@@ -24,6 +24,12 @@ from dalembert.compiler.trace import trace
 from random_mechanisms import random_mechanism, walker
 
 
+def drawn(program: Program) -> list[list[int]]:
+    """The numbers with which ``exact`` computes, too."""
+    draw = np.random.default_rng(0)
+    return [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+
+
 def together(program: Program, team: Crew, inputs: list[list[int]]) -> list[list[object]]:
     """What a crew delivers, turn after turn; within a turn nobody sees what others have exchanged."""
     results: list[list[object]] = [[None] * len(row) for row in program.results]
@@ -55,8 +61,7 @@ def test_a_crew_computes_the_same(seed, count, most):
         tuple(tuple(rng.integers(0, count + 1, port.size).tolist()) for port in program.inputs),
         tuple(tuple(rng.integers(0, count + 1, port.size).tolist()) for port in program.outputs),
     )
-    draw = np.random.default_rng(0)
-    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    inputs = drawn(program)
     team = crew(program, parts, most)
     assert team.size <= most
     assert together(program, team, inputs) == exact(program)
@@ -67,8 +72,7 @@ def test_a_crew_computes_the_same(seed, count, most):
 def test_a_crew_divided_by_results_computes_the_same(seed, most):
     """Also of some of the outputs only; each value is delivered by one worker, and nobody waits."""
     program = random_program(seed, 80)
-    draw = np.random.default_rng(0)
-    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    inputs = drawn(program)
     for part in (program, restricted(program, (1,))):
         team = crew_by_outputs(part, most)
         assert team.size <= most
@@ -91,8 +95,7 @@ def test_a_crew_divided_by_results_computes_the_same(seed, most):
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_slices_compute_every_value_once(seed, count):
     program = random_program(seed, 80)
-    draw = np.random.default_rng(0)
-    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    inputs = drawn(program)
     different = len({k for row in program.results for k in row})
     parts = slices(program, count, different)
     assert len(parts) <= count
@@ -112,8 +115,7 @@ def test_slices_compute_every_value_once(seed, count):
 @given(st.integers(0, 10**6), st.integers(4, 40))
 def test_goes_compute_every_element_once(seed, live):
     program = random_program(seed, 80)
-    draw = np.random.default_rng(0)
-    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    inputs = drawn(program)
     found: list[list[object]] = [[None] * len(row) for row in program.results]
     for ports, parts in goes(program, live):
         for part in parts:
@@ -138,8 +140,7 @@ def test_a_crew_leaves_out_what_is_not_wanted():
     program = random_program(3, 60)
     part = restricted(program, (1,))
     parts = Parts(((1, 2, 1, 2), (0, 1, 2, 0)), tuple((0,) * port.size for port in program.outputs))
-    draw = np.random.default_rng(0)
-    inputs = [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
+    inputs = drawn(program)
     found = together(program, crew(part, parts), inputs)
     assert found[1] == exact(program)[1]
     assert all(x is None for x in (*found[0], *found[2]))
