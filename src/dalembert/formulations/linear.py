@@ -23,14 +23,17 @@ SMALL = 1e-9
 ROUNDING = 1e-12
 """Smallest singular value, of rows and columns of length one, that tells a matrix from a singular one."""
 
-SAME = 1e-6
-"""Relative difference of two rows below which they are the same; loops close to 1e-13 only."""
+SAME, CLOSED = 1e-6, 1e-11
+"""Difference of two rows, relative to these and to the longest, below which they are the same; loops close to 1e-13."""
 
 CLEAR = 1e-5
 """Singular value of rows of length one above which no distance from a folded position gives it the rank."""
 
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
+
+UNEVEN = 16
+"""Ratio of the lengths of two rows up to which least squares need no weights: its square costs two digits or three."""
 
 TEXTBOOK, COFACTORS = 3, 6
 """Largest block that is inverted by cofactors at once, and after all pivots are taken that nobody has to choose."""
@@ -234,11 +237,24 @@ def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:
     """
     shares = [np.linalg.lstsq(x[basis].T, x[row], rcond=None)[0] for x in samples]
     middle = np.median(shares, axis=0)
-    same = [
-        np.abs((share - middle) @ x[basis]).max(initial=0.0) <= SAME * np.abs(x).max()
-        for share, x in zip(shares, samples)
-    ]
+    same = []
+    for share, x in zip(shares, samples):
+        size = np.abs(middle[:, None] * x[basis]).max(initial=0.0)  # of this row, whatever its unit
+        least = max(SAME * size, CLOSED * np.abs(x).max())
+        same.append(np.abs((share - middle) @ x[basis]).max(initial=0.0) <= least)
     return bool(np.median(same) > 0)
+
+
+def row_weights(samples: np.ndarray) -> np.ndarray:
+    """Powers of two, one where rows are about as long as the longest, that make rows of all units count alike.
+
+    Args:
+        samples: numbers at some states, (states, rows, columns).
+    """
+    lengths = np.median(np.linalg.norm(samples, axis=2), axis=0)
+    shorter = np.log(lengths.max() / np.where(lengths > 0, lengths, lengths.max())) / np.log(UNEVEN)
+    steps = 2 * np.floor((shorter + 1) / 2)  # within a factor of UNEVEN of the longest
+    return np.array([UNEVEN ** (2 * int(k)) for k in steps], dtype=object)
 
 
 def rounded_rows(matrices: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from dalembert.formulations.linear import (
     independent_rows,
     inverse,
     is_constant,
+    row_weights,
 )
 from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
 from dalembert.formulations.sampling import sampled
@@ -151,15 +152,18 @@ def choose_speeds(
                 f"The constraints are solved for {', '.join(names[k] for k in dependent)}: {reason}. "
                 f"Independent: {', '.join(names[k] for k in places) or 'none'}."
             )
-    rows = A if rank == len(A) else product(A[:, dependent].T, A)
+    weights = row_weights(sampled(system, A)) if rank < len(A) else np.ones(rank, dtype=int)
+    weighed = A[:, dependent].T * weights
+    rows = A if rank == len(A) else product(weighed, A)
     K = np.concatenate([Y, rows])
     inverted = inverse(K, sampled(system, K), "the matrix of speeds and constraints")
     B, N = inverted[:, :count], inverted[:, count:]
     if rank < len(A):
-        N = product(N, A[:, dependent].T)
+        N = product(N, weighed)
         why.append(
             f"Of {len(A)} constraints {rank} are independent, at different states different ones: all are kept and "
-            "solved by least squares, that is exactly, and have the smallest multipliers."
+            "solved by least squares, that is exactly, and have the smallest multipliers"
+            + (", each counted by the length of its row." if (weights != 1).any() else ".")
         )
     d = product(N, b) - product(B, y) if len(A) else -product(B, y)
     u = system.scope.input("u", labels)
