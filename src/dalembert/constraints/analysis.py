@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from dalembert.constraints import assembly
 from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.rows import Row
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_real, real_array
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Analysis:
         dependences: redundant rows, and why.
         freedoms: one motion (velocity, share) list per degree of freedom.
         residual: largest residual of each constraint on positions.
+        kernel_rank: the rank kernels work with, that of positions around the system's reference; None if none of those
+            can be assembled without contradictions.
     """
 
     velocities: int
@@ -70,6 +73,7 @@ class Analysis:
     dependences: tuple[Dependence, ...]
     freedoms: tuple[tuple[tuple[str, float], ...], ...]
     residual: dict[str, float]
+    kernel_rank: int | None = None
 
     @property
     def is_singular(self) -> bool:
@@ -101,6 +105,11 @@ class Analysis:
         lines += [f"redundant: {dependence}" for dependence in self.dependences]
         open_ones = {name: x for name, x in self.residual.items() if x > 1e-9}
         lines += [f"not closed: {name} by {x:.3g}" for name, x in open_ones.items()]
+        if self.kernel_rank not in (None, self.usual_rank) and not open_ones:
+            lines.append(
+                f"kernels work with rank {self.kernel_rank}, that of positions around the reference, and fail here: "
+                "make a system with this position as its reference="
+            )
         return "\n".join(lines)
 
 
@@ -167,7 +176,14 @@ def analyse(
         dependences=tuple(_dependences(system, G, sides, pivots.rows, pivots.redundant)),
         freedoms=tuple(freedoms),
         residual=residual,
+        kernel_rank=_kernel_rank(system),
     )
+
+
+def _kernel_rank(system: ConstrainedDynamics) -> int | None:
+    with suppress(SingularityError):
+        return system.pivots.rank
+    return None
 
 
 def _counted(number: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,19 +33,17 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
         system: the constrained mechanism.
     """
     keep = velocities_named(system.mechanism, system.independent or (), "independent")
-    found = system.samples
     G = _gradients(system)
-    pattern = np.abs(G).max(axis=0) > 0
-    pivots = find_pivots(G, pattern, keep)
+    pivots, common = _common(G, keep)
     if system.independent is not None and not (pivots.complete and sorted(keep) == list(pivots.independent)):
-        free = find_pivots(G, pattern).independent
+        free = _common(G)[0].independent
         names = ", ".join(system.velocity_names()[k] for k in free)
         raise ArgumentError(
             f"{', '.join(map(repr, system.independent)) or 'no joint'} cannot be the independent speeds of "
             f"{system.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
         )
-    _refuse_contradiction(system, pivots, found[0][0])
-    return _measured(system, pivots, G)
+    _refuse_contradiction(system, pivots, system.samples[0][0])
+    return _measured(system, pivots, common, G)
 
 
 def choose_positional(system: ConstrainedKernels) -> Pivots:
@@ -55,14 +54,33 @@ def choose_positional(system: ConstrainedKernels) -> Pivots:
     """
     G = _gradients(system)
     G[:, ~system.constraints.holonomic] = 0.0
-    return _measured(system, find_pivots(G, np.abs(G).max(axis=0) > 0), G)
+    return _measured(system, *_common(G), G)
 
 
-def _measured(system: ConstrainedKernels, pivots: Pivots, G: np.ndarray) -> Pivots:
+def _common(G: np.ndarray, keep: Collection[int] = ()) -> tuple[Pivots, list[int]]:
+    """The pivots of the first sample and of as many others as have any in common with it, and which samples these are.
+
+    Near a crossing of branches some samples lie on another branch than the first. Where what vanishes on the one does
+    not on the other, elimination that is to do for both ends early, and a row that matters would seem redundant.
+    """
+    pattern = np.abs(G).max(axis=0) > 0
+    whole = find_pivots(G, pattern, keep)
+    if whole.complete:
+        return whole, list(range(len(G)))
+    chosen, pivots = [0], find_pivots(G[:1], pattern, keep)
+    for k in range(1, len(G)):
+        wider = find_pivots(G[[*chosen, k]], pattern, keep)
+        if wider.complete:
+            chosen, pivots = [*chosen, k], wider
+    return pivots, chosen
+
+
+def _measured(system: ConstrainedKernels, pivots: Pivots, common: list[int], G: np.ndarray) -> Pivots:
     """The pivots with the sizes of rows that have to be compared with each other while a kernel runs."""
     if not pivots.varying:
         return pivots
-    M = np.stack([system.evaluate("mass_matrix", q) for q, _ in system.samples])
+    G = G[common]
+    M = np.stack([system.evaluate("mass_matrix", system.samples[k][0]) for k in common])
     weight = np.einsum("kii->ki", M)
     unit = 1 / np.sqrt(np.where(weight > 0, weight, np.inf))  # kilometres beside millimetres: pinv compares
     rows = G * unit[:, None, :]
