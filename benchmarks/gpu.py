@@ -2,14 +2,15 @@
 
     python benchmarks/gpu.py [--robots panda talos] [--batch 4096 1048576 16777216] [--json out.json]
 
-Times are device-resident, by CUDA events around eight calls in a row, median of several; up to 65536 states with
-``kernel.bind``. ``host`` adds the copies from and to pageable host memory, the best of three calls after one to warm
-up. ``of copy`` is the memory traffic a state needs at least - each input read once, each output written once - over the
-bandwidth of a device-to-device copy measured in the same run. ``XLA`` is our own straight-line program under
-``jax.jit`` on the same card, in float32, if it is not too long to be compiled; ``frax`` a JAX library with its own
-algorithms on the same robot, its derivatives by JAX. Both are measured at 1048576 states where they are installed, in
-rows of calls too, and checked first, to the same limits as our kernels. Quantities of a frame are those of the body
-that the last joint moves.
+Times are device-resident, by CUDA events around eight calls in a row, median of several; up to 1048576 states with
+``kernel.bind``, since Python takes 15 to 35 us for a call. ``host`` adds the copies from and to pageable host memory,
+the best of three calls after one to warm up. ``of copy`` is the memory traffic a state needs at least - each input read
+once, each output written once - over the bandwidth of a device-to-device copy measured in the same run. ``XLA`` is our
+own straight-line program under ``jax.jit`` on the same card, in float32, if it is not too long to be compiled; ``frax``
+a JAX library with its own algorithms on the same robot, its derivatives by JAX; in float32 JAX multiplies matrices with
+about three digits unless it is told otherwise, so ``digits`` is frax told to use all of them. All are measured at
+1048576 states where they are installed, in rows of calls too, and checked first, to the same limits as our kernels.
+Quantities of a frame are those of the body that the last joint moves.
 """
 
 from __future__ import annotations
@@ -87,6 +88,10 @@ def worst(results: Any, places: Any, exact: list[np.ndarray]) -> float:
     return float(np.max([np.abs(y - e).max() / np.abs(e).max() for y, e in zip(found, exact, strict=True)]))
 
 
+def ratio(other: float | None, t: float, decimals: int = 0) -> str:
+    return f"{f'{other / t:.{decimals}f}x' if other else '':>7}"
+
+
 def host_seconds(kernel: Any, inputs: list[Any], repeat: int = 3) -> float:
     """Of a call whose arguments come from pageable memory of the host, and whose results go there."""
     arrays, times = [cp.asnumpy(x) for x in inputs], []
@@ -110,7 +115,7 @@ def main() -> None:
     bandwidth = copy_bandwidth()
     print(f"{card}: copy {bandwidth / 1e12:.2f} TB/s; dalembert {da.__version__}, CuPy {cp.__version__}")
     print(f"{'robot':12}{'quantity':30}{'type':8}{'batch':>9}{'us':>10}{'G/s':>8}{'of copy':>9}{'host us':>10}"
-          f"{'XLA':>7}{'frax':>7}   regs local; checked to")  # fmt: skip
+          f"{'XLA':>7}{'frax':>7}{'digits':>7}   regs local; checked to")  # fmt: skip
     rows: list[dict[str, Any]] = []
     wrong: list[str] = []
     for name in options.robots:
@@ -135,8 +140,8 @@ def main() -> None:
                     exact = list(evaluate(program, few).values())
                     out = kernel(*args)
                     before, limit = worst(out, places, exact), LIMIT[np.dtype(dtype)]
-                    small = batch <= 2**16  # there the call counts: launched as a graph, as kernel.bind does
-                    run = kernel.bind(*args, out=out) if small else (lambda: kernel(*args, out=out))  # noqa: B023
+                    short = batch <= 2**20  # Python would be slower than the card: launched as a graph
+                    run = kernel.bind(*args, out=out) if short else (lambda: kernel(*args, out=out))  # noqa: B023
                     for y in several(out):
                         y[...] = np.nan  # what is checked afterwards is what was timed
                     t = seconds(run)
@@ -147,19 +152,23 @@ def main() -> None:
                         print(f"{wrong[-1]}; no time is kept", flush=True)
                         continue
                     host = host_seconds(kernel, args) if batch <= 2**20 else None
-                    peer = xla(program, args, places, exact) if batch == 2**20 and dtype == np.float32 else None
-                    other = frax(m, quantity, args, places, exact) if batch == 2**20 and m.nq == m.nv else None
+                    single, peers = dtype == np.float32, batch == 2**20
+                    peer = xla(program, args, places, exact) if peers and single else None
+                    others: dict[str, float | None] = {}
+                    for digits in ("default", "highest") if single else ("default",):
+                        offers = peers and m.nq == m.nv
+                        others[digits] = frax(m, quantity, args, places, exact, digits) if offers else None
                     used, how = occupancy(kernel, dtype)
                     fraction = numbers * width * batch / t / bandwidth
                     print(
                         f"{name:12}{quantity:30}{dtype.__name__:8}{batch:9}{t * 1e6:10.1f}{batch / t / 1e9:8.3f}"
                         f"{fraction:9.1%}{f'{host * 1e6:.0f}' if host else '':>10}"
-                        f"{f'{peer / t:.1f}x' if peer else '':>7}{f'{other / t:.0f}x' if other else '':>7}"
+                        f"{ratio(peer, t, 1)}{ratio(others['default'], t)}{ratio(others.get('highest'), t)}"
                         f"   {used} {after:.0e}  {how}",
                         flush=True,
                     )
                     row = {"robot": name, "quantity": quantity, "type": dtype.__name__, "batch": batch, "seconds": t}
-                    rows.append({**row, "of_copy": fraction, "host": host, "xla": peer, "frax": other})
+                    rows.append({**row, "of_copy": fraction, "host": host, "xla": peer, "frax": others})
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"card": card, "copy": bandwidth, "rows": rows}, file, indent=1)
