@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
+from dalembert.constraints.classical import four_bar
 from dalembert.constraints.known_rank import solve_of_rank
 
 
@@ -113,3 +114,31 @@ def test_watches_and_cranes_are_compared_in_units_of_their_own():
         off = distance * np.random.default_rng(1).normal(size=6)
         found = two.forward_dynamics(there + off, speed, np.zeros(6)).reshape(2, 3) * lengths[:, None]
         assert np.abs(found - a).max() < limit
+
+
+def test_loops_that_share_nothing_are_solved_apart():
+    """Operations of the whole are those of its parts, be they redundant or not; so are the accelerations."""
+    closed = four_bar()
+    plain = (list(closed.bodies), list(closed.joints), list(closed.constraints))
+    start = [1.0, -0.5, 1.7]
+    parts = [(bennett(name="a "), CLOSED), (bennett(2.0, name="b "), CLOSED), (plain, start)]
+    systems = [da.ConstrainedDynamics(joined(part), reference=q) for part, q in parts]
+    whole = da.ConstrainedDynamics(
+        joined(*(part for part, _ in parts)), reference=np.concatenate([q for _, q in parts])
+    )
+    counts = [system.cost("multipliers") for system in (*systems, whole)]
+    for name in ("multiplications", "additions", "divisions", "comparisons"):
+        each = [getattr(count, name) for count in counts]
+        assert each[-1] == sum(each[:-1])
+    q = [system.assemble() for system in systems]
+    a, forces = zip(*(system.kernel("multipliers")(x, [0] * 3, [1, 2, 3], 0.0) for system, x in zip(systems, q)))
+    together = whole.kernel("multipliers")(np.concatenate(q), [0] * 9, 3 * [1, 2, 3], 0.0)
+    assert np.abs(together[0] - np.concatenate(a)).max() < 1e-12 * np.abs(together[0]).max()
+    assert np.abs(together[1] - np.concatenate(forces)).max() < 1e-12 * np.abs(together[1]).max()
+
+
+def test_numbers_that_happen_to_be_zero_do_not_separate_rows():
+    """A row that was independent vanishes here, and the one that repeats it elsewhere takes its place."""
+    S = [[0.0, 0, 0], [0, 2.0, 0], [0, 0, 3.0]]
+    x = solve_of_rank(S, [0, 4, 3], 2, [1.0, 1.0, 1.0], independent=[0, 2])
+    assert np.array_equal(np.array(x, dtype=float), [0, 2, 1])

@@ -18,14 +18,17 @@ beside the constraints be nothing but its error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.scalar import Scalar
 from dalembert.algorithms.triangular import factor
 
 
-def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int, sizes: Sequence[float] = ()) -> list[Scalar]:
+def solve_of_rank(
+    S: list[list[Scalar]], b: list[Scalar], rank: int, sizes: Sequence[float] = (), independent: Collection[int] = ()
+) -> list[Scalar]:
     """The shortest solution x, every component measured by the size of its row.
 
     Args:
@@ -33,18 +36,47 @@ def solve_of_rank(S: list[list[Scalar]], b: list[Scalar], rank: int, sizes: Sequ
         b: right side, m.
         rank: of S, at most m.
         sizes: w, typical diagonal entries of S up to a common factor; needed for ranks below m.
+        independent: which rows were independent once, as many as the rank. Parts of S that have nothing to do with each
+            other have each as many of these as is their own rank, and are solved apart; without it S is one part.
     """
+    if rank == len(S):
+        return _solve(S, b)
+    x: list[Scalar] = [0] * len(S)
+    for part in _parts(S) if independent else [list(range(len(S)))]:
+        own = [[S[i][j] for j in part] for i in part]
+        known = sum(i in independent for i in part) if independent else rank
+        found = _shortest(own, [b[i] for i in part], known, [1 / sizes[i] for i in part])
+        for i, value in zip(part, found):
+            x[i] = value
+    return x
+
+
+def _parts(S: list[list[Scalar]]) -> list[list[int]]:
+    """Rows that are linked by entries which are not zero always; what numbers are elsewhere, they do not tell."""
+    if all(scalar.is_number(x) for row in S for x in row):
+        return [list(range(len(S)))]
+    parts: list[list[int]] = []
+    for i in range(len(S)):
+        linked = [part for part in parts if any(not scalar.is_zero(S[i][j]) for j in part)]
+        parts = [part for part in parts if part not in linked] + [sorted([*chain(*linked), i])]
+    return parts
+
+
+def _solve(S: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
     m = len(S)
-    if rank == m:
-        return list(factor(arrays.asarray(S).reshape(m, m), range(-1, m - 1)).solve(arrays.asarray(b)))
-    weights = [1 / size for size in sizes]
+    return list(factor(arrays.asarray(S).reshape(m, m), range(-1, m - 1)).solve(arrays.asarray(b)))
+
+
+def _shortest(S: list[list[Scalar]], b: list[Scalar], rank: int, weights: list[float]) -> list[Scalar]:
+    """The solution of one part, by the formula above."""
+    if rank == len(S):
+        return _solve(S, b)
     columns, pivots = _eliminated(S, weights, rank)
     weighted = [[x * w for x, w in zip(column, weights)] for column in columns]
-    square = arrays.asarray([[dot(x, y) for y in columns] for x in weighted]).reshape(rank, rank)
-    factors = factor(square, range(-1, rank - 1))
-    inner = factors.solve(arrays.asarray([dot(column, b) for column in weighted]))
-    outer = factors.solve(arrays.asarray([x / pivot for x, pivot in zip(inner, pivots)]))
-    return [dot([column[i] for column in weighted], list(outer)) for i in range(m)]
+    square = [[dot(x, y) for y in columns] for x in weighted]
+    inner = _solve(square, [dot(column, b) for column in weighted])
+    outer = _solve(square, [x / pivot for x, pivot in zip(inner, pivots)])
+    return [dot([column[i] for column in weighted], outer) for i in range(len(S))]
 
 
 def _eliminated(S: list[list[Scalar]], weights: list[float], rank: int) -> tuple[list[list[Scalar]], list[Scalar]]:

@@ -72,6 +72,11 @@ class Pivots:
             return self.rows
         return tuple(row for row in sorted((*self.rows, *self.redundant)) if row not in self.empty)
 
+    @property
+    def kept_together(self) -> tuple[int, ...]:
+        """Where among the rows :attr:`together` those are that have a pivot."""
+        return tuple(k for k, row in enumerate(self.together) if row in self.rows)
+
     def of_together(self, sizes: tuple[float, ...]) -> tuple[float, ...]:
         """Those of the rows :attr:`together`; nothing where none are redundant among them.
 

@@ -137,7 +137,9 @@ def dynamics(
         kept = list(pivots.together)
         parents = s.tree.velocity_parents
         sizes = pivots.of_together(pivots.mobilities)
-        a, lam = by_multipliers(M, parents, G[kept], f, gamma[kept], regularisation, pivots.rank, sizes)
+        a, lam = by_multipliers(
+            M, parents, G[kept], f, gamma[kept], regularisation, pivots.rank, sizes, pivots.kept_together
+        )
     # Rows that were redundant where they were chosen begin to matter where the kept ones lose their rank, or later.
     lost = pivots.varying and method == "projection"
     doubtful = [k for k in pivots.redundant if k not in pivots.empty and (lost or s.constraints.timed[k])]

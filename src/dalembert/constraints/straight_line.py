@@ -12,7 +12,7 @@ time others, multipliers can do with all of them and their rank; see :mod:`dalem
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from dalembert.algebra import arrays, scalar
@@ -35,6 +35,7 @@ def by_multipliers(
     regularisation: Scalar = 0,
     rank: int | None = None,
     sizes: Sequence[float] = (),
+    independent: Collection[int] = (),
 ) -> Solution:
     """Eliminate the accelerations first: (G M^-1 G^T + e 1) lam = gamma - G M^-1 f.
 
@@ -49,6 +50,7 @@ def by_multipliers(
         regularisation: e, added to the diagonal.
         rank: how many of the rows are independent; all if None.
         sizes: typical diagonal entries of G M^-1 G^T up to a common factor; needed if not all are independent.
+        independent: which rows were independent once; see :func:`~dalembert.constraints.known_rank.solve_of_rank`.
     """
     factors = factor(M, parents)
     y = _inward(factors, f)
@@ -63,7 +65,7 @@ def by_multipliers(
     if not scalar.is_zero(regularisation):
         for i in range(m):
             S[i][i] = S[i][i] + regularisation
-    lam = solve_of_rank(S, right, m if rank is None else rank, sizes)
+    lam = solve_of_rank(S, right, m if rank is None else rank, sizes, independent)
     for k in range(m):
         y = [x + z * lam[k] for x, z in zip(y, Z[k])]
     return _outward(factors, [x * r for x, r in zip(y, factors.reciprocals)]), arrays.asarray(lam)
