@@ -12,7 +12,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State
 from dalembert.constraints.classical import four_bar
-from dalembert.errors import ModelError, SingularityError, TracingError
+from dalembert.errors import ArgumentError, ModelError, SingularityError, TracingError, UnsupportedError
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 
 BARS = four_bar().replace(constraints=())
@@ -142,3 +142,15 @@ def test_frames_that_do_not_exist_are_named():
         BARS.replace(forces=(Force("w", "wrench", "nobody", components=(0,) * 6),))
     with pytest.raises(ModelError, match="'nobody' does not exist"):
         BARS.replace(constraints=(Constraint("c", "weld", "nobody", "crank_bar", Transform.identity()),))
+
+
+def test_cards_and_precisions_are_answered_with_what_does_the_same():
+    with pytest.raises(UnsupportedError, match=r"rollout\(.*device='cuda'\).*export\(quantity, 'cuda'\)"):
+        ConstrainedDynamics(four_bar(), device="cuda")
+    with pytest.raises(UnsupportedError, match=r"float32 states.*dtype='float32'"):
+        ConstrainedDynamics(four_bar(), dtype="float32")
+    with pytest.raises(ArgumentError, match="cpu"):
+        ConstrainedDynamics(four_bar(), device="gpu")
+    system = ConstrainedDynamics(four_bar(), device="cpu", dtype=None, reference=REFERENCE)
+    q = system.assemble()
+    assert system.forward_dynamics(q, np.zeros(3), np.zeros(3), dtype="float32").dtype == np.float32

@@ -44,6 +44,25 @@ def chosen_method(mechanism: Mechanism, method: str | None, methods: Sequence[st
     return method
 
 
+def refuse_devices(dtype: Any, device: str) -> None:
+    """What kernels of the open tree offer and those of constrained systems do not, with what does the same here.
+
+    Args:
+        dtype: what the user gave; None computes states of single precision in it and all others in double.
+        device: what the user gave.
+    """
+    if expect_choice(device, ("cpu", "cuda"), "ConstrainedDynamics: device =") == "cuda":
+        raise UnsupportedError(
+            "ConstrainedDynamics chooses rows and assembles with NumPy, on the processor. On a card, "
+            "rollout(..., device='cuda') moves constrained mechanisms, and export(quantity, 'cuda') writes kernels"
+        )
+    if dtype is not None:
+        raise UnsupportedError(
+            "ConstrainedDynamics has no precision of its own, since rows are chosen in double precision. Kernels "
+            "compute float32 states in float32, or any state so with forward_dynamics(..., dtype='float32')"
+        )
+
+
 def independent_speeds(mechanism: Mechanism, method: str, independent: Sequence[str] | None) -> tuple[str, ...] | None:
     """Names of joints or velocities, each of them checked; None if none were chosen.
 

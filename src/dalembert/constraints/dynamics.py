@@ -53,6 +53,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         parameters: numbers for the mechanism's symbols, by name or in their order, wherever NumPy works: assembly,
             solve, choice of rows.
         optimise: 0 to 2, how hard to look for operations to save.
+        dtype: only None: kernels compute states of single precision in it and all others in double.
+        device: only ``"cpu"``; for a card there are ``rollout(..., device="cuda")`` and :meth:`export`.
     """
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, t: Any = 0.0, **options: Any) -> np.ndarray:
@@ -63,8 +65,8 @@ class ConstrainedDynamics(ConstrainedKernels):
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            options: of the kernel call: ``out``, ``threads``; ``parameters`` in the place of those of the system,
-                with any batch shape.
+            options: of the kernel call: ``out``, ``threads``, ``dtype``; ``parameters`` in the place of those of the
+                system, with any batch shape.
         """
         return self.evaluate("forward_dynamics", q, v, tau, t, **options)
 

@@ -14,7 +14,14 @@ import numpy as np
 from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.constraints.arguments import chosen_method, independent_speeds, single, values_of_symbols, velocity_names
+from dalembert.constraints.arguments import (
+    chosen_method,
+    independent_speeds,
+    refuse_devices,
+    single,
+    values_of_symbols,
+    velocity_names,
+)
 from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.linearization import derivatives
@@ -51,9 +58,12 @@ class ConstrainedKernels:
         stabilisation: float = 0.0,
         parameters: Sequence[float] | Mapping[str, float] | None = None,
         optimise: int = 1,
+        dtype: Any = None,
+        device: str = "cpu",
     ):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"ConstrainedDynamics takes a Mechanism, got {type(mechanism).__name__}")
+        refuse_devices(dtype, device)
         method = chosen_method(mechanism, method, METHODS)
         if isinstance(optimise, bool) or not isinstance(optimise, int) or optimise not in (0, 1, 2):
             raise ArgumentError(f"ConstrainedDynamics, optimise: expected 0, 1 or 2, got {shown(optimise)}")
