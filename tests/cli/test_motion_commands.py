@@ -185,7 +185,7 @@ def test_an_interrupted_motion_is_told_and_written_and_says_so_in_the_exit_code(
 
 def test_linearize_says_where_forces_come_from(capsys):
     assert "forces are those without acceleration" in run(capsys, "linearize", "cart_pole").out
-    assert "forces are zero, so it may accelerate" in run(capsys, "linearize", "four_bar", "--q", "drive=60deg").out
+    assert "forces are zero, and it accelerates here" in run(capsys, "linearize", "four_bar", "--q", "drive=60deg").out
     trimmed = run(capsys, "linearize", "four_bar", "--q", "drive=60deg", "--trim").out
     assert "this is an equilibrium" in trimmed and "forces are zero" not in trimmed
 

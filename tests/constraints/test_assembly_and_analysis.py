@@ -46,6 +46,22 @@ def test_starts_may_be_given_by_joint_name_the_others_as_in_the_reference():
     assert np.array_equal(v, system.project_velocity(q, [2.0, 0, 0], keep=[first]))
     with pytest.raises(ArgumentError, match="did you mean"):
         system.assemble({first[:-1]: 1.1})
+    named = ConstrainedDynamics(four_bar(), reference={second: -0.5})
+    assert named.reference.tolist() == [0, -0.5, 0]
+
+
+def test_single_velocities_of_a_joint_can_be_kept():
+    """A disc that spins as it is told, leaning and turning somehow: only its point of contact is left to follow."""
+    system = ConstrainedDynamics(rolling_disc())
+    q = system.assemble(moved(system.mechanism, system.reference, 0.2 * np.arange(1.0, 1 + system.mechanism.nv)))
+    wanted, names = np.random.default_rng(3).normal(size=system.mechanism.nv), system.velocity_names()
+    spin = names.index(next(name for name in names if name not in {joint.name for joint in system.mechanism.joints}))
+    v = system.project_velocity(q, wanted, keep=[names[spin]])
+    _, G, rate, _ = system.evaluate("constraints", q, v, 0.0)
+    assert np.abs(G @ v - rate).max() < 1e-12 and v[spin] == wanted[spin]
+    assert abs(system.project_velocity(q, wanted)[spin] - wanted[spin]) > 1e-3
+    with pytest.raises(ArgumentError, match="no joint 'spin' and no velocity of that name"):
+        system.project_velocity(q, wanted, keep=["spin"])
 
 
 def test_projection_changes_velocities_by_the_least_kinetic_energy():

@@ -75,7 +75,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         tau = system.bias(q, v)
         remarks.append("forces are those without acceleration")
     elif tau is None:
-        remarks.append("forces are zero, so it may accelerate here; --trim finds an equilibrium")
+        a = np.abs(system.solve(q, v, np.zeros(mechanism.nv)).a).max()
+        steady = a < 1e-9 * (1 + np.abs(v).max())
+        remarks.append(
+            "forces are zero, and nothing accelerates"
+            if steady
+            else f"forces are zero, and it accelerates here, by up to {a:.3g}; --trim finds an equilibrium"
+        )
     force = np.zeros(mechanism.nv) if tau is None else tau
     lost = model.uncontrollable()
     if options.plot is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints import numeric
+from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.descent import check_gradients, descend, moved, normalise, row_units, units
 from dalembert.constraints.loops import LOOP_ROWS
 from dalembert.constraints.pivots import column_scale
@@ -261,7 +262,7 @@ def project_velocity(
         q: positions that satisfy the constraints.
         v: velocities to start from.
         t: time, s.
-        keep: joints whose velocities must not change.
+        keep: joints, or single velocities, whose velocities must not change.
         tolerance: largest violation, relative to the size of the velocities.
     """
     mechanism = system.mechanism
@@ -273,7 +274,8 @@ def project_velocity(
     _, G, rate, _ = system.evaluate("constraints", q, v, t)
     check_gradients(system, G, t)
     M = system.evaluate("mass_matrix", q)
-    free = _free(mechanism, keep)
+    free = np.ones(mechanism.nv, dtype=bool)
+    free[velocities_named(mechanism, keep, "project_velocity, keep")] = False
     missing = rate - G @ v
     # A trace of its diagonal lets coordinates that move no mass take part, each in its own unit.
     inertia = np.diag(M)

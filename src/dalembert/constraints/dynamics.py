@@ -47,7 +47,8 @@ class ConstrainedDynamics(ConstrainedKernels):
             mass (a rod without mass in a loop), which projection can do.
         independent: names of the independent speeds (see :meth:`velocity_names`), or of joints for all of theirs;
             for projection only. By default they are chosen.
-        reference: positions around which rows and speeds are chosen; need not satisfy the constraints.
+        reference: positions around which rows and speeds are chosen, or by joint name, others neutral; need not satisfy
+            the constraints.
         regularisation: added to the diagonal of the matrix of the multipliers.
         stabilisation: frequency, rad/s, with which violations decay (Baumgarte); 0 for none.
         parameters: numbers for the mechanism's symbols, by name or in their order, wherever NumPy works: assembly,
@@ -213,6 +214,6 @@ class ConstrainedDynamics(ConstrainedKernels):
             q: positions that satisfy the constraints.
             v: velocities to start from, or by joint name, others zero.
             t: time, s.
-            keep: joints whose velocities must not change.
+            keep: joints, or single velocities (see :meth:`velocity_names`), whose velocities must not change.
         """
         return assembly.project_velocity(self, q, v, t, keep)

@@ -31,6 +31,7 @@ from dalembert.constraints.reactions import between_frames, places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect, expect_names, expect_path, expect_real, real_array, shown
 from dalembert.model.parameters import map_scalars, substitute
 from dalembert.model.record import content
@@ -72,6 +73,8 @@ class ConstrainedKernels:
         self.forces = ForceSet(mechanism, forces)
         self.include, self.method = expect_names(include, "ConstrainedDynamics, include"), method
         self.independent = independent_speeds(mechanism, method, independent)
+        if isinstance(reference, Mapping):
+            reference = by_joint(mechanism, reference, "reference", mechanism.neutral, mechanism.q_slice)
         self.reference = mechanism.neutral if reference is None else real_array(reference, "reference")
         if self.reference.shape != (mechanism.nq,):
             raise ArgumentError(
