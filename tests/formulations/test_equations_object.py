@@ -364,7 +364,7 @@ def test_symbols_and_coordinates_have_readable_names():
     assert coordinate_names(ugly) == (["q1", "q2", "q3"], ["qdot1", "qdot2", "qdot3"])
     clash = cart_pole().replace(bodies=tuple(b for b in cart_pole().bodies))
     renamed = derive(clash, coordinates=["m", "l"])
-    assert renamed.coordinates == ("m_", "l_")
+    assert renamed.coordinates == ("mbar", "lbar")
 
 
 def test_quasi_velocities_are_the_velocities_of_reduced_equations():

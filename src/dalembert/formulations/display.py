@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.names import expression_latex, rate_name
+from dalembert.formulations.names import rate_name
 from dalembert.formulations.quantity import FORMS, Quantity
 from dalembert.model.checks import expect_choice
 
@@ -74,6 +74,7 @@ def equations_latex(equations: Equations, form: str) -> str:
     import sympy
 
     expect_choice(form, FORMS, "form")
+    write = equations.scope.latex
     parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
     rest = [x for x in (equations.passive, equations.external) if x is not None]
     rules = [x for x in (equations.constraint_matrix, equations.constraint_bias) if x is not None]
@@ -81,18 +82,18 @@ def equations_latex(equations: Equations, form: str) -> str:
     if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest, *rules, *speeds))):
         rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
-        left = [rf"{expression_latex(M)} {expression_latex(rates)}", *(expression_latex(x) for x in (c, g) if any(x))]
+        left = [rf"{write(M)} {write(rates)}", *(write(x) for x in (c, g) if any(x))]
         inputs = sympy.Matrix(equations.inputs)
         forces = equations.input_map.sympy()
         driven = inputs if forces == sympy.eye(forces.rows) else forces * inputs
-        right = [*([expression_latex(driven)] if inputs else []), *(expression_latex(x.sympy()) for x in rest)]
+        right = [*([write(driven)] if inputs else []), *(write(x.sympy()) for x in rest)]
         also = []
         if rules:
             A, *gamma = (part.sympy() for part in rules)
-            right.append(rf"{expression_latex(A.T)} \lambda")
+            right.append(rf"{write(A.T)} \lambda")
             kept = [
-                rf"{expression_latex(A)} {expression_latex(rates)}",
-                *(expression_latex(x) for x in gamma if any(x)),
+                rf"{write(A)} {write(rates)}",
+                *(write(x) for x in gamma if any(x)),
             ]
             also.append(f"{' + '.join(kept)} = 0")
         also += [part.equation_latex("closed") for part in speeds]

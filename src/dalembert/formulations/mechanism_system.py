@@ -16,7 +16,7 @@ from dalembert.algorithms.step import Step, steps
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.formulations.passive import passive_forces, rotors
 from dalembert.formulations.system import Constraints, MovingBody, Place, System
-from dalembert.formulations.tracing import TracedMechanism, rates, traced
+from dalembert.formulations.tracing import TracedMechanism, depends_on_time, rates, traced
 from dalembert.model import Mechanism
 
 
@@ -55,7 +55,7 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
         trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,
     )  # fmt: skip
     held = ConstraintSet(mechanism)
-    if held.rheonomic or any(item.function is not None for item in mechanism.forces):
+    if depends_on_time(mechanism):
         system.time = trace.scope.clock()
     system.constraints = _constraints(trace, held, system.time)
     system.passive, system.rotors = passive_forces(trace, system, include), rotors(trace, system, include)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dalembert.model import Mechanism
@@ -32,6 +32,7 @@ READABLE = re.compile(rf"(?:[A-Za-z]|{'|'.join(GREEK)})(?:_?[0-9a-z]{{1,2}})?")
 
 _NOT_GREEK = rf"(?!(?:{'|'.join([*GREEK, *map(str.capitalize, GREEK)])})(?:\d|$))"
 _RUN_TOGETHER = re.compile(_NOT_GREEK + r"([A-Za-z])([A-Za-z]?\d+[a-z]{0,2}|[A-Za-z]|[xyz]{2})")
+_RATE_OF_WORD = re.compile(r"([A-Za-z]+d)_(d{0,2}dot)(_?[A-Za-z0-9]*)")
 _WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z][A-Za-z0-9]+")
 
 SEVERAL = {
@@ -52,16 +53,36 @@ def rate_name(name: str, rates: int = 1) -> str:
         name: name of the coordinate.
         rates: how often it is differentiated.
     """
+    stem, index = _stem_and_index(name)
+    dots = f"{'d' * (rates - 1)}dot"
+    if stem.endswith("d") and len(stem) > 1:  # bddot would be the second rate of b
+        return f"{stem[0]}{dots}_d{index}" if len(stem) == 2 else f"{stem}_{dots}{index}"
+    return f"{stem}{dots}{index}"
+
+
+def barred(name: str) -> str:
+    """Another name, which LaTeX shows with a bar: ``theta1`` becomes ``thetabar1``.
+
+    Args:
+        name: of a symbol.
+    """
+    if "\\" in name or "{" in name:
+        return rf"\bar{{{name}}}"
+    stem, index = _stem_and_index(name)
+    return f"{stem}bar{index}"
+
+
+def _stem_and_index(name: str) -> tuple[str, str]:
     parts = re.fullmatch(r"([^\W\d_]+?)((?:_?\d+|[\u2080-\u2089]+|_\w+)?)", name)
-    stem, index = parts.groups() if parts else (name, "")
-    return f"{stem}{'d' * (rates - 1)}dot{index}"
+    return (parts[1], parts[2]) if parts else (name, "")
 
 
 def coordinate_names(mechanism: Mechanism) -> tuple[list[str], list[str]]:
     """Names of all coordinates and of all velocities.
 
     Joints of one degree of freedom lend their own name if it reads as a mathematical symbol (``theta1``, ``d2``),
-    otherwise coordinates are numbered ``q1``, ``q2``, ...; joints of several degrees have names of their own.
+    otherwise coordinates are numbered ``q1``, ``q2``, ...; joints of several degrees have names of their own, with the
+    number of the joint where another one has them too.
 
     Args:
         mechanism: the mechanism.
@@ -69,15 +90,20 @@ def coordinate_names(mechanism: Mechanism) -> tuple[list[str], list[str]]:
     joints = [joint for joint in mechanism.joints if joint.nq]
     single = [joint.name for joint in joints if joint.nq == 1]
     readable = all(READABLE.fullmatch(name) for name in single)
+    lent = {name for own in single for name in (own, rate_name(own))} if readable else set()
     kinds = Counter(joint.kind for joint in joints)
+    # Free joints share names with planar and with spherical ones: beside one of them all are numbered together.
+    series = {kind: "free" if kinds["free"] else kind for kind in SEVERAL}
+    sizes = Counter(series[joint.kind] for joint in joints if joint.kind in SEVERAL)
     q_names: list[str] = []
     v_names: list[str] = []
     seen: Counter[str] = Counter()
     for joint in joints:
         if joint.kind in SEVERAL:
-            seen[joint.kind] += 1
-            suffix = f"_{seen[joint.kind]}" if kinds[joint.kind] > 1 else ""
+            own = series[joint.kind]
+            seen[own] += 1
             in_q, in_v = SEVERAL[joint.kind]
+            suffix = f"_{seen[own]}" if sizes[own] > 1 or lent.intersection((*in_q, *in_v)) else ""
             q_names += [name + suffix for name in in_q]
             v_names += [name + suffix for name in in_v]
         elif joint.nq == 1 and readable:
@@ -91,17 +117,31 @@ def coordinate_names(mechanism: Mechanism) -> tuple[list[str], list[str]]:
 
 
 def distinct(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """The names, with underscores added where they are taken already.
+    """Identifiers for programs, with underscores added where they are taken already.
 
     Args:
         names: what is wanted.
         taken: what is not available.
     """
+    return _renamed(names, taken, "{}_".format)
+
+
+def unlike(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Names of symbols, with bars where they are taken already, which print shows.
+
+    Args:
+        names: what is wanted.
+        taken: what is not available.
+    """
+    return _renamed(names, taken, barred)
+
+
+def _renamed(names: Iterable[str], taken: Iterable[str], other: Callable[[str], str]) -> list[str]:
     used = set(taken)
     result = []
     for name in names:
         while name in used:
-            name += "_"
+            name = other(name)
         used.add(name)
         result.append(name)
     return result
@@ -138,11 +178,77 @@ def symbol_latex(symbol: Any) -> str:
     name = spelled(symbol.name)
     if parts := _RUN_TOGETHER.fullmatch(name):
         return f"{parts[1]}_{{{parts[2]}}}"
+    if parts := _RATE_OF_WORD.fullmatch(name):
+        return rf"\{parts[2]}{{\mathrm{{{parts[1]}}}}}" + (f"_{{{parts[3].strip('_')}}}" if parts[3] else "")
     text = sympy.latex(sympy.Symbol(name))
     if "\\" in name or "{" in name:
         return text
     stem = re.split("[_^]", text, maxsplit=1)[0]
     return _WORD.sub(r"\\mathrm{\g<0>}", stem) + text[len(stem) :]
+
+
+def look(latex: str) -> str:
+    """What tells symbols apart in print: LaTeX without white space and empty groups.
+
+    Args:
+        latex: of a symbol.
+    """
+    return re.sub(r"[_^]?\{\s*\}|\s", "", latex)
+
+
+def verbatim(name: str, taken: Iterable[str] = ()) -> str:
+    """LaTeX of a name letter by letter, upright, for names that do not read as mathematics or look like another one.
+
+    Args:
+        name: of any spelling; what is neither letter nor digit is an underscore.
+        taken: LaTeX that is not available.
+    """
+    words = re.findall(r"[A-Za-z0-9]+", identifier(spelled(name))) or ["symbol"]
+    plain, number = r"\_".join(words)[:24].rstrip("\\_"), 1
+    if re.fullmatch(r"\w+_", name):
+        plain += r"\_"
+    fresh = rf"\mathrm{{{plain}}}"
+    while fresh in taken:
+        number += 1
+        fresh = rf"\mathrm{{{plain}\_{number}}}"
+    return fresh
+
+
+class Print:
+    """LaTeX of the symbols of one derivation, no two of which look alike.
+
+    Symbols are written as mathematics; one that would then look like another before it (``m_1`` like ``m1``) is
+    written letter by letter.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[str, str] = {}
+        self._looks: set[str] = set()
+
+    def symbol(self, symbol: Any) -> str:
+        """LaTeX of a symbol; asked again, it is the same.
+
+        Args:
+            symbol: of SymPy.
+        """
+        if symbol.name not in self._written:
+            text = symbol_latex(symbol)
+            if look(text) in self._looks:
+                text = verbatim(symbol.name, self._looks)
+            self._written[symbol.name] = text
+            self._looks.add(look(text))
+        return self._written[symbol.name]
+
+    def expression(self, expression: Any) -> str:
+        """LaTeX of an expression or a matrix, in which no symbol reads as a product of others.
+
+        Args:
+            expression: of SymPy.
+        """
+        import sympy
+
+        symbols = sorted(expression.free_symbols, key=str)
+        return sympy.latex(expression, symbol_names={x: self.symbol(x) for x in symbols})
 
 
 def expression_latex(expression: Any) -> str:
@@ -151,6 +257,4 @@ def expression_latex(expression: Any) -> str:
     Args:
         expression: of SymPy.
     """
-    import sympy
-
-    return sympy.latex(expression, symbol_names={x: symbol_latex(x) for x in expression.free_symbols})
+    return Print().expression(expression)

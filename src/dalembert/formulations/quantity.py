@@ -13,7 +13,6 @@ from dalembert.compiler.cost import Cost, cost
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.program import Program
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.formulations.names import expression_latex
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_choice, real_array
 
@@ -139,10 +138,10 @@ class Quantity:
         """
         expect_choice(form, FORMS, "form")
         if form == "closed" or (form == "auto" and self.is_simplified):
-            return expression_latex(self.sympy())
+            return self.scope.latex(self.sympy())
         definitions, result = self.intermediates()
-        lines = [rf"{expression_latex(symbol)} &= {expression_latex(value)}" for symbol, value in definitions]
-        lines.append(rf"{self.symbol} &= {expression_latex(result)}")
+        lines = [rf"{self.scope.latex(symbol)} &= {self.scope.latex(value)}" for symbol, value in definitions]
+        lines.append(rf"{self.symbol} &= {self.scope.latex(result)}")
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def equation_latex(self, form: str = "auto") -> str:

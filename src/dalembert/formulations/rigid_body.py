@@ -24,7 +24,6 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
-from dalembert.formulations.names import distinct
 from dalembert.formulations.projection import redundant_bias
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
@@ -46,7 +45,8 @@ def rigid_body(
 
     Positions are ``q = [position of the reference point, inertial axes; attitude parameters]``; the inputs are the
     force and the moment about the reference point, in the axes of the velocities. Where a symbol of yours is called
-    like a coordinate or velocity (``x``, ``psi``, ``u``), that coordinate gets an underscore.
+    like a coordinate or velocity (``x``, ``psi``, ``u``), that coordinate gets a bar
+    (``xbar``).
 
     Args:
         inertia: mass, centre of mass and central inertia tensor in a body frame; symbols allowed.
@@ -112,9 +112,9 @@ class _Body:
     def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any):
         self.scope, self.attitude, self.form, self.field = Scope(), attitude, form, gravity
         taken = _symbols(inertia, gravity)
-        self.q = self.scope.input("q", distinct(["x", "y", "z", *_parameter_names(attitude)], taken))
+        self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)], taken)
         linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
-        self.v = self.scope.input("v", distinct([*linear, "omega_x", "omega_y", "omega_z"], taken))
+        self.v = self.scope.input("v", [*linear, "omega_x", "omega_y", "omega_z"], taken)
         self.scope.quaternions = [3] if isinstance(attitude, Quaternion) else []
         self.position, self.parameters = self.q[:3], self.q[3:]
         self.w = self.v[3:]
@@ -177,7 +177,7 @@ class _Body:
 
 
 def _symbols(inertia: Inertia, gravity: Any) -> set[str]:
-    """Names that the user has given to numbers; coordinates of the same name get an underscore."""
+    """Names that the user has given to numbers; coordinates of the same name get a bar."""
     fields = [gravity.mu, *gravity.attractor] if isinstance(gravity, InverseSquare) else gravity
     given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *fields]
     return {symbol.name for x in given if scalar.is_sympy(x) for symbol in x.free_symbols}

@@ -17,7 +17,7 @@ from dalembert.compiler.graph import Expr, Graph
 from dalembert.compiler.program import Node, Program
 from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError
-from dalembert.formulations.names import distinct, identifier
+from dalembert.formulations.names import Print, distinct, identifier, unlike
 
 LATER = ("u", "udot", "tau")
 """Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""
@@ -43,20 +43,22 @@ class Scope:
         self.quaternions: list[int] = []
         self.held: list[str] = []
         self._known: dict[Any, Expr] = {}
+        self._print = Print()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Scope:
         """Itself: expressions belong to one graph, and copies of equations share it."""
         return self
 
-    def input(self, port: str, names: Iterable[Any]) -> np.ndarray:
+    def input(self, port: str, names: Iterable[Any], taken: Iterable[str] = ()) -> np.ndarray:
         """Declare a vector of inputs and return its traced scalars.
 
         Args:
             port: name of the input array.
-            names: a name or SymPy symbol for each element; names already in use get an underscore.
+            names: a name or SymPy symbol for each element; names already in use get a bar, ``x`` becomes ``xbar``.
+            taken: names that are in use besides those of the inputs so far.
         """
         wanted = list(names)
-        fresh = iter(distinct([x for x in wanted if isinstance(x, str)], self._taken()))
+        fresh = iter(unlike([x for x in wanted if isinstance(x, str)], self._taken().union(taken)))
         symbols = tuple(next(fresh) if isinstance(x, str) else x for x in wanted)
         self.names[port] = symbols
         self.arrays[port] = np.asarray(self.graph.input(port, (len(symbols),)), dtype=object)
@@ -119,6 +121,18 @@ class Scope:
     def unit_vectors(self) -> list[list[Any]]:
         """SymPy symbols of every quaternion."""
         return [self.symbols["q"][k : k + 4] for k in self.quaternions]
+
+    def latex(self, expression: Any) -> str:
+        """LaTeX of an expression or a matrix, in which no two symbols of the derivation look alike.
+
+        Args:
+            expression: of SymPy.
+        """
+        for symbols in self.symbols.values():
+            for symbol in symbols:
+                if symbol.is_Symbol:
+                    self._print.symbol(symbol)
+        return self._print.expression(expression)
 
     def known(self) -> dict[Any, Expr]:
         """The traced scalar of every symbol."""

@@ -53,7 +53,8 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         elif str(symbols[0]) not in wanted:
             scope.parameter(symbols[0])
     scope.quaternions = [k for k in old.quaternions if not wanted.keys() & set(map(str, old.names["q"][k : k + 4]))]
-    states = [str(symbol) for port in ("q", "v", "u", "t") for symbol in old.names.get(port, ())]
+    ports = [port for port in ("q", "v", "u", "t") if port not in old.parameters]
+    states = [str(symbol) for port in ports for symbol in old.names.get(port, ())]
     scope.held = [*old.held, *(name for name in states if name in wanted)]
     arguments = {}
     for port, symbols in old.names.items():

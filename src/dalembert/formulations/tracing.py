@@ -13,9 +13,10 @@ import numpy as np
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.transform import Transform
+from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError
-from dalembert.formulations.names import coordinate_names
+from dalembert.formulations.names import coordinate_names, rate_name, unlike
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
@@ -83,8 +84,6 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
     """
     q_names, v_names = coordinate_names(mechanism)
     if coordinates is not None:
-        from dalembert.formulations.names import rate_name
-
         given = expect_items(coordinates, object, "coordinates")
         coordinates = expect_names([str(x) if scalar.is_sympy(x) else x for x in given], "coordinates")
         if len(coordinates) != mechanism.nq:
@@ -99,9 +98,11 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
         if mechanism.nq == mechanism.nv:
             v_names = [rate_name(name) for name in q_names]
     scope = Scope()
-    taken = {str(symbol) for symbol in mechanism.symbols}
-    scope.input("q", [_free(name, taken) for name in q_names])
-    scope.input("v", [_free(name, taken) for name in v_names])
+    taken = {str(symbol) for symbol in mechanism.symbols} | ({"t"} if depends_on_time(mechanism) else set())
+    own = unlike(q_names, taken)
+    following = {rate_name(old): rate_name(new) for old, new in zip(q_names, own) if old in taken}
+    scope.input("q", own)
+    scope.input("v", [following.get(name, name) for name in v_names], taken)
     for symbol in mechanism.symbols:
         scope.parameter(symbol)
 
@@ -158,6 +159,15 @@ def _matter(mechanism: Mechanism) -> tuple[list[Inertia], list[str]]:
     return total, [" + ".join(x) for x in names]
 
 
+def depends_on_time(mechanism: Mechanism) -> bool:
+    """True if constraints or forces of the mechanism may depend on time explicitly.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    return ConstraintSet(mechanism).rheonomic or any(item.function is not None for item in mechanism.forces)
+
+
 def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v.
 
@@ -181,12 +191,6 @@ def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarra
         else:
             qdot += speeds
     return np.array(qdot, dtype=object), quaternions
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

@@ -189,7 +189,7 @@ def narrowed(
     left = {name: [narrow(x, WIDTH - NAME) for x in row] for name, row in entries.items()}
     own = {symbol for symbol, _ in found}
     used = set().union(*(x.free_symbols for x in (*(v for _, v in found), *itertools.chain(*left.values()))))
-    taken = {str(symbol) for symbol in used - own}
+    taken = {str(symbol).replace("_", "") for symbol in used - own}  # x_1 and x1 look alike
     free = (name for name in map("x{}".format, itertools.count()) if name not in taken)
     names = {symbol: sympy.Symbol(name, real=True) for (symbol, _), name in zip(found, free)}
     return (

@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dalembert.formulations.names import GREEK, expression_latex, identifier, rate_name, spelled
+from dalembert.formulations.names import GREEK, expression_latex, look, rate_name, spelled, symbol_latex, verbatim
 
 DIGITS = 6
 """Significant digits of numbers."""
@@ -39,8 +39,7 @@ class Notation:
     def __init__(self, decimal: bool = False):
         self.decimal = decimal
         self._shown: dict[Any, Any] = {}
-        self._substitutes: set[str] = set()
-        self._readers: dict[str, str] = {}  # who is written as that: theta, or a Greek letter typed as such, not both
+        self._readers: dict[str, str] = {}  # who looks like that: theta1, theta_1, or a Greek letter typed as such
 
     def latex(self, value: Any) -> str:
         """LaTeX of a number, expression or matrix.
@@ -113,18 +112,15 @@ class Notation:
 
         name = atom.name if atom.is_Symbol else atom.func.__name__
         plain_name = spelled(name)
-        if _SAFE.fullmatch(plain_name) and self._readers.setdefault(plain_name, name) == name:
-            if plain_name == name:
-                return atom
-            return sympy.Symbol(plain_name) if atom.is_Symbol else sympy.Function(plain_name)(*atom.args)
-        words = re.findall(r"[A-Za-z0-9]+", identifier(plain_name)) or ["symbol"]
-        plain, number = r"\_".join(words)[:24].rstrip("\\_"), 1
-        fresh = plain
-        while fresh in self._substitutes:
-            number += 1
-            fresh = rf"{plain}\_{number}"
-        self._substitutes.add(fresh)
-        return sympy.Symbol(rf"\mathrm{{{fresh}}}")
+        if _SAFE.fullmatch(plain_name):
+            shown = look(symbol_latex(sympy.Symbol(plain_name)))
+            if self._readers.setdefault(shown, name) == name:
+                if plain_name == name:
+                    return atom
+                return sympy.Symbol(plain_name) if atom.is_Symbol else sympy.Function(plain_name)(*atom.args)
+        fresh = verbatim(name, self._readers)
+        self._readers[fresh] = name
+        return sympy.Symbol(fresh)
 
     def _rounded(self, expression: Any) -> Any:
         """The expression with decimals for the fractions nobody would write, and few digits."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -73,8 +74,8 @@ def to_sympy_steps(
 ) -> tuple[list[tuple[sympy.Symbol, sympy.Expr]], dict[str, Any]]:
     """A program as a list of definitions, and its outputs in terms of them.
 
-    A value gets a symbol if it has a label, or if it is used more than once; these are called ``x0``, ``x1``
-    ...
+    A value gets a symbol if it has a label, or if it is used more than once; these are called ``x0``,
+    ``x1``, ..., less those that an input is called.
 
     Args:
         program: what to print.
@@ -85,13 +86,14 @@ def to_sympy_steps(
     """
     elements = _elements(program, symbols)
     taken = {str(s) for row in elements for x in row for s in sympy.sympify(x).free_symbols}
+    alike = {name.replace("_", "") for name in taken}  # in print x_1 looks like x1
     uses = [0] * len(program.nodes)
     for _, node in program.operations():
         for a in node.args:
             uses[a] += 1
     definitions: list[tuple[sympy.Symbol, sympy.Expr]] = []
     values: list[Any] = []
-    unnamed = 0
+    unnamed = (f"x{k}" for k in itertools.count() if f"x{k}" not in alike)
     for k, (op, args, value) in enumerate(program.nodes):
         if op == "const":
             values.append(number(value))
@@ -101,7 +103,7 @@ def to_sympy_steps(
             result = OPERATIONS[op](*[values[a] for a in args])
             name = program.labels.get(k)
             if name is None and uses[k] > 1 and isinstance(result, sympy.Expr) and op != "neg":
-                name, unnamed = f"x{unnamed}", unnamed + 1
+                name = next(unnamed)
             if name is not None:
                 while name in taken:
                     name += "_"

@@ -1,0 +1,115 @@
+"""No two symbols of a derivation look alike in print, whatever joints and parameters are called."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.formulations import derive
+from dalembert.formulations.names import barred, look, rate_name, symbol_latex
+from dalembert.formulations.tracing import traced
+from dalembert.model import Body, Force, Inertia, Joint, Mechanism
+from dalembert.report.mathml import inline
+from dalembert.report.notation import Notation
+
+NAMES = (
+    "x", "y", "z", "psi", "eta", "epsilon1", "omega_x", "xdot", "t", "d", "h", "b", "bd", "th", "q1", "q_1", "x1",
+    "x_1", "x_", "xbar", "qbar1", "lambda", "lamda", "m1", "m_1", "rod", r"\theta", "theta",
+    "\N{GREEK SMALL LETTER THETA}", r"\bar{x}", r"\dot{x}", "x y", "1",
+)  # fmt: skip
+KINDS = ("free", "planar", "spherical", "revolute", "prismatic")
+
+
+@st.composite
+def mechanisms(draw):
+    """A chain of joints of any kinds, with names and parameters that mean to be mistaken for each other."""
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
+    joints = draw(st.permutations(NAMES))[: len(kinds)]
+    symbols = [sympy.Symbol(name) for name in draw(st.permutations(NAMES))[: 2 * len(kinds)]]
+    bodies = [
+        Body(f"body {k}", Inertia(m, [length, 0, 0], np.eye(3)))
+        for k, (m, length) in enumerate(zip(symbols[::2], symbols[1::2]))
+    ]
+    before = ["world", *(body.name for body in bodies)]
+    made = [Joint(name, kind, before[k], bodies[k].name) for k, (name, kind) in enumerate(zip(joints, kinds))]
+    return Mechanism("alike", bodies, made)
+
+
+@given(mechanisms())
+@settings(max_examples=60, deadline=None)
+def test_no_two_symbols_look_alike(mechanism):
+    scope, notation = traced(mechanism).scope, Notation()
+    symbols = [symbol for row in scope.symbols.values() for symbol in row]
+    assert len({symbol.name for symbol in symbols}) == len(symbols)
+    for write in (scope.latex, notation.latex):
+        shown = [look(write(symbol)) for symbol in symbols]
+        assert len(set(shown)) == len(shown), shown
+        assert shown == [look(write(symbol)) for symbol in symbols]
+        together = look(write(sympy.Matrix(symbols)))
+        assert all(text in together for text in shown)
+    assert len({inline(notation.latex(symbol)) for symbol in symbols}) == len(symbols)
+
+
+@given(mechanisms())
+@settings(max_examples=8, deadline=None)
+def test_symbols_are_read_back_by_the_names_that_are_told(mechanism):
+    names = [str(name) for name in traced(mechanism).scope.names["v"]]
+    equations = derive(mechanism, "kane", independent=names)
+    assert list(map(str, equations.scope.names["v"])) == names
+    told = (*equations.coordinates, *map(str, equations.parameters))
+    assert [equations.symbol(name).name for name in told] == list(told)
+    fixed = equations.substitute(dict.fromkeys(told, 1))
+    assert fixed.parameters == () and tuple(fixed.scope.held) == equations.coordinates
+
+
+def test_coordinates_are_numbered_where_several_joints_have_them():
+    bodies = [Body(name, Inertia(1, tensor=np.eye(3))) for name in "abc"]
+
+    def names(*kinds):
+        joints = [Joint(f"j{k}", kind, "world", body.name) for k, (kind, body) in enumerate(zip(kinds, bodies))]
+        return derive(Mechanism("m", bodies[: len(kinds)], joints)).coordinates
+
+    assert names("planar", "spherical") == ("x", "y", "psi", "epsilon1", "epsilon2", "epsilon3", "eta")
+    assert names("planar", "planar") == ("x_1", "y_1", "psi_1", "x_2", "y_2", "psi_2")
+    assert names("spherical", "free", "planar")[-3:] == ("x_3", "y_3", "psi_3")
+    slider = Joint("x", "prismatic", "a", "b")
+    base = Mechanism("m", bodies[:2], [Joint("base", "planar", "world", "a"), slider])
+    assert derive(base).coordinates == ("x_1", "y_1", "psi_1", "x")
+
+
+def test_a_joint_called_like_a_length_gets_a_bar():
+    d = sympy.Symbol("d", positive=True)
+    sliding = Mechanism("m", [Body("a", Inertia(2, [0, d, 0], np.eye(3)))], [Joint("d", "revolute", "world", "a")])
+    equations = derive(sliding)
+    assert equations.coordinates == ("dbar",) and equations.velocities == ("dbardot",)
+    assert r"\ddot{\bar{d}}" in equations.latex() and "d^{2}" in equations.latex("mass_matrix")
+    assert equations.substitute({"dbar": 0, "d": 2}).sympy("mass_matrix")[0] == 9
+
+
+def test_a_joint_called_t_is_not_time():
+    push, spring = Force("push", "joint-force", "t", function=sympy.sin(sympy.Symbol("t"))), Force(
+        "spring", "joint-spring", "t", stiffness=3
+    )  # fmt: skip
+    block = Mechanism("block", [Body("b", Inertia(1))], [Joint("t", "prismatic", "world", "b")], forces=[push, spring])
+    t, tbar = sympy.symbols("t tbar")
+    assert derive(block, include=["forces"]).sympy("passive")[0] == sympy.sin(t) - 3 * tbar
+    assert derive(block.replace(forces=[spring]), include=["forces"]).coordinates == ("t",)
+
+
+@given(st.from_regex(r"[A-Za-z]{1,4}(_?[a-z0-9]{1,2})?", fullmatch=True))
+def test_rates_and_bars_of_different_names_differ(name):
+    written = [name, rate_name(name), rate_name(name, 2), barred(name), rate_name(barred(name))]
+    if not name.endswith("dot"):
+        assert len({look(symbol_latex(sympy.Symbol(x))) for x in written}) == len(written)
+    shorter = name.removesuffix("d")
+    if shorter not in ("", name):
+        assert rate_name(name) != rate_name(shorter, 2)
+
+
+@pytest.mark.parametrize("name", ["bd", "rod", "d"])
+def test_the_rate_of_what_ends_in_d_has_one_dot(name):
+    assert symbol_latex(sympy.Symbol(rate_name(name))).startswith(r"\dot{")
+    assert symbol_latex(sympy.Symbol(rate_name(name, 2))).startswith(r"\ddot{")
