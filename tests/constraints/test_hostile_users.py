@@ -13,7 +13,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError, ModelError, SingularityError, TracingError, UnsupportedError
-from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism, Mimic
 
 BARS = four_bar().replace(constraints=())
 REFERENCE = [1.0, -0.5, 1.7]
@@ -154,3 +154,13 @@ def test_cards_and_precisions_are_answered_with_what_does_the_same():
     system = ConstrainedDynamics(four_bar(), device="cpu", dtype=None, reference=REFERENCE)
     q = system.assemble()
     assert system.forward_dynamics(q, np.zeros(3), np.zeros(3), dtype="float32").dtype == np.float32
+
+
+def test_a_joint_that_follows_another_has_no_drive_of_its_own():
+    finger = four_bar()
+    last = finger.joints[-1].replace(mimic=Mimic(finger.joints[0].name, -1))
+    hand = finger.replace(joints=(*finger.joints[:-1], last), constraints=())
+    still = np.zeros(2)
+    for drives in ([last.name], [finger.joints[0].name, last.name]):
+        with pytest.raises(ArgumentError, match=r"follows 'crank'.*name that one"):
+            ConstrainedDynamics(hand).inverse_dynamics(still, still, still, actuated=drives)

@@ -57,6 +57,12 @@ def inverse_dynamics(
     actuated = expect_names(actuated, "inverse_dynamics, actuated")
     if twice := sorted({name for name in actuated if actuated.count(name) > 1}):
         raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(map(repr, twice))} is named twice")
+    for name in actuated:
+        if (follows := system.mechanism.joint(name).mimic) is not None:
+            raise ArgumentError(
+                f"inverse_dynamics, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
+                "name that one"
+            )
     found = [_drives(system, *one, actuated=actuated, weights=weights) for one in state]
     return Drives(
         state.gathered([x.tau for x in found], (system.mechanism.nv,)),
