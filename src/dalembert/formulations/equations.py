@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError
+from dalembert.formulations.bounds import believed
 from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
@@ -272,7 +273,8 @@ class Equations:
             names: parts or extras.
             inputs: arrays by input (``q``, ``v``, ...), parameters by symbol or name.
         """
-        program = self.scope.program({name: self[name].values for name in names}, "numbers")
+        values = {name: believed(self.scope, self[name].values) for name in names}
+        program = self.scope.program(values, "numbers")
         named = named_inputs(self.scope, inputs)
         missing = [port.name for port in program.inputs if port.name not in named]
         if missing:

@@ -8,6 +8,7 @@ from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.passes import optimise
 from dalembert.compiler.program import Node, Port, Program
 from dalembert.compiler.trace import program_of
+from dalembert.formulations.bounds import believed
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import without_unused_inputs
 
@@ -44,7 +45,8 @@ def kernel_program(quantity: Quantity) -> Program:
         quantity: what to compute.
     """
     scope = quantity.scope
-    whole = program_of(scope.graph, {quantity.name: quantity.values}, quantity.name)
+    values = believed(scope, quantity.values)
+    whole = program_of(scope.graph, {quantity.name: values}, quantity.name)
     needed = without_unused_inputs(whole, keep=("q",))
     named = [port.name for port in needed.inputs if port.name in scope.parameters]
     return packed(needed, scope.parameters if len(named) > MOST_NAMED else (), named)

@@ -13,6 +13,7 @@ from dalembert.compiler.cost import Cost, cost
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.program import Program
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.formulations.bounds import believed
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_choice, real_array
 
@@ -180,10 +181,17 @@ class Quantity:
             inputs: arrays by input (``q``, ``v``, ...), parameters by symbol or name; what is not needed is ignored.
         """
         named = named_inputs(self.scope, inputs)
-        missing = [port.name for port in self.program.inputs if port.name not in named]
+        program = self._believed
+        missing = [port.name for port in program.inputs if port.name not in named]
         if missing:
             raise ArgumentError(f"{self.name} needs {', '.join(missing)}; given are {', '.join(named) or 'none'}")
-        return evaluate(self.program, {port.name: named[port.name] for port in self.program.inputs})[self.name]
+        return evaluate(program, {port.name: named[port.name] for port in program.inputs})[self.name]
+
+    @cached_property
+    def _believed(self) -> Program:
+        """The program, with NaN where speeds lose their digits."""
+        values = believed(self.scope, self.values)
+        return self.program if values is self.values else self.scope.program({self.name: values}, self.name)
 
 
 def named_inputs(scope: Scope, inputs: Mapping[Any, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.algebra.arrays import identity, product, zeros
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import quantity
+from dalembert.formulations.bounds import bound
 from dalembert.formulations.equations import Step
 from dalembert.formulations.linear import (
     clear_rank,
@@ -156,7 +157,9 @@ def choose_speeds(
     weighed = A[:, dependent].T * weights
     rows = A if rank == len(A) else product(weighed, A)
     K = np.concatenate([Y, rows])
-    inverted = inverse(K, sampled(system, K), "the matrix of speeds and constraints")
+    samples = sampled(system, K)
+    inverted = inverse(K, samples, "the matrix of speeds and constraints")
+    bound(system.scope, inverted, samples)
     B, N = inverted[:, :count], inverted[:, count:]
     if rank < len(A):
         N = product(N, weighed)

@@ -12,9 +12,10 @@ from dalembert.algebra.rotations import sine_cosine
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.rules import RULES
 from dalembert.compiler.traced import Expr
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations
+from dalembert.formulations.linear import is_constant
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
@@ -72,6 +73,14 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         lifted = {name: _lifted(scope, value) for name, value in needed.items()}
         result = _called(scope, quantity, lifted) if needed else quantity.values
         return Quantity(scope, quantity.name, quantity.symbol, plain_numbers(result))
+
+    if old.bounds:
+        bounded = moved(Quantity(old, "bounds", "", np.array([x for x, _ in old.bounds], dtype=object))).values
+        for x, (_, limit) in zip(bounded, old.bounds):
+            if not is_constant(x):
+                scope.bounds.append((x, limit))
+            elif not abs(x) <= limit:
+                raise SingularityError(f"{equations.name!r}: speeds do not determine velocities at these values")
 
     def later(name: str) -> Callable[[], Quantity]:
         return lambda: moved(equations.extras[name])

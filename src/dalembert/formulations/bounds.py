@@ -1,0 +1,68 @@
+"""Numbers that are NaN where nothing is left of their digits.
+
+Velocities are eliminated by an inverse that holds at typical states. Where it does not exist - a crank at its dead
+centre - what rounding leaves of zero is divided by, and what comes out is finite and wrong. Entries of an inverse that
+are 1e16 times what they are elsewhere have lost all of their digits. So everything that is computed from an entry that
+exceeds its bound is NaN; formulas stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dalembert.algebra.scalar import select
+from dalembert.compiler.traced import Traced
+from dalembert.formulations.linear import is_constant
+from dalembert.formulations.scope import Scope
+
+LOST = 1e12
+"""Entries of an inverse that are larger than elsewhere by this have at most four digits left."""
+
+
+def bound(scope: Scope, inverse: np.ndarray, samples: np.ndarray) -> None:
+    """Let nothing be believed that is computed from entries of an inverse that are far larger than typical.
+
+    Args:
+        scope: the symbols of the derivation; it remembers.
+        inverse: n x n traced scalars and numbers.
+        samples: the matrix that was inverted at some states, as numbers, (states, n, n).
+    """
+    regular = [x for x in samples if np.isfinite(x).all() and np.isfinite(np.linalg.cond(x))]
+    sizes = np.median([np.abs(np.linalg.inv(x)) for x in regular], axis=0)
+    rows, columns = sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True)
+    limits = LOST * np.maximum(sizes, rows * columns / sizes.max())  # entries that are zero have units, too
+    for x, limit in zip(inverse.flat, limits.flat):
+        if not is_constant(x):
+            scope.bounds.append((x, float(limit)))
+
+
+def believed(scope: Scope, values: np.ndarray) -> np.ndarray:
+    """The same values; all of them NaN where something they are computed from exceeds its bound.
+
+    Args:
+        scope: the symbols of the derivation.
+        values: traced scalars and numbers.
+    """
+    if not scope.bounds:
+        return values
+    reached = _reached(values)
+    inside: Any = True
+    for x, limit in scope.bounds:
+        if x.index in reached:
+            inside = (abs(x) <= limit) & inside
+    return values if inside is True else values + select(inside, 0, math.nan)
+
+
+def _reached(values: np.ndarray) -> set[int]:
+    """Indices of the nodes that values are computed from."""
+    found: set[int] = set()
+    ahead = [x for x in values.flat if isinstance(x, Traced)]
+    while ahead:
+        x = ahead.pop()
+        if x.index not in found:
+            found.add(x.index)
+            ahead += [y for y in x.args if isinstance(y, Traced)]
+    return found
