@@ -12,7 +12,9 @@ from dalembert.algebra.transform import Transform
 from dalembert.formulations import derive
 from dalembert.formulations.kronecker import HESSIANS, HESSIANS_ALONG, STAR, STAR_PROJECTED
 from dalembert.formulations.lagrange import EXPLICIT, PROJECTED
+from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.newton_euler_steps import ALONG_AXES, ALONG_COLUMNS, recursion
+from dalembert.formulations.quantity import Quantity
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.model.joint import Mimic
 from dalembert.report.markdown import to_markdown
@@ -175,6 +177,31 @@ def test_recursion_of_newton_and_euler(kind):
     found = as_printed(mechanism, q, v, vdot, axes)
     M, h = shown("mass_matrix"), shown("coriolis") + shown("gravity")
     np.testing.assert_allclose(found, M @ vdot + h, **CLOSE)
+
+
+@pytest.mark.parametrize("massless", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bodies_of_newton_and_euler_are_those_of_all_routes(kind, massless):
+    """What is welded together is one body, in the axes of the one named first: its forces make up c + g."""
+    plain = carried(kind)
+    askew = Transform(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]), [0.1, 0.2, -0.3])
+    tool = Body("tool", Inertia(0.8, [0.1, 0, 0.2], np.diag([0.2, 0.3, 0.4])))
+    last = plain.bodies[-1].replace(inertia=Inertia()) if massless else plain.bodies[-1]
+    welded = plain.replace(
+        bodies=(tool, *plain.bodies[:-1], last),
+        joints=(*plain.joints, Joint("weld", "fixed", last.name, "tool", askew)),
+    )
+    system = system_of(welded)
+    assert [body.name for body in system.bodies] == [*(b.name for b in plain.bodies[:-1]), f"{last.name} + tool"]
+    shown, by_kane = Shown(welded, "newton-euler"), Shown(welded, "kane")
+    total = np.zeros(welded.nv)
+    for i, body in enumerate(system.bodies, 1):
+        R = Quantity(system.scope, "R", "R", body.rotation).evaluate({"q": shown.q})
+        Jw, Jv = by_kane(f"Jw_{i}"), by_kane(f"Jv_{i}")
+        np.testing.assert_allclose(Jw @ shown.v, shown(f"w_{i}"), **CLOSE)
+        total += Jv.T @ R @ shown(f"F_{i}") + Jw.T @ shown(f"N_{i}")
+    assert f"F_{len(system.bodies) + 1}" not in shown.quantities
+    np.testing.assert_allclose(total, shown("coriolis") + shown("gravity"), **CLOSE)
 
 
 def as_printed(mechanism, q, v, vdot, axes) -> np.ndarray:

@@ -7,6 +7,7 @@ remembers the SymPy symbol of each, so that results can be shown as mathematics 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ class Scope:
         self.bounds: list[tuple[Expr, float]] = []
         self.held: list[str] = []
         self._known: dict[Any, Expr] = {}
-        self._print = Print()
+        self._print, self._printed = Print(), 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Scope:
         """Itself: expressions belong to one graph, and copies of equations share it."""
@@ -131,8 +132,9 @@ class Scope:
         Args:
             expression: of SymPy.
         """
-        for symbols in self.symbols.values():
-            for symbol in symbols:
+        if self._printed != len(self.names):  # symbols of the derivation come before accelerations and the like
+            self._printed = len(self.names)
+            for symbol in itertools.chain(*self.symbols.values()):
                 if symbol.is_Symbol:
                     self._print.symbol(symbol)
         return self._print.expression(expression)

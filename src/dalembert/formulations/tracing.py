@@ -33,7 +33,7 @@ class TracedMechanism:
         scope: symbols: inputs ``q``, ``v`` and one for every symbol of the mechanism.
         tree: its links with traced scalars for symbols.
         matter: for every link the mass distribution of all bodies it carries, in link axes.
-        names: for every link the names of the massive bodies it carries.
+        names: for every link the name of the body that has its axes, and of the massive ones welded to it.
     """
 
     mechanism: Mechanism
@@ -156,7 +156,8 @@ def _matter(mechanism: Mechanism) -> tuple[list[Inertia], list[str]]:
         moved = body.inertia if at == identity else body.inertia.moved(at.rotation, at.translation)
         total[carrier] = total[carrier] + moved
         names[carrier].append(body.name)
-    return total, [" + ".join(x) for x in names]
+    # The body in whose axes all is told comes first, be it without mass.
+    return total, [" + ".join(dict.fromkeys((link.name, *x))) for link, x in zip(mechanism.tree.links, names)]
 
 
 def depends_on_time(mechanism: Mechanism) -> bool:

@@ -42,8 +42,8 @@ def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms
     yield Paragraph(parts)
     if isinstance(subject, Mechanism) and any(joint.kind == "fixed" for joint in subject.joints):
         text = (
-            "What fixed joints hold together is one body, named after the one that moves it; what they hold to the "
-            "ground has a share neither in the equations nor in the energies."
+            "What fixed joints hold together is one body; its axes are those of the one that is named first. What they "
+            "hold to the ground has a share neither in the equations nor in the energies."
         )
         yield Paragraph((text,), "note")
     system = _system(subject, equations)
