@@ -130,3 +130,45 @@ def test_what_formulas_cannot_say_is_refused():
         derive(MovingBodies("bead", [theta, theta], [bead]))
     with pytest.raises(ArgumentError, match=r"rotation has shape \(2, 2\)"):
         derive(MovingBodies("bead", [theta], [MovingBodyFormula("b", m, [theta, 0, 0], sympy.eye(2), sympy.eye(3))]))
+
+
+EULER_PARAMETERS = symbols("e0:4")
+COSINES = symbols("d0:9")
+
+
+def by_euler_parameters() -> Matrix:
+    e0, *e = EULER_PARAMETERS
+    axis = Matrix(e)
+    return (1 - 2 * axis.dot(axis)) * sympy.eye(3) + 2 * axis * axis.T + 2 * e0 * axis.hat()
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "rotation"),
+    [
+        (EULER_PARAMETERS, by_euler_parameters()),
+        (COSINES, Matrix(3, 3, COSINES)),
+        ((*COSINES, alpha), Matrix(3, 3, COSINES) * sympy.rot_ccw_axis3(alpha)),
+        ((alpha,), Matrix([[m, -M, 0], [M, m, 0], [0, 0, 1]]) * sympy.rot_ccw_axis1(alpha)),
+    ],
+    ids=["Euler parameters", "direction cosines", "relative to these", "parameters"],
+)
+def test_redundant_symbols_that_can_make_a_rotation_are_taken(coordinates, rotation):
+    body = MovingBodyFormula("body", 1, [0, 0, 0], rotation, sympy.diag(1, 2, 3))
+    assert derive(MovingBodies("turning", coordinates, [body])).mass_matrix.shape == (len(coordinates),) * 2
+
+
+@pytest.mark.parametrize(
+    ("rotation", "defect"),
+    [
+        (2 * sympy.rot_ccw_axis3(alpha), "is nowhere one"),
+        (sympy.diag(1, 1, 1.01), "is nowhere one"),
+        (sympy.rot_ccw_axis3(alpha) * sympy.diag(1, 1, -1), "reflection"),
+        (Matrix([[cos(beta), sin(beta), 0], [sin(beta), cos(beta), 0], [0, 0, 1]]), "where beta does not move"),
+        (sympy.rot_ccw_axis3(alpha) * sympy.diag(1, 1, cos(beta)), "where beta does not move"),
+    ],
+    ids=["twice", "number", "mirror", "sign", "double root"],
+)
+def test_formulas_that_are_no_rotation_are_refused(rotation, defect):
+    """w~ = R^T Rdot would give some angular velocity, and a wrong one."""
+    with pytest.raises(ArgumentError, match=f"body 'wheel': its rotation .*{defect}"):
+        derive(MovingBodies("s", [alpha, beta], [MovingBodyFormula("wheel", m, [0, 0, 0], rotation, sympy.eye(3))]))

@@ -20,6 +20,7 @@ from dalembert.algebra.vectors import vect
 from dalembert.compiler.derivatives import forward, reverse
 from dalembert.errors import ArgumentError
 from dalembert.formulations.names import rate_name
+from dalembert.formulations.rotation_formula import expect_rotation
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import MovingBody, Place, System
 from dalembert.model.constants import is_finite
@@ -33,7 +34,8 @@ class MovingBodyFormula:
         name: of the body.
         mass: its mass.
         position: of its centre of mass, three SymPy expressions in the coordinates, inertial axes.
-        rotation: 3 x 3, body to inertial components; None for a particle or a body that does not turn.
+        rotation: 3 x 3, body to inertial components; None for a particle or a body that does not turn. Redundant
+            coordinates, such as Euler parameters, are taken to be what makes it a rotation.
         inertia: 3 x 3 inertia about the centre of mass, body axes, with a rotation; None for a particle.
     """
 
@@ -131,6 +133,7 @@ class MovingBodies:
             R = scope.read(body.rotation)
             if R.shape != (3, 3):
                 raise ArgumentError(f"body {body.name!r}: its rotation has shape {R.shape}, must be 3 x 3")
+            expect_rotation(scope, R, f"body {body.name!r}: its rotation")
             slopes = forward(R, q)
             for k in range(len(q)):  # w~ = R^T Rdot
                 Jw[:, k] = vect(product(R.T, slopes[:, :, k]))
