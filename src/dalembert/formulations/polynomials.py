@@ -168,7 +168,7 @@ class Algebra:
         for a, x in p.items():
             for b, y in r.items():
                 mono = self._cancelled(a + b) if self._opposite_mask else a + b
-                total[mono] = self._sum(total.get(mono, 0), x * y)
+                total[mono] = self._sum(total[mono], x * y) if mono in total else x * y
         high = self._high_bits()
         if any(mono & high for mono in total):  # exponents stay below 128, so that a sum never leaves its byte
             raise Swell
