@@ -347,6 +347,18 @@ def test_where_no_piece_is_meant_there_is_no_number(formula):
     np.testing.assert_array_equal(evaluate(program, [points])["value"], [float(e.subs(a, x)) for x in points])
 
 
+def test_the_sign_of_a_value_is_read_as_such():
+    """What a kernel chooses by two comparisons is sign() in print, and the same kernel again."""
+    x = sympy.Symbol("x")
+    graph = Graph()
+    value = graph.input("x")
+    read = from_sympy(2 * sympy.sign(3 * x), {x: value})
+    program = program_of(graph, {"y": read}, "sign")
+    assert to_sympy(program, {"x": x})["y"] == 2 * sympy.sign(3 * x)
+    choice = program_of(graph, {"y": (value > 0).select(1, (value < 1).select(-1, 0))}, "choice")
+    assert to_sympy(choice, {"x": x})["y"].has(sympy.Piecewise)
+
+
 def test_from_sympy_refuses_what_it_does_not_know():
     a, b = sympy.symbols("a b")
     graph = Graph()

@@ -90,6 +90,32 @@ def test_every_section_and_every_step_is_there(method):
         assert name in said
 
 
+def test_a_screw_is_told_with_its_pitch():
+    p = sympy.Symbol("p", positive=True)
+    screw = Joint("s", "helical", WORLD, "b", pitch=p, armature=2)
+    mechanism = da.Mechanism("screw", [Body("b", Inertia(1, tensor=np.eye(3)))], [screw])
+    text = to_markdown(document(mechanism, "kane", agreement=False, include=["armature"]))
+    assert "$z$, pitch $p$ m/rad" in text and "A helical joint: screw along the axis" in text
+    assert "per velocity" in text and "per speed" not in text
+    own = [2 * sympy.Symbol("sdot")]
+    assert "per speed" in to_markdown(document(mechanism, "kane", agreement=False, include=["armature"], speeds=own))
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kronecker"])
+def test_the_energy_in_a_field_is_told(method):
+    field = da.InverseSquare(sympy.Symbol("mu"))
+    text = to_markdown(document(da.load("free_body"), method, agreement=False, field=field))
+    assert r"U = -\sum_i" in text and r"\rho_i = R_i^T (p_{Ci} - p_A)" in text and "free fall" not in text
+
+
+def test_what_depends_on_time_says_so():
+    t, x, w, m, k = sympy.symbols("t x xdot m k")
+    equations = from_lagrangian(m * w**2 / 2 - k * (x - sympy.sin(t)) ** 2 / 2, [x], t=t, dissipation=t * w**2)
+    text = to_markdown(document(equations, agreement=False))
+    assert r"M(q)\, \dot{v} + c(q, v) + g(q, t) = D\, \tau + p(q, v, t)" in text
+    assert "+ g(q, t) = D tau" in str(equations)
+
+
 def test_kane_has_a_table_of_partial_velocities():
     made = document(da.load("double_pendulum"), "kane", agreement=False)
     assert "Partial velocities" in [block.text for block in made.blocks if isinstance(block, Heading)]

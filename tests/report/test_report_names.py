@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dalembert.errors import DalembertError
 from dalembert.formulations.names import GREEK, SPELLINGS, expression_latex, rate_name, symbol_latex
+from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.report import document, report
 from dalembert.report.escape import html_text, latex_text, markdown_text, printable
 from dalembert.report.html import to_html
@@ -99,6 +100,20 @@ def test_any_name_of_a_symbol_is_safe_and_distinct(names):
         assert not commands & {"input", "write", "include", "def", "end", "begin", "csname"}
     unreadable = [text for name, text in zip(names, shown) if not name.isidentifier()]
     assert len(set(unreadable)) == len(unreadable)
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_letters_of_two_meanings_are_told(method):
+    """A mass M, a length h and a coordinate c beside the matrix M, h = c + g and the forces c; m is not twofold."""
+    M, m, h = sympy.symbols("M m h", positive=True)
+    bodies = [Body("cart", Inertia(M)), Body("arm", Inertia(m, [0, 0, h]))]
+    joints = [
+        Joint("x", "prismatic", "world", "cart", axis=[1, 0, 0]),
+        Joint("c", "revolute", "cart", "arm", axis=[0, 1, 0]),
+    ]
+    text = to_markdown(document(Mechanism("cart", bodies, joints), method, agreement=False))
+    assert "as listed above: $c$, $M$, $h$." in text
+    assert "two meanings" not in to_markdown(document(cases.four_bar_by_constraint(), method, agreement=False))
 
 
 def test_a_path_that_cannot_be_written_is_an_error(tmp_path):

@@ -189,8 +189,9 @@ def rotor_steps(system: System) -> list[Step]:
     """
     if not system.rotors:
         return []
+    rate = "speed" if system.v is system.scope.arrays.get("u") else "velocity"
     text = (
-        "The rotor of a joint turns at the rate s of the joint per velocity; its inertia, reflected to the joint, is "
+        f"The rotor of a joint turns at the rate s of the joint per {rate}; its inertia, reflected to the joint, is "
         "added to that of the bodies."
     )
     shown = (quantity(system, "rotor_matrix", "M_r", rotor_matrix(system)),) if system.n <= SHOWN else ()
@@ -205,9 +206,27 @@ def gravity_formula(system: System, jacobian: str) -> str:
         jacobian: what the Jacobian of a centre of mass is called, LaTeX.
     """
     if isinstance(system.gravity, InverseSquare):
-        return r"g = \Gamma^T \frac{\partial U}{\partial q}, \quad \dot{q} = \Gamma v"
+        spread = (
+            r" + \frac{\mu}{2 |\rho_i|^3} \left( \mathrm{tr}\, I_i - 3 \frac{\rho_i^T I_i \rho_i}{|\rho_i|^2} \right)"
+        )
+        return (
+            rf"U = -\sum_i \left[ \frac{{\mu m_i}}{{|\rho_i|}}{spread * system.gravity.gradient} \right], \quad "
+            r"\rho_i = R_i^T (p_{Ci} - p_A), \quad "
+            r"g = \Gamma^T \frac{\partial U}{\partial q}, \quad \dot{q} = \Gamma v"
+        )
     fall = r"\mathbf{g}"
     return rf"U = -\sum_i m_i\, p_{{Ci}}^T {fall}, \quad g = -\sum_i m_i {jacobian}^T {fall}"
+
+
+def gravity_text(system: System) -> str:
+    """What the letters of the formula of a field mean; nothing where gravity is uniform.
+
+    Args:
+        system: the system.
+    """
+    if not isinstance(system.gravity, InverseSquare):
+        return ""
+    return " The way rho from the attractor, at p_A, to the centre of mass is told in body axes."
 
 
 def closing_steps(parts: Mapping[str, Quantity | None], reduced: bool = False) -> Iterator[Step]:

@@ -56,8 +56,22 @@ def _law(equations: Equations) -> str:
         *(["external"] if equations.external is not None else []),
         *(["A^T lambda"] if equations.constraint_matrix is not None else []),
     ]
-    law = f"M(q) d{velocity}/dt + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
+    M, g = (depends_on(part, "q") for part in (equations.mass_matrix, equations.gravity))
+    law = f"M({M}) d{velocity}/dt + c({depends_on(equations.coriolis, 'q', velocity)}) + g({g})"
+    law = f"{law} = {' + '.join(right) or '0'}"
     return law if equations.constraint_matrix is None else f"{law}, A d{velocity}/dt + gamma = 0"
+
+
+def depends_on(part: Quantity, *arguments: str) -> str:
+    """The arguments of a part in the law, with time where it depends on that.
+
+    Args:
+        part: of the equations.
+        arguments: what such parts depend on in general.
+    """
+    scope = part.scope
+    timed = "t" not in scope.parameters and any(port.name == "t" for port in part.program.inputs)
+    return ", ".join([*arguments, *(map(str, scope.names["t"]) if timed else ())])
 
 
 def _summary(part: Quantity) -> str:

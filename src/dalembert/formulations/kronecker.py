@@ -29,7 +29,15 @@ from dalembert.algebra.vectors import dual
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.trace import label
 from dalembert.errors import ArgumentError
-from dalembert.formulations.assembly import SHOWN, assembled, gravity_formula, quantity, rotor_steps, velocity_map
+from dalembert.formulations.assembly import (
+    SHOWN,
+    assembled,
+    gravity_formula,
+    gravity_text,
+    quantity,
+    rotor_steps,
+    velocity_map,
+)
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.lagrange import rate_inverse, rate_steps
@@ -268,7 +276,7 @@ def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[S
         ),
         Step(
             "Gravity",
-            "The forces f on the right-hand side contain gravity; here it is moved to the left.",
+            "The forces f on the right-hand side contain gravity; here it is moved to the left." + gravity_text(system),
             (quantity(system, "gravity", "g", g),),
             gravity_formula(system, "J_{TGi}"),
         ),

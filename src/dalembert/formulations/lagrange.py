@@ -19,7 +19,15 @@ from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
 from dalembert.compiler.derivatives import reverse
 from dalembert.compiler.trace import label
-from dalembert.formulations.assembly import SHOWN, assembled, gravity_formula, quantity, rotor_steps, velocity_map
+from dalembert.formulations.assembly import (
+    SHOWN,
+    assembled,
+    gravity_formula,
+    gravity_text,
+    quantity,
+    rotor_steps,
+    velocity_map,
+)
 from dalembert.formulations.christoffel import coriolis_makers
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.projection import redundant_bias
@@ -159,7 +167,7 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
         Step(
             "Potential energy and gravity",
             "Gravity forces are the derivative of the potential energy of all that moves (KHATIB, there G; PARSA (26), "
-            "(27)).",
+            "(27))." + gravity_text(system),
             (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "g", g)),
             gravity_formula(system, "J_{vi}"),
         ),

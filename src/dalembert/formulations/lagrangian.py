@@ -97,16 +97,28 @@ def from_lagrangian(
         "gravity": make("gravity", "g", g),
         "bias": make("bias", "h", bias),
     }
+    given_forces = None if Q is None else make("external", "Q", Q)
+    passive = make("passive", "p", -reverse(R, v)) if hasattr(R, "graph") else None
+    acting_steps = []
+    if passive is not None:
+        text = "Rayleigh's function, as given, and the passive forces that follow from it."
+        shown = (make("dissipation", "R", np.array(R, dtype=object)), passive)
+        acting_steps.append(Step("Dissipation", text, shown, r"p = -\partial R/\partial\dot{q}"))
+    if given_forces is not None:
+        acting_steps.append(Step("Given forces", "Generalised forces on the coordinates, as given.", (given_forces,)))
+    right = r"\tau" + " + p" * (passive is not None) + " + Q" * (given_forces is not None)
     steps = (
         Step("Lagrangian", "As given.", (make("lagrangian", "L", np.array(L, dtype=object)),)),
         Step(
             "Momenta", "Derivatives by the rates.", (make("momenta", "P", momentum),), r"P = \partial L/\partial\dot{q}"
         ),
+        *acting_steps,
         Step(
             "Equations of motion",
-            "The accelerations taken out of dP/dt give the mass matrix; of the rest, what remains at rest is g.",
+            "The accelerations taken out of dP/dt give the mass matrix; of the rest, what remains at rest is g. Forces "
+            "of drives on the coordinates are tau.",
             (parts["mass_matrix"], parts["coriolis"], parts["gravity"]),
-            r"\frac{d}{dt}\frac{\partial L}{\partial\dot{q}} - \frac{\partial L}{\partial q} = Q",
+            rf"\frac{{d}}{{dt}}\frac{{\partial L}}{{\partial\dot{{q}}}} - \frac{{\partial L}}{{\partial q}} = {right}",
         ),
     )
     return Equations(
@@ -116,8 +128,8 @@ def from_lagrangian(
         **parts,
         kinematics=make("kinematics", r"\dot{q}", v),
         input_map=make("input_map", "D", np.eye(len(v), dtype=int)),
-        external=None if Q is None else make("external", "Q", Q),
-        passive=make("passive", "p", -reverse(R, v)) if hasattr(R, "graph") else None,
+        external=given_forces,
+        passive=passive,
         extras=Lazy({"energy": lambda: make("energy", "E", np.array(energy, dtype=object))}),
         derivation=steps,
         sources=("KHATIB",),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dalembert.formulations.equations import BODILESS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.joint import KINDS
-from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, listed
+from dalembert.report.derivation_section import law
+from dalembert.report.document import Block, Bullets, Heading, Line, Math, listed
 from dalembert.report.notation import Notation
 
 
@@ -27,7 +29,10 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
     if equations.velocity_port == "u":
         items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
     if equations.parameters:
-        items.append(("Parameters ", *listed([_parameter(x, notation) for x in equations.parameters]), "."))
+        items.append(("Parameters ", *listed([Math(notation.latex(x)) for x in equations.parameters]), "."))
+    if twofold := listed([Math(x) for x in _twofold(equations, notation)]):
+        text = "Letters of two meanings, in general formulas as said there, in what they arrive at as listed above: "
+        items.append((text, *twofold, "."))
     numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
     if notation.decimal:
         numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
@@ -38,17 +43,32 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
              " to components in inertial axes.")
         )  # fmt: skip
     if mechanism is not None:
-        items.append(
-            ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
-        )
+        if equations.gravity_field is None:
+            items.append(
+                ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
+            )
         items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
-        for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind in ("spherical", "free", "planar")):
+        plain = ("fixed", "revolute", "continuous", "prismatic")
+        for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind not in plain):
             items.append((f"A {kind} joint: {KINDS[kind]}.",))
     yield Bullets(tuple(items))
 
 
-def _parameter(symbol: Any, notation: Notation) -> Inline:
-    return Math(notation.latex(symbol))
+def _twofold(equations: Equations, notation: Notation) -> list[str]:
+    """Symbols of the derivation that are also letters of general formulas, such as a length d beside v = B u + d."""
+    steps, own = equations.steps(), equations.scope.symbols
+    field = equations.gravity_field and equations.gravity_field.mu  # called mu in formulas as well
+    formulas = [
+        law(equations),
+        "h",
+        *(step.formula for step in steps),
+        *(q.symbol for x in steps for q in x.quantities),
+    ]
+    words = r"C\^\*|\\frac\{d\}\{dt\}|\\(mathbf|text|mathrm)\{[^}]*\}|[_^]\{[^}]*\}"
+    general = "  ".join(re.sub(words, " ", formula) for formula in formulas)
+    letters = set(re.findall(r"(?<![A-Za-z\\_^])(?:\\[A-Za-z]+|[A-Za-z])(?![A-Za-z_])", general))
+    shown = [notation.latex(x) for port in ("q", *equations.scope.parameters) for x in own[port] if x != field]
+    return [x for x in shown if x in letters]
 
 
 def _tuple(name: str, symbols: Sequence[Any], notation: Notation) -> Line:

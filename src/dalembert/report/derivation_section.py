@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_one, is_zero
+from dalembert.formulations.display import depends_on
 from dalembert.formulations.equations import BODILESS, METHODS, Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
@@ -114,14 +115,16 @@ def law(equations: Equations) -> str:
     Args:
         equations: any.
     """
-    velocity = equations.velocity_port
+    velocity, passive = equations.velocity_port, equations.passive
     right = [
         *([r"D\, \tau"] if equations.input_map.shape[1] else []),
-        *([f"p(q, {velocity})"] if equations.passive is not None else []),
+        *([f"p({depends_on(passive, 'q', velocity)})"] if passive is not None else []),
         *([equations.external.symbol] if equations.external is not None else []),
         *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
     ]
-    return rf"M(q)\, \dot{{{velocity}}} + c(q, {velocity}) + g(q) = {' + '.join(right) or '0'}"
+    M, g = (f"({depends_on(part, 'q')})" for part in (equations.mass_matrix, equations.gravity))
+    c = f"({depends_on(equations.coriolis, 'q', velocity)})"
+    return rf"M{M}\, \dot{{{velocity}}} + c{c} + g{g} = {' + '.join(right) or '0'}"
 
 
 def _legend(equations: Equations) -> Line:

@@ -119,10 +119,12 @@ def _range(joint: Joint) -> str:
     return f"{low:.4g} … {high:.4g}" if math.isfinite(low) or math.isfinite(high) else ""
 
 
-def _axis(joint: Joint, notation: Notation) -> Inline:
+def _axis(joint: Joint, notation: Notation) -> Inline | Line:
     if joint.kind in ("fixed", "spherical", "free"):
         return ""
     first = _direction(joint.axis, notation)
+    if joint.kind == "helical":
+        return Math(first), ", pitch ", quantity(joint.pitch, notation), " m/rad"
     return Math(rf"{first},\, {_direction(joint.axis2, notation)}" if joint.kind == "universal" else first)
 
 

@@ -31,6 +31,14 @@ def number(value: float) -> sympy.Expr:
     return sympy.Float(value)
 
 
+def _chosen(condition: Any, yes: Any, no: Any) -> Any:
+    """A choice; that of 1, -1 or 0 by the sign of a value is read as such."""
+    strict = isinstance(condition, (sympy.StrictLessThan, sympy.StrictGreaterThan))
+    if strict and yes == 1 and condition.lts == 0 and no == sympy.Piecewise((-1, condition.gts < 0), (0, True)):
+        return sympy.sign(condition.gts)
+    return sympy.Piecewise((yes, condition), (no, True))
+
+
 OPERATIONS = {
     "neg": lambda a: -a, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
@@ -38,7 +46,7 @@ OPERATIONS = {
     "atan2": sympy.atan2, "abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max,
     "lt": sympy.StrictLessThan, "le": sympy.LessThan, "eq": sympy.Eq,
     "and": sympy.And, "or": sympy.Or, "not": sympy.Not,
-    "select": lambda condition, yes, no: sympy.Piecewise((yes, condition), (no, True)),
+    "select": _chosen,
 }  # fmt: skip
 """What each operation of a program is in SymPy."""
 
