@@ -6,6 +6,7 @@ examples:
   dalembert derive double_pendulum
   dalembert derive stacker --method kronecker
   dalembert derive cart_pole --method kane --steps            the derivation, step by step
+  dalembert derive four_bar --method kane --q drive=1         loops closed as around these positions
   dalembert derive my_arm.urdf --include damping              damping of the joints enters when asked for
   dalembert derive double_pendulum --set l1=1 --latex         for a document of your own
   dalembert derive stacker --method kane --to report.html     a whole document: .html, .tex or .md
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, output, with_extra
+from dalembert.cli.state import numbers, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, UnsupportedError
 
@@ -45,6 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="armature, damping, friction, a force element, or forces for all of them; may be repeated",
     )
+    parser.add_argument(
+        "--q",
+        type=numbers,
+        action="append",
+        default=[],
+        metavar="...",
+        help="for kane, positions around which loops are closed, where they close in ways of different mobility: "
+        "JOINT=VALUE or all numbers with commas (default: neutral)",
+    )
     parser.add_argument("--steps", action="store_true", help="print the derivation, not only the result")
     parser.add_argument("--latex", action="store_true", help="print LaTeX")
     parser.add_argument(
@@ -63,7 +74,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.to is not None:
         return _write_report(options, terminal, mechanism)
     terminal.progress("deriving ...")
-    equations = derive(mechanism, options.method, include=options.include)
+    equations = derive(mechanism, options.method, include=options.include, **_reference(options))
     if options.json:
         parts = {name: _written(part) for name, part in equations.quantities().items()}
         terminal.json(
@@ -92,6 +103,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _reference(options: argparse.Namespace) -> dict[str, Any]:
+    """Positions around which loops are closed, if they are given."""
+    if not options.q:
+        return {}
+    if options.method != "kane":
+        raise ArgumentError("--q says how loops are closed that --method kane eliminates; leave it out")
+    return {"reference": vector(options.q, "--q")}
+
+
 def _written(part: Quantity) -> Any:
     """Written out; or, where that would swell, definitions in their order, and the result in terms of them."""
     try:
@@ -105,7 +125,7 @@ def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Me
     from dalembert.report import report
 
     terminal.progress("deriving, comparing and writing ...")
-    path = report(mechanism, options.to, options.method, include=options.include)
+    path = report(mechanism, options.to, options.method, include=options.include, **_reference(options))
     size = path.stat().st_size
     if options.json:
         terminal.json({"model": mechanism.name, "method": options.method, "file": str(path), "bytes": size})

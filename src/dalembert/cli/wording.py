@@ -19,6 +19,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"^([qv])0\b", r"--\1"),
     (r"method='([\w-]+)'", r"--method \1"),
     (r"give reference=, positions", "give --q, positions"),
+    (r"^reference(?=: | = )", "--q"),
     (r"give to= \(or --to\)", "give --to"),
     (r"^q(?= has shape|\[| is where a mechanism stands)", "--at"),
     (r"say where the model lies by folder=", "put the description into a file beside its meshes"),

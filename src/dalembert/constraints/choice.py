@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
-from dalembert.constraints.assembly import RESTARTS, assemble, rank, ranks_nearby
+from dalembert.constraints.assembly import RESTARTS, assemble, is_clear, rank, ranks_nearby
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
 from dalembert.errors import ArgumentError, SingularityError
@@ -107,7 +107,8 @@ def _gradients(system: ConstrainedKernels) -> np.ndarray:
 def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[Sample]:
     """Assembled positions around the reference, the reference itself (assembled) first if that is possible.
 
-    Singular ones are left out: rows that vanish or depend on each other there are not redundant elsewhere.
+    Singular ones are left out: rows that vanish or depend on each other there are not redundant elsewhere. So are those
+    whose rank is not clear.
 
     Args:
         system: the constrained mechanism.
@@ -119,19 +120,23 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     rng = np.random.default_rng(0)
     times = TIMES if system.constraints.rheonomic else TIMES[:1]
     found: list[Sample] = []
+    doubtful: list[Sample] = []
     failure: Exception | None = None
     for k in range(6 * count):
         step = rng.normal(size=system.mechanism.nv) * spread * units(system) if k else np.zeros(system.mechanism.nv)
         t = times[k % len(times)]
         try:
             start = moved(system.mechanism, np.array(system.reference), step)
-            found.append((assemble(system, start, t, restarts=0 if k else RESTARTS), t))
+            q = assemble(system, start, t, restarts=0 if k else RESTARTS)
+            (found if not found or is_clear(system, q, t) else doubtful).append((q, t))
         except SingularityError as error:
             failure = failure or error
         if len(found) == count:
             break
     if not found:
         raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
+    if len(found) == 1:
+        found += doubtful[: count - 1]
     ranks = [rank(system, q, t) for q, t in found]
     usual = ranks[0]
     if usual < max(ranks):  # is the reference singular, or are the others of another kind?

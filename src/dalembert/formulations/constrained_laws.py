@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.compiler.evaluate import evaluate
+from dalembert.compiler.trace import program_of
 from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.assembly import ranks_nearby
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.numeric import METHODS
 from dalembert.errors import SingularityError, UnsupportedError
+from dalembert.formulations.agreement import Row
+from dalembert.formulations.linear import clear_ranks
+from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
+from dalembert.formulations.system import System
+
+ATTEMPTS, TYPICAL = 40, 20
+"""Assemblies looked at for one of the mobility that equations are for, and for the size of rows."""
+
+REGULAR = 1e-3
+"""Singular value, of rows and columns of length one, that all nonzero ones exceed where digits are not to be lost."""
 
 NEAR = 0.1
 """Standard deviation of states around home, rad or lengths of the mechanism."""
@@ -41,6 +55,73 @@ class Motion:
             a: accelerations.
         """
         return float(np.abs(a - self.a).max(initial=0.0) / self.scale)
+
+
+class Search:
+    """Random states on the constraints that leave as many freedoms as equations have speeds.
+
+    Loops may close in ways of different mobility, and the equations are for one of these. Freedoms are counted with all
+    rows, whatever the equations have left out, so that equations with too many or too few speeds find no state.
+
+    Args:
+        system: the mechanism as it was traced.
+        closed: the mechanism with its constraints.
+        speeds: how many freedoms states leave.
+        home: where to close loops; None if nobody said.
+        known: values of the symbols.
+        skipped: receives remarks.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        closed: ConstrainedDynamics,
+        speeds: int,
+        home: np.ndarray | None,
+        known: Mapping[str, Any],
+        skipped: list[str],
+    ):
+        assert system.constraints is not None
+        self.system, self.closed, self.speeds, self.home = system, closed, speeds, home
+        self.known, self.skipped = known, skipped
+        self.rng = np.random.default_rng(2)
+        self.typical = np.array(sampled(system, system.constraints.A, TYPICAL), dtype=float)
+        self.rows = program_of(system.scope.graph, {"A": system.constraints.A}, "rows")
+        self.seen: list[int] = []
+        self.near_singular = False
+
+    def state(self) -> Inputs | None:
+        """All inputs at such a state, far from singular ones if that is possible; None if there is none to be found."""
+        spare = None
+        for attempt in range(ATTEMPTS):
+            inputs = typical_inputs(self.system, self.rng, self.known)
+            home = self.closed.reference if self.home is None and attempt >= ATTEMPTS // 2 else self.home
+            t = float(inputs["t"]) if self.system.time is not None else 0.0
+            inputs["q"] = closed_near(self.closed, inputs["q"], home, t, self.rng, self.skipped)
+            A = evaluate(self.rows, {port.name: inputs[port.name] for port in self.rows.inputs})["A"]
+            A = np.array(A, dtype=float)[None]
+            if (freedoms := self.system.n - int(clear_ranks(A, self.typical)[0])) > self.system.n:
+                continue  # it tells nothing
+            self.seen.append(freedoms)
+            if freedoms == self.speeds:
+                spare = inputs
+                if self.near_singular or clear_ranks(A, self.typical, REGULAR)[0] >= 0:
+                    break
+        else:
+            self.near_singular = spare is not None  # everywhere
+        return spare
+
+    def rows_of_freedoms(self) -> list[Row]:
+        """Whether there are states of as many freedoms as there are speeds; nothing if no state tells.
+
+        Around home that is asked of kernels, at states so close that they are closed in the same way.
+        """
+        found = self.seen
+        if self.home is not None and found:
+            nearby = ranks_nearby(self.closed, self.closed.assemble(self.home), 0.0)
+            found = [self.system.n - rank for rank in nearby] or found
+        lack = min((abs(self.speeds - freedoms) for freedoms in found), default=None)
+        return [] if lack is None else [Row("freedoms", "kane", "rank of the rows", float(lack), 0.0)]
 
 
 def closed_near(

@@ -16,6 +16,7 @@ from dalembert.formulations.lagrange import lagrange
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.newton_euler import newton_euler
 from dalembert.formulations.passive import left_out
+from dalembert.formulations.positions import positions_of
 from dalembert.formulations.system import System
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_names
@@ -26,7 +27,7 @@ ROUTES: dict[str, Callable[..., Equations]] = {"lagrange": lagrange, "kane": kan
 
 OPTIONS = {
     "lagrange": (),
-    "kane": ("speeds", "pfaffian", "independent"),
+    "kane": ("speeds", "pfaffian", "independent", "reference"),
     "kronecker": (),
     "newton-euler": ("algorithm", "inertia"),
 }
@@ -58,8 +59,10 @@ def derive(
         actuated: names of the driven joints, in the order of the inputs; all by default.
         options: for ``kane``: ``speeds``, quasi-velocities as SymPy expressions linear in the velocities, or pairs
             (name, expression); ``pfaffian``, expressions linear in the velocities that vanish, in which ``t`` is time,
-            or :class:`NoSlip`; ``independent``, names of the velocities to keep. Their forces are
-            ``equations["multipliers"]``. For ``newton-euler``: ``algorithm``, ``inertia``, names of algorithms.
+            or :class:`NoSlip`; ``independent``, names of the velocities to keep; ``reference``, nq positions or
+            positions by joint name, near an assembly that says which way of closing is meant where loops close in ways
+            of different mobility (by default the neutral one). Forces of constraints are ``equations["multipliers"]``.
+            For ``newton-euler``: ``algorithm``, ``inertia``, names of algorithms.
     """
     if not isinstance(mechanism, (Mechanism, MovingBodies)):
         raise ArgumentError(f"derive takes a Mechanism or MovingBodies, got {type(mechanism).__name__}")
@@ -80,11 +83,15 @@ def derive(
         found = newton_euler(mechanism, coordinates=coordinates, include=include, field=field, **loads, **options)  # type: ignore[arg-type]
     else:
         system = _system(mechanism, coordinates, include)
+        if options.get("reference") is not None:
+            if not isinstance(mechanism, Mechanism):
+                raise ArgumentError("reference=...: bodies given by formulas have no loops to be closed")
+            options["reference"] = positions_of(mechanism, options["reference"], "reference")
         if field is not None:
             system.gravity = field
         found = ROUTES[method](system, **loads, **options)
     omitted = left_out(mechanism, include) if isinstance(mechanism, Mechanism) else ()
-    return replace(found, omitted=omitted, gravity_field=field)
+    return replace(found, omitted=omitted, gravity_field=field, reference=options.get("reference"))
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:

@@ -86,6 +86,7 @@ class Equations:
         omitted: what the mechanism has and these equations leave out, because it was not asked for: force elements,
             and rotor inertia, damping and friction of joints.
         gravity_field: gravity that depends on position, if it took the place of the mechanism's uniform gravity.
+        reference: positions around which loops were closed, if somebody gave them.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Equations:
     sources: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
     gravity_field: InverseSquare | None = None
+    reference: np.ndarray | None = None
 
     # ------------------------------------------------------------------------------------------------------- access
 

@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
 from dalembert.compiler.trace import label
+from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import (
     Lazy,
     assembled,
@@ -49,6 +50,7 @@ def kane(
     speeds: Sequence[Any] | None = None,
     pfaffian: Sequence[Any] = (),
     independent: Sequence[str] | None = None,
+    reference: np.ndarray | None = None,
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
 ) -> Equations:
@@ -60,14 +62,18 @@ def kane(
             they may depend on time, the symbol ``t``.
         pfaffian: constraints on velocities, see :func:`dalembert.formulations.pfaffian.constraint_rows`.
         independent: names of the velocities to be kept as u; chosen automatically by default.
+        reference: positions around which constraints are compared, where loops close in ways of different mobility;
+            they need not be closed there.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
     speeds = None if speeds is None else expect_items(speeds, object, "speeds")
     pfaffian = expect_items(pfaffian, object, "pfaffian")
+    if reference is not None and not (pfaffian or system.constraints):
+        raise ArgumentError(f"reference: {system.name!r} has no constraints that would be compared around it")
     if not (speeds or pfaffian or system.constraints or independent is not None):
         return _unconstrained(system, wrenches, actuated)
-    chosen = choose_speeds(system, speeds, pfaffian, independent)
+    chosen = choose_speeds(system, speeds, pfaffian, independent, reference)
     return _reduced(system, chosen, wrenches, actuated)
 
 

@@ -14,13 +14,12 @@ from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
-from dalembert.formulations.constrained_laws import Motion, closed_near, compiled_errors
+from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.linear import rounded_rows
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import named_inputs
-from dalembert.formulations.sampling import typical_inputs
 from dalembert.model import Inertia, Mechanism
 
 STEP = 1e-30
@@ -188,6 +187,7 @@ def constraint_rows(
     """Accelerations under constraints: eliminated by Kane, enforced by multipliers in Lagrange and Newton-Euler.
 
     Kernels are compared as well. Loops are closed as users close them, so that no axis points the wrong way round.
+    Where they close in ways of different mobility, states are compared that leave as many freedoms as Kane has speeds.
 
     Args:
         mechanism: the mechanism with its constraints.
@@ -201,10 +201,9 @@ def constraint_rows(
         home: positions around which loops are closed; by default random ones, or else the neutral one.
     """
     system = system_of(mechanism, None, include)
-    rng = np.random.default_rng(2)
     known = named_inputs(system.scope, values)
     try:
-        kane = derive(mechanism, "kane", include=include)
+        kane = derive(mechanism, "kane", include=include, reference=home)
     except (UnsupportedError, SingularityError) as error:
         skipped.append(f"constraints by Kane: {error}")
         return []
@@ -214,15 +213,18 @@ def constraint_rows(
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
+    search = Search(system, closed, len(kane.mass_matrix), home, known, skipped)
     for _ in range(states):
-        inputs = typical_inputs(system, rng, known)
-        clock = {"t": inputs["t"]} if system.time is not None else {}
         try:
-            inputs["q"] = closed_near(closed, inputs["q"], home, float(clock.get("t", 0.0)), rng, skipped)
+            inputs = search.state()
         except SingularityError as error:
             skipped.append(f"constraints: {error}, and give it as q")
             break
-        u = rng.normal(size=len(kane.mass_matrix))
+        if inputs is None:
+            skipped.append(f"constraints: no assembly is found that leaves as many freedoms as Kane, {search.speeds}")
+            break
+        clock = {"t": inputs["t"]} if system.time is not None else {}
+        u = search.rng.normal(size=search.speeds)
         named = {"q": inputs["q"], "u": u, **clock, **values}
         B, drift, v = (kane[name].evaluate(named) for name in ("speed_map", "acceleration_drift", "velocities"))
         udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named, include))
@@ -252,7 +254,7 @@ def constraint_rows(
             motions.append(Motion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
     errors |= compiled_errors(closed, motions, skipped) if motions else {}
     # Closing a loop to 1e-13 and solving the saddle both cost some digits.
-    return [
+    return search.rows_of_freedoms() + [
         Row(quantity, "kane", name, error, 1e3 * tolerance)
         for quantity, found in (("constrained motion", errors), ("constraint forces", forces))
         for name, error in found.items()

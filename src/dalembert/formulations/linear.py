@@ -26,8 +26,8 @@ ROUNDING = 1e-12
 SAME, CLOSED = 1e-6, 1e-11
 """Difference of two rows, relative to these and to the longest, below which they are the same; loops close to 1e-13."""
 
-CLEAR = 1e-5
-"""Singular value of rows of length one above which no distance from a folded position gives it the rank."""
+ZERO, CLEAR = 1e-9, 1e-5
+"""Singular values of rows and columns of length one between these tell neither rank nor the want of it."""
 
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
@@ -217,14 +217,35 @@ def independent_rows(samples: np.ndarray) -> list[int]:
     return kept
 
 
-def clear_rank(matrix: np.ndarray) -> int:
-    """Rank of a matrix whatever the units of its rows, in which rounding counts for nothing.
+def clear_ranks(samples: np.ndarray, typical: np.ndarray | None = None, clear: float = CLEAR) -> np.ndarray:
+    """Rank at each of some states, whatever the units of rows and columns; -1 where it is not clear.
+
+    Loops that close where two ways of closing meet do so to the square root of rounding only; what is left of rows that
+    depend on each other there is no rank.
 
     Args:
-        matrix: numbers.
+        samples: numbers at some states, (states, rows, columns).
+        typical: the same at states that tell how long rows and columns are; by default these.
+        clear: singular values, of rows and columns of length one, that count.
     """
-    true = np.where(rounded_rows(matrix)[:, None], 0, matrix)
-    return int(np.linalg.matrix_rank(_normalised(true), tol=CLEAR))
+    typical = samples if typical is None else typical
+    usual = typical[np.isfinite(typical).all(axis=(1, 2))]
+    rows = _lengths(usual, 2, 1e-3)[:, None]
+    columns = _lengths(usual / rows, 1, 1e-2)
+    ranks = []
+    for x in samples:
+        if not np.isfinite(x).all():
+            ranks.append(-1)
+            continue
+        size = np.linalg.svd(np.where(rounded_rows(x)[:, None], 0, x) / rows / columns, compute_uv=False)
+        ranks.append(-1 if ((size > ZERO) & (size < clear)).any() else int((size >= clear).sum()))
+    return np.array(ranks, dtype=int)
+
+
+def _lengths(samples: np.ndarray, axis: int, least: float) -> np.ndarray:
+    """The largest at all states of every row or column; rounding, a small fraction of the longest, stays small."""
+    found = np.linalg.norm(samples, axis=axis).max(axis=0, initial=0.0)
+    return np.maximum(found, least * (found.max(initial=0.0) or 1.0))
 
 
 def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:

@@ -12,6 +12,9 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
 from dalembert.formulations.system import System
 
+Inputs = dict[str, np.ndarray]
+"""Numbers for every input of a graph, by name."""
+
 ATTEMPTS = 20
 """How many states may be lost because a value does not exist there."""
 
@@ -27,20 +30,20 @@ def sampled(system: System, values: np.ndarray, states: int = 5) -> np.ndarray:
         states: how many.
     """
     program = program_of(system.scope.graph, {"values": values}, "values")
+    close = None if system.constraints is None else LoopCloser(system)
     rng = np.random.default_rng(1)
     results: list[np.ndarray] = []
     lost: list[np.ndarray] = []
     while len(results) < states and len(lost) < ATTEMPTS:
         inputs = typical_inputs(system, rng)
-        close_loops(system, inputs, rng)
+        if close is not None:
+            close(inputs, rng)
         found = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})["values"]
         (results if np.isfinite(np.asarray(found, dtype=float)).all() else lost).append(found)
     return np.array(results or lost[:states])
 
 
-def typical_inputs(
-    system: System, rng: np.random.Generator, known: Mapping[str, Any] | None = None
-) -> dict[str, np.ndarray]:
+def typical_inputs(system: System, rng: np.random.Generator, known: Mapping[str, Any] | None = None) -> Inputs:
     """Random numbers for all inputs; parameters are positive and of the order of one.
 
     Args:
@@ -57,7 +60,49 @@ def typical_inputs(
     return inputs
 
 
-def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Generator) -> bool:
+class LoopCloser:
+    """Moves positions onto the loop closures by Newton's method.
+
+    Args:
+        system: the system, which has constraints.
+    """
+
+    def __init__(self, system: System):
+        assert system.constraints is not None
+        phi = system.constraints.closing
+        self.system = system
+        self.program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
+
+    def __call__(self, inputs: Inputs, rng: np.random.Generator | None = None) -> bool:
+        """Change ``q`` among the inputs; false if no start arrives.
+
+        Args:
+            inputs: all inputs.
+            rng: source of further starting points, anywhere; none by default.
+        """
+        _normalise(self.system, inputs["q"])
+        start = inputs["q"].copy()
+        for _ in range(1 if rng is None else 12):
+            inputs["q"] = start.copy()
+            for _ in range(60):
+                result = evaluate(self.program, {port.name: inputs[port.name] for port in self.program.inputs})
+                if np.abs(result["phi"]).max() < 1e-13:
+                    return True
+                if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):
+                    break  # just half a turn away
+                slope = _tangent(self.system, result["slope"], inputs["q"])
+                step = np.linalg.lstsq(slope, result["phi"], rcond=1e-8)[0]
+                inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+                _normalise(self.system, inputs["q"])
+            if np.abs(result["phi"]).max() < 1e-10:
+                return True
+            if rng is not None:
+                start = rng.normal(size=start.shape)
+                _normalise(self.system, start)
+        return False
+
+
+def close_loops(system: System, inputs: Inputs, rng: np.random.Generator) -> bool:
     """Move the positions among the inputs onto the loop closures by Newton's method; false if no start arrives.
 
     Args:
@@ -65,27 +110,19 @@ def close_loops(system: System, inputs: dict[str, np.ndarray], rng: np.random.Ge
         inputs: all inputs; ``q`` is changed.
         rng: source of further starting points.
     """
-    if system.constraints is None:
-        return True
-    phi = system.constraints.closing
-    program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
-    start = inputs["q"].copy()
-    for _ in range(12):
-        inputs["q"] = start.copy()
-        for _ in range(60):
-            result = evaluate(program, {port.name: inputs[port.name] for port in program.inputs})
-            if np.abs(result["phi"]).max() < 1e-13:
-                return True
-            if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):  # just half a turn away
-                break
-            step = np.linalg.lstsq(_tangent(system, result["slope"], inputs["q"]), result["phi"], rcond=1e-8)[0]
-            inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
-            _normalise(system, inputs["q"])
-        if np.abs(result["phi"]).max() < 1e-10:
-            return True
-        start = rng.normal(size=start.shape)
-        _normalise(system, start)
-    return False
+    return system.constraints is None or LoopCloser(system)(inputs, rng)
+
+
+def neutral(system: System) -> np.ndarray:
+    """The position with all joints at zero and all quaternions at identity.
+
+    Args:
+        system: the system.
+    """
+    q = np.zeros(len(system.q))
+    for first, _ in system.quaternions:
+        q[first + 3] = 1
+    return q
 
 
 def _tangent(system: System, slope: np.ndarray, q: np.ndarray) -> np.ndarray:

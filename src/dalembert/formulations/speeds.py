@@ -12,9 +12,9 @@ from dalembert.algebra.arrays import identity, product, zeros
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.bounds import bound
+from dalembert.formulations.closings import Assemblies, assemblies
 from dalembert.formulations.equations import Step
 from dalembert.formulations.linear import (
-    clear_rank,
     dependent_columns,
     follows_always,
     independent_rows,
@@ -23,12 +23,8 @@ from dalembert.formulations.linear import (
     row_weights,
 )
 from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
-from dalembert.formulations.sampling import sampled
 from dalembert.formulations.system import System
 from dalembert.model.checks import expect_names
-
-MANY = 40
-"""States at which it is looked whether loops with redundant rows close in ways of another mobility."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +91,11 @@ class Speeds:
 
 
 def choose_speeds(
-    system: System, speeds: Sequence[Any] | None, pfaffian: Sequence[Any], independent: Sequence[str] | None
+    system: System,
+    speeds: Sequence[Any] | None,
+    pfaffian: Sequence[Any],
+    independent: Sequence[str] | None,
+    reference: np.ndarray | None = None,
 ) -> Speeds:
     """Speeds as the user wants them, or an independent part of the velocities.
 
@@ -104,20 +104,22 @@ def choose_speeds(
         speeds: see :func:`dalembert.formulations.kane.kane`.
         pfaffian: see there.
         independent: see there.
+        reference: see there.
     """
     A, b, names = constraint_rows(system, pfaffian)
+    states = assemblies(system, A, reference)
     n, rank, why = system.n, 0, []
     if len(A):
-        samples = sampled(system, A)
+        samples = states.at(A)
         if not np.isfinite(samples).all():
             lost = [name for k, name in enumerate(names) if not np.isfinite(samples[:, k]).all()]
             raise SingularityError(
-                f"{system.name!r}: the constraint {', '.join(map(repr, dict.fromkeys(lost)))} does not exist where "
-                "coordinates are of the order of one, so its independent rows cannot be chosen; measure coordinates "
-                "from positions where it does, or use ConstrainedDynamics with reference="
+                f"{system.name!r}: the constraint {', '.join(map(repr, dict.fromkeys(lost)))} does not exist "
+                + ("where coordinates are of the order of one" if reference is None else "around the reference")
+                + ", so its independent rows cannot be chosen; give reference=, positions where it does"
             )
         basis = independent_rows(samples)
-        _refuse_contradiction(system, A, b, names, basis)
+        _refuse_contradiction(states, A, b, names, basis)
         kept = [k for k in range(len(A)) if k in basis or not follows_always(samples, k, basis)]
         left_out = [names[k] for k in range(len(A)) if k not in kept]
         if left_out:
@@ -125,26 +127,25 @@ def choose_speeds(
                 f"{len(left_out)} of {len(A)} constraints follow from the others and are left out "
                 f"({', '.join(dict.fromkeys(left_out))})."
             )
-        many = sampled(system, A, MANY) if len(basis) < len(A) and system.constraints is not None else samples
         A, b, rank = A[kept], b[kept], len(basis)
-        if any(clear_rank(x) != rank for x in many):
+        if states.others:
             why.append(
-                "The loops also close in ways of another mobility. These equations are for positions that leave "
-                f"{n - rank} freedom{'' if n - rank == 1 else 's'}, as most random ones do; for others use "
-                "ConstrainedDynamics with reference=."
+                f"The loops also close in ways that leave {' or '.join(map(str, states.others))} freedoms. These "
+                f"equations are for positions that leave {n - rank}, {states.choice}; for others give reference=, "
+                "positions near such an assembly."
             )
     count = n - rank
     if speeds and independent is not None:
         raise ArgumentError("give either speeds or independent: both choose the quasi-velocities")
     names = [str(name) for name in system.scope.names["v"]]
     if independent is None:
-        dependent, reason = _dependent(system, A, rank)
+        dependent, reason = _dependent(states, A, rank)
         places = [k for k in range(n) if k not in dependent]
     else:
-        places, reason = _places(system, names, independent, count), "the independent ones are chosen by the user"
+        places, reason = _places(states, names, independent, count), "the independent ones are chosen by the user"
         dependent = [k for k in range(n) if k not in places]
     if speeds:
-        labels, Y, y = _wanted(system, speeds, count)
+        labels, Y, y = _wanted(states, speeds, count)
         why.append("The speeds are chosen by the user.")
     else:
         labels, Y, y = [f"u{k}" for k in range(1, count + 1)], identity(n)[places], zeros(count)
@@ -153,11 +154,11 @@ def choose_speeds(
                 f"The constraints are solved for {', '.join(names[k] for k in dependent)}: {reason}. "
                 f"Independent: {', '.join(names[k] for k in places) or 'none'}."
             )
-    weights = row_weights(sampled(system, A)) if rank < len(A) else np.ones(rank, dtype=int)
+    weights = row_weights(states.at(A)) if rank < len(A) else np.ones(rank, dtype=int)
     weighed = A[:, dependent].T * weights
     rows = A if rank == len(A) else product(weighed, A)
     K = np.concatenate([Y, rows])
-    samples = sampled(system, K)
+    samples = states.at(K)
     inverted = inverse(K, samples, "the matrix of speeds and constraints")
     bound(system.scope, inverted, samples)
     B, N = inverted[:, :count], inverted[:, count:]
@@ -174,11 +175,12 @@ def choose_speeds(
     return Speeds(u, A, b, B, d, N, " ".join(why), definitions)
 
 
-def _wanted(system: System, speeds: Sequence[Any], count: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _wanted(states: Assemblies, speeds: Sequence[Any], count: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    system = states.system
     if len(speeds) != count:
         raise ArgumentError(
             f"{system.name!r} has {system.n} velocities and {system.n - count} independent constraints, so it needs "
-            f"{count} speeds; got {len(speeds)}"
+            f"{count} speeds; got {len(speeds)}{_elsewhere(states)}"
         )
     pairs = [x if isinstance(x, tuple) else (f"u{k}", x) for k, x in enumerate(speeds, 1)]
     for name, x in pairs:
@@ -193,9 +195,9 @@ def _wanted(system: System, speeds: Sequence[Any], count: int) -> tuple[list[str
     return labels, Y, y
 
 
-def _refuse_contradiction(system: System, A: np.ndarray, b: np.ndarray, names: list[str], kept: list[int]) -> None:
+def _refuse_contradiction(states: Assemblies, A: np.ndarray, b: np.ndarray, names: list[str], kept: list[int]) -> None:
     """Rows that follow from others must demand what the others demand; told at sample states, by the median."""
-    both = sampled(system, np.concatenate([A, np.asarray(b)[:, None]], axis=1))
+    both = states.at(np.concatenate([A, np.asarray(b)[:, None]], axis=1))
     matrices, sides = both[..., :-1], both[..., -1]
     for row in sorted(set(range(len(A))).difference(kept)):
         gaps = []
@@ -209,15 +211,15 @@ def _refuse_contradiction(system: System, A: np.ndarray, b: np.ndarray, names: l
             )
 
 
-def _dependent(system: System, A: np.ndarray, rank: int) -> tuple[list[int], str]:
+def _dependent(states: Assemblies, A: np.ndarray, rank: int) -> tuple[list[int], str]:
     """The velocities that constraints are solved for, and why these."""
     if not rank:
         return [], ""
-    samples = sampled(system, A)
+    samples, n = states.at(A), A.shape[1]
     samples = samples[:, independent_rows(samples)]
-    numbers = [k for k in range(system.n) if all(is_constant(x) for x in A[:, k])]
+    numbers = [k for k in range(n) if all(is_constant(x) for x in A[:, k])]
     everywhere = len(independent_rows(samples[:1, :, numbers])) == rank
-    dependent, condition = dependent_columns(samples, numbers if everywhere else list(range(system.n)))
+    dependent, condition = dependent_columns(samples, numbers if everywhere else list(range(n)))
     if everywhere:
         return dependent, "this part of A is constant, so it is regular at every state"
     return dependent, (
@@ -226,14 +228,23 @@ def _dependent(system: System, A: np.ndarray, rank: int) -> tuple[list[int], str
     )
 
 
-def _places(system: System, names: list[str], independent: Sequence[str], count: int) -> list[int]:
+def _places(states: Assemblies, names: list[str], independent: Sequence[str], count: int) -> list[int]:
     """The velocities that the user keeps."""
+    system = states.system
     places = list(dict.fromkeys(_index(system, names, name) for name in expect_names(independent, "independent")))
     if len(places) != count:
         raise ArgumentError(
             f"{system.name!r} has {count} independent velocities under its constraints; got {list(independent)}"
+            + _elsewhere(states)
         )
     return places
+
+
+def _elsewhere(states: Assemblies) -> str:
+    """What to do if another number was expected."""
+    if not states.others:
+        return ""
+    return f"; its loops also close with {' or '.join(map(str, states.others))} freedoms: give reference=, positions"
 
 
 def _index(system: System, names: list[str], name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,9 @@ from dalembert.formulations.equations import Equations
 from dalembert.formulations.force_laws import force_rows
 from dalembert.formulations.joint_laws import joint_rows, terms_of
 from dalembert.formulations.laws import constraint_rows, inertia_rows, motion_rows, sensitivity_rows
+from dalembert.formulations.positions import positions_of
 from dalembert.model import Mechanism
-from dalembert.model.by_joint import by_joint
-from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
+from dalembert.model.checks import expect_names, expect_real, expect_whole
 from dalembert.model.parameters import substitute
 
 METHODS = ("newton-euler", "lagrange", "kane", "kronecker")
@@ -108,12 +108,7 @@ def _home(mechanism: Mechanism, q: Any) -> np.ndarray | None:
         return None
     if not mechanism.constraints:
         raise ArgumentError(f"verify, q: {mechanism.name!r} has no constraints that positions would have to satisfy")
-    if isinstance(q, Mapping):
-        q = by_joint(mechanism, q, "verify, q", mechanism.neutral, mechanism.q_slice)
-    home = real_array(q, "verify, q")
-    if home.shape != (mechanism.nq,):
-        raise ArgumentError(f"verify, q: got shape {home.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
-    return home
+    return positions_of(mechanism, q, "verify, q")
 
 
 def _derived(

@@ -45,7 +45,8 @@ def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) 
     if origin is None:
         return checked_by_laws(equations)
     large = origin.nv > LARGE
-    found = verify(origin, states=1, methods=("newton-euler", "kane")) if large else verify(origin)
+    q = equations.reference if origin.constraints else None
+    found = verify(origin, states=1, methods=("newton-euler", "kane"), q=q) if large else verify(origin, q=q)
     if equations.gravity_field is not None:
         found = replace(found, skipped=(*found.skipped, "the field of gravity: routes are compared in uniform gravity"))
     if equations.velocity_port == "v":
