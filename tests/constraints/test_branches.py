@@ -64,3 +64,12 @@ def test_branches_of_another_mobility_than_the_reference_are_told():
     assert "kernels work with rank 2" in str(on_normal.analyse([0, 1, 1]))
     assert "kernels work" not in str(on_normal.analyse([1, 0, 0]))
     assert np.abs(on_normal.forward_dynamics([1, 0, 0], np.zeros(3), [1, 2, 3]) - [1, 0, 0]).max() < 1e-14
+
+
+def test_analysis_needs_no_kernels():
+    """Independent speeds that are none are refused when kernels are made, not when the mechanism is looked at."""
+    system = da.ConstrainedDynamics(four_bar(), reference=[1, -0.5, 1.7], method="projection", independent=())
+    found = system.analyse(da.ConstrainedDynamics(four_bar(), reference=[1, -0.5, 1.7]).assemble())
+    assert found.kernel_rank is None and found.rank == 2 and "kernels" not in str(found)
+    with pytest.raises(da.errors.ArgumentError, match="cannot be the independent speeds"):
+        system.kernel("forward_dynamics").program  # noqa: B018

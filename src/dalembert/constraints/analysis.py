@@ -60,8 +60,8 @@ class Analysis:
         dependences: redundant rows, and why.
         freedoms: one motion (velocity, share) list per degree of freedom.
         residual: largest residual of each constraint on positions.
-        kernel_rank: the rank kernels work with, that of positions around the system's reference; None if none of those
-            can be assembled without contradictions.
+        kernel_rank: the rank kernels work with, that of positions around the system's reference; None if there are no
+            kernels: positions cannot be assembled, rows contradict each other, independent speeds are not independent.
     """
 
     velocities: int
@@ -181,7 +181,7 @@ def analyse(
 
 
 def _kernel_rank(system: ConstrainedDynamics) -> int | None:
-    with suppress(SingularityError):
+    with suppress(SingularityError, ArgumentError):
         return system.pivots.rank
     return None
 
