@@ -97,6 +97,16 @@ def test_a_mechanism_that_cannot_be_closed_tells_the_residual_of_every_constrain
         FOUR_BAR.assemble([0.0, 0.0])
 
 
+def test_a_rod_that_is_too_short_is_told_in_metres():
+    """Two pegs 3 m apart, and a rod of 1 m between them."""
+    ground = Mechanism("peg", [Body("wheel", Inertia.sphere(1.0, 0.1))], [Joint("hub", "revolute", WORLD, "wheel")])
+    rod = Constraint("rod", "distance", WORLD, "wheel", at([3.0, 0, 0]), value=1.0)
+    system = ConstrainedDynamics(ground.replace(constraints=(rod,)))
+    with pytest.raises(SingularityError, match=r"rod: 2 \(distance\)"):
+        system.assemble()
+    assert system.residual([0.0])["rod"] == [4.0]
+
+
 def test_velocities_that_contradict_are_refused_with_what_is_left():
     twice = four_bar().replace(
         constraints=(

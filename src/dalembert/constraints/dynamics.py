@@ -172,7 +172,9 @@ class ConstrainedDynamics(ConstrainedKernels):
         return analyse(self, q, t, v=v)
 
     def residual(self, q: Any, t: float = 0.0) -> dict[str, np.ndarray]:
-        """Residuals of the constraints on positions, by name of the constraint.
+        """Residuals of the constraints on positions, by name of the constraint: m, and of angles x sin(x).
+
+        Of a distance d that should be L, it is (d^2 - L^2) / 2L, which is d - L where that is small.
 
         Args:
             q: positions.
