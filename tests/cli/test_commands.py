@@ -16,6 +16,7 @@ from dalembert.cli import agreement, bench, counting
 from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
 from dalembert.compiler.export import LANGUAGES
+from dalembert.constraints.classical import flyball_governor
 from dalembert.cost_tables import generic_arm
 from dalembert.published_costs import PUBLISHED
 from dalembert.quantities import ALL_QUANTITIES, TASK_QUANTITIES
@@ -239,6 +240,22 @@ def test_verify_finds_agreement(capsys, name):
     assert {("inverse dynamics", who) for who in ("derived: kane", "tensor", agreement.KERNEL)} <= routes
     assert ("mass matrix", agreement.KERNEL) in routes
     assert ("forward dynamics", agreement.KERNEL) in routes
+
+
+def test_derive_takes_the_way_of_closing_that_q_says(capsys, tmp_path):
+    """Folded, the arms of a governor turn alone."""
+    path = tmp_path / "governor.toml"
+    da.write_toml(flyball_governor(), path)
+    words = ("derive", str(path), "--method", "kane", "--json")
+    folded = [word for given in ("left=0.5", "lower_left=pi", "right=0.3", "lower_right=pi") for word in ("--q", given)]
+    assert len(run(capsys, *words).json["velocities"]) == 1
+    assert len(run(capsys, *words, *folded).json["velocities"]) == 2
+    document = tmp_path / "governor.md"
+    assert run(capsys, *words[:-1], *folded, "--to", str(document)).code == 0
+    text = document.read_text(encoding="utf-8")
+    assert "as those around the reference do" in text and "do not hold; see" not in text
+    assert "--method kane" in run(capsys, "derive", str(path), "--q", "left=0.5").err
+    assert "--q: got shape (1,)" in run(capsys, *words, "--q", "0.5").err
 
 
 def test_verify_asks_pinocchio_if_it_is_there(capsys):

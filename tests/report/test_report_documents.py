@@ -137,8 +137,8 @@ def test_a_disagreement_is_told(monkeypatch):
     from dalembert.formulations.verify import verify
     from dalembert.report import evidence_section
 
-    def spoiled(mechanism):
-        found = verify(mechanism)
+    def spoiled(mechanism, **options):
+        found = verify(mechanism, **options)
         return replace(found, rows=(replace(found.rows[0], error=1e-3), *found.rows[1:]))
 
     monkeypatch.setattr(evidence_section, "verify", spoiled)
