@@ -196,6 +196,21 @@ def test_eulers_equations_by_every_route(method):
     assert (found - expected).expand().is_zero_matrix and sympy.count_ops(found) <= 15
 
 
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_a_heavy_top_is_short_by_every_route(method):
+    """Of quaternions nothing is left in w x I w once their unit length is used."""
+    m, l, A, B, C = sympy.symbols("m l A B C", positive=True)
+    body = Body("top", Inertia(m, [0, 0, l], diagonal(A, B, C)))
+    equations = derive(Mechanism("top", [body], [Joint("j", "spherical", WORLD, "top")]), method)
+    w = sympy.Matrix(equations.scope.symbols["v"])
+    I = sympy.diag(A + m * l**2, B + m * l**2, C)
+    assert (equations.sympy("coriolis") - w.cross(I * w)).expand().is_zero_matrix
+    if method == "kronecker":
+        star = equations.sympy("coriolis_star")
+        assert star.free_symbols <= {m, l, A, B, C}
+        assert (star * sympy.kronecker_product(w, w) - w.cross(I * w)).expand().is_zero_matrix
+
+
 def test_newton_euler_of_aircraft_in_closed_form():
     """About the centre of mass, body form, 3-2-1 angles: the six equations of any book on flight dynamics."""
     m, g, I1, I2, I3 = sympy.symbols("m g I_x I_y I_z")
@@ -329,6 +344,19 @@ class TestInverseSquareField:
             {"q": np.array([2.0, 0, 0, 0, 0, 0, 1])}
         )
         np.testing.assert_allclose(force, [0.5, 0, 0, 0, 0, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("form", ["mixed", "body"])
+def test_what_is_shorter_in_intermediates_is_shown_so(form):
+    """A closed form of pages, where a dozen named values say the same, is written only if asked for."""
+    inertia = Inertia(sympy.Symbol("m"), tensor=sympy.diag(*sympy.symbols("A B C")))
+    equations = rigid_body(inertia, form=form, gravity=InverseSquare(sympy.Symbol("mu")))
+    assert len(str(equations)) < 6000 and len(equations.latex()) < 6000
+    for part in equations.quantities().values():
+        assert part.latex() == part.latex("closed" if part.is_short else "intermediates")
+        if not part.is_simplified:
+            assert not part.is_short
+    assert equations.mass_matrix.is_short and not equations.gravity.is_short
 
 
 def test_wrong_form_is_refused():

@@ -93,7 +93,7 @@ def equations_latex(equations: Equations, form: str) -> str:
     rest = [x for x in (equations.passive, equations.external) if x is not None]
     rules = [x for x in (equations.constraint_matrix, equations.constraint_bias) if x is not None]
     speeds = [equations.kinematics] if equations.velocity_port == "u" else []  # what they mean
-    if form == "closed" or (form == "auto" and all(part.is_simplified for part in (*parts, *rest, *rules, *speeds))):
+    if form == "closed" or (form == "auto" and all(part.is_short for part in (*parts, *rest, *rules, *speeds))):
         rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
         M, c, g = (part.sympy() for part in parts)
         left = [rf"{write(M)} {write(rates)}", *(write(x) for x in (c, g) if any(x))]

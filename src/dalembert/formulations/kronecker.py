@@ -8,12 +8,13 @@
 
 (97) gives the right C qd, but Mdot - 2 C is not skew.
 
-Quaternions have rates qd = Gamma(q) v and v = S(q) qd. For them (101) is written in all the coordinates, with the mass
-matrix S^T M S, and projected by Gamma^T, which removes the multiplier of the unit length (FORBES); by rule (9)
+Quaternions have rates qd = Gamma(q) v. Derivatives are then taken along the velocities, by rule (9)
 
-    C*  becomes  Gamma^T [ C* (Gamma x Gamma) + S^T M S dGamma/dq (E x Gamma) ] ,   M vdot + C*(q) (v x v) = f
+    C*  becomes  dM/dq (E x Gamma) - 1/2 ( d vec(M)/dq Gamma )^T + W ,   M vdot + C*(q) (v x v) = f
 
-and Hessians become dJ/dq (E x Gamma), so that a = J vdot + H (v x v).
+where W (v x v) is w x (M v)_w in the rows of an angular velocity w in body axes: Boltzmann's and Hamel's equations, and
+what Lagrange's equations for the quaternion leave when Gamma^T removes the multiplier of its unit length (FORBES).
+Hessians become dJ/dq (E x Gamma), so that a = J vdot + H (v x v).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from dalembert.formulations.assembly import (
 )
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.lagrange import rate_inverse, rate_steps
+from dalembert.formulations.lagrange import rate_steps
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
@@ -56,13 +57,12 @@ STAR = (
 """(101) and what it needs, LaTeX, where velocities are the rates of the coordinates."""
 
 HESSIANS_ALONG = r"a = J_T \dot{v} + H_T (v\otimes v), \quad H_T = \frac{\partial J_T}{\partial q} (E\otimes\Gamma)"
-STAR_PROJECTED = (
-    r"M_q = S^T M S, \quad C_q^* = \frac{\partial M_q}{\partial q} "
-    r"- \tfrac12 \left(\frac{\partial\,\mathrm{vec} M_q}{\partial q}\right)^T, \quad "
-    r"C^* = \Gamma^T \left( C_q^* (\Gamma\otimes\Gamma) "
-    r"+ M_q \frac{\partial\Gamma}{\partial q} (E\otimes\Gamma) \right), \quad c = C^* (v\otimes v)"
+STAR_ALONG = (
+    r"C^* = \frac{\partial M}{\partial q} (E\otimes\Gamma) "
+    r"- \tfrac12 \left(\frac{\partial\,\mathrm{vec} M}{\partial q} \Gamma\right)^T + W, \quad "
+    r"W (v\otimes v) = \omega \times (M v)_\omega, \quad c = C^* (v\otimes v)"
 )
-"""The same where there are quaternions: derivatives along the velocities, (101) in all coordinates and projected."""
+"""The same where there are quaternions: derivatives along the velocities, and gyroscopic moments."""
 
 
 def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
@@ -75,7 +75,7 @@ def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequenc
     """
     M = label(mass_matrix(system), "M")
     dM = khang(system, M)
-    star = _projected_star(system, M) if system.quaternions else coriolis_star(dM)
+    star = coriolis_star(dM) + _gyroscopic(system, M) if system.quaternions else coriolis_star(dM)
     c = product(star, kron(system.v, system.v)) if system.n else np.zeros(0, dtype=object)
     g = gravity_forces(system)
     makers = {
@@ -96,13 +96,15 @@ def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequenc
     return assembled(system, "kronecker", M, c, g, steps, sources, wrenches=wrenches, actuated=actuated, extras=makers)
 
 
-def _projected_star(system: System, M: np.ndarray) -> np.ndarray:
-    """C* for velocities v, from (101) in all the coordinates."""
-    Gamma, S = velocity_map(system), rate_inverse(system)
-    whole = product(S.T, product(M, S))
-    slopes = forward(whole, system.q).reshape(len(whole), -1)
-    inner = product(coriolis_star(slopes), kron(Gamma, Gamma)) + product(whole, khang(system, Gamma))
-    return product(Gamma.T, inner)
+def _gyroscopic(system: System, M: np.ndarray) -> np.ndarray:
+    """W, n x n^2: w x (M v)_w of all pairs of velocities, in the rows of the angular velocity w of every quaternion."""
+    n = system.n
+    W = np.zeros((n, n, n), dtype=object)
+    for _, first in system.quaternions:
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            W[first + i, first + j] = W[first + i, first + j] + M[first + k]
+            W[first + i, first + k] = W[first + i, first + k] - M[first + j]
+    return W.reshape(n, n * n)
 
 
 def khang(system: System, values: np.ndarray) -> np.ndarray:
@@ -256,9 +258,9 @@ def _motion_steps(system: System) -> list[Step]:
 
 
 def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[Step]:
-    projected = (
-        ", written in all coordinates with the mass matrix M_q of their rates; Gamma^T removes the multipliers of the "
-        "quaternions' unit length (FORBES)"
+    along = (
+        " with derivatives along the velocities and, in the rows of the angular velocities omega of quaternions, the "
+        "gyroscopic moments W, which are left when the multipliers of their unit length are projected away (FORBES)"
     ) * bool(system.quaternions)
     return [
         *rotor_steps(system),
@@ -270,9 +272,9 @@ def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[S
         ),
         Step(
             "Velocity-free Coriolis matrix",
-            f"NGUYEN (101){projected}; its product with all pairs of velocities is the vector of Coriolis forces.",
+            f"NGUYEN (101){along}; its product with all pairs of velocities is the vector of Coriolis forces.",
             (quantity(system, "coriolis_star", "C^*", star), quantity(system, "coriolis", "c", c)),
-            STAR_PROJECTED if system.quaternions else STAR,
+            STAR_ALONG if system.quaternions else STAR,
         ),
         Step(
             "Gravity",

@@ -20,8 +20,11 @@ from dalembert.model.checks import expect, expect_choice, real_array
 FORMS = ("auto", "closed", "intermediates")
 """Shapes in which LaTeX is written."""
 
-LARGEST_WRITTEN_OUT, LARGEST_SIMPLIFIED = 20_000, 500_000
+LARGEST_WRITTEN_OUT, LARGEST_SIMPLIFIED = 20_000, 1_000_000
 """Operations, nothing shared, of what is still written out as it stands, and of what is still simplified."""
+
+LONGEST_CLOSED, MOST_TIMES = 1000, 8
+"""Operations of a closed form that is shown in any case, and how many times those of the intermediates it may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,16 @@ class Quantity:
         return self._rows is not None
 
     @cached_property
+    def is_short(self) -> bool:
+        """True if it has a simplified form that is not many times longer than the named intermediates."""
+        import sympy
+
+        if self._rows is None:
+            return False
+        size = sum(sympy.count_ops(x) for x in self._rows)
+        return size <= max(LONGEST_CLOSED, MOST_TIMES * self.cost.operations)
+
+    @cached_property
     def _rows(self) -> list[Any] | None:
         from dalembert.formulations.closed_form import closed_forms
         from dalembert.formulations.polynomials import Swell
@@ -135,10 +148,10 @@ class Quantity:
 
         Args:
             form: ``"closed"``, ``"intermediates"`` (an ``aligned`` list of definitions, the result last), or
-                ``"auto"``: closed if it can be brought to textbook shape.
+                ``"auto"``: closed if it can be brought to textbook shape and is not much longer then.
         """
         expect_choice(form, FORMS, "form")
-        if form == "closed" or (form == "auto" and self.is_simplified):
+        if form == "closed" or (form == "auto" and self.is_short):
             return self.scope.latex(self.sympy())
         definitions, result = self.intermediates()
         lines = [rf"{self.scope.latex(symbol)} &= {self.scope.latex(value)}" for symbol, value in definitions]
@@ -158,7 +171,7 @@ class Quantity:
         return f"$\\displaystyle {self.equation_latex()}$"
 
     def __str__(self) -> str:
-        if not self.is_simplified:
+        if not self.is_short:
             return f"{self.name} {list(self.shape)}: {self.cost.operations} operations"
         from sympy import sstr
 
