@@ -125,8 +125,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         """Force and moment of every joint and every constraint between frames, by name; any batch shape.
 
         A joint and a constraint of the same name are told apart: ``joint:pin``, ``constraint:pin``. What has no place
-        between bodies - couplings, mimic joints, given motions, users' laws and generalised forces - acts as if drives in
-        the joints did it, and is part of what these transmit; so forces between the teeth of gears are not in here.
+        between bodies - couplings, mimic joints, given motions, users' laws and generalised forces - acts as if drives
+        in the joints did it, and is part of what these transmit; so forces between the teeth of gears are not in here.
 
         Args:
             q: positions that satisfy the constraints.
