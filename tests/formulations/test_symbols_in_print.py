@@ -89,6 +89,15 @@ def test_a_joint_called_like_a_length_gets_a_bar():
     assert equations.substitute({"dbar": 0, "d": 2}).sympy("mass_matrix")[0] == 9
 
 
+@pytest.mark.parametrize("method", ["lagrange", "kane"])
+def test_a_mass_called_like_a_drive_is_none(method):
+    mass, drive = sympy.symbols("tau1 taubar1")
+    block = Mechanism("block", [Body("b", Inertia(mass))], [Joint("s", "prismatic", "world", "b")], gravity=[0, 0, 0])
+    equations = derive(block, method)
+    assert equations.inputs == (drive,) and equations.accelerations().sympy()[0] == drive / mass
+    assert r"\bar{\tau}_{1}" in equations.latex() and equations.inputs == (drive,)
+
+
 def test_a_joint_called_t_is_not_time():
     push, spring = Force("push", "joint-force", "t", function=sympy.sin(sympy.Symbol("t"))), Force(
         "spring", "joint-spring", "t", stiffness=3

@@ -19,6 +19,7 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.citations import citation
+from dalembert.formulations.names import unlike
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
@@ -137,8 +138,10 @@ class Equations:
         """The symbols of the drives' forces tau, one for each column of the input map."""
         import sympy
 
-        named = self.scope.symbols.get("tau")
-        return tuple(named or (sympy.Symbol(f"tau{k}") for k in range(1, self.input_map.shape[1] + 1)))
+        if named := self.scope.symbols.get("tau"):
+            return tuple(named)
+        wanted = [f"tau{k}" for k in range(1, self.input_map.shape[1] + 1)]
+        return tuple(map(sympy.Symbol, unlike(wanted, (str(x) for row in self.scope.names.values() for x in row))))
 
     def steps(self) -> tuple[Step, ...]:
         """The derivation, step by step."""
