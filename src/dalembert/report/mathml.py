@@ -65,7 +65,9 @@ def _content(latex: str, mode: str) -> str:
     """What belongs into a ``math`` element."""
     if not latex.strip():
         return ""
-    root = _converter()(re.sub(r"\\operatorname\b", r"\\mathrm", latex), display=mode)
+    latex = re.sub(r"\\operatorname\b", r"\\mathrm", latex)
+    latex = re.sub(r"\\bar\b", r"\\overline", latex)  # as wide as the letter: the short bar is hardly seen on screens
+    root = _converter()(latex, display=mode)
     body = Element("mrow")
     body.extend(list(root))
     return tostring(_tidied(body), encoding="unicode")
