@@ -36,6 +36,36 @@ def test_all_events_of_one_instant_happen(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("given", [{}, {"control": lambda t, q, v: [0.0], "hold": 0.03}], ids=["", "hold"])
+def test_what_only_notes_changes_nothing(method, given):
+    """Steps are the same, number for number; many events of one step come in order, before one that stops."""
+    times, ticks = np.linspace(0, 0.5, 6), np.linspace(0.013, 0.487, 23)
+    options = by(method, 1e-2) | given
+    plain = simulate(pendulum(), [1.0], None, times, **options)
+    noted = simulate(pendulum(), [1.0], None, times, events=[at(k) for k in ticks[::-1]], **options)
+    assert np.array_equal(noted.q, plain.q) and np.array_equal(noted.v, plain.v)
+    assert noted.info["evaluations"] >= plain.info["evaluations"]
+    assert np.abs([happened.t for happened in noted.events] - ticks).max() < 1e-12
+    last = at(0.4, stop=True)
+    stopped = simulate(pendulum(), [1.0], None, times, events=[last, *(at(k) for k in ticks)], **options)
+    assert len(stopped.events) == np.count_nonzero(ticks < 0.4) + 1 and stopped.t[-1] == pytest.approx(0.4, abs=1e-12)
+
+
+def test_samples_and_interpolation_have_the_instants_of_events():
+    motion = simulate(pendulum(), [1.0], None, 0.5, events=[at(0.1), at(0.11), at(0.12)])
+    for happened in motion.events:
+        assert np.count_nonzero(motion.t == happened.t) == 1
+        assert np.array_equal(motion(happened.t).q, happened.q)
+    assert (np.diff(motion.t) > 0).all()
+
+
+def test_many_events_may_come_within_a_microsecond():
+    ticks = 0.25 + 1e-7 * np.arange(12)
+    motion = simulate(pendulum(), [1.0], None, 0.5, events=[at(k) for k in ticks])
+    assert np.abs([happened.t for happened in motion.events] - ticks).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_stop_is_heard_beside_another_event(method):
     motion = simulate(pendulum(), [1.0], None, 1.0, method=method, events=[at(0.25), at(0.25, 2.0, stop=True)])
     assert motion.status == "stopped by event '0.25 2.0'"

@@ -4,15 +4,18 @@ Two four-bars side by side whose rods stay parallel are a pendulum of one coordi
 rods lie on one line, x = 0 and x = -pi, two more motions become possible.
 """
 
+import dataclasses
 import warnings
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from sympy import Symbol
 
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar, parallel_four_bars, slider_crank
 from dalembert.errors import SimulationWarning
+from dalembert.model import Constraint
 from dalembert.simulation import Event, SimulationError, rollout, simulate, singularity
 from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.system import as_system
@@ -168,6 +171,88 @@ def test_the_state_is_known_between_the_sides_of_a_crossing():
     assert abs(found.q[0] - 1e-4) < 1e-9 and abs(motion(np.array([found.t])).q[0, 0] - 1e-4) < 1e-9
 
 
+@pytest.mark.parametrize("level", [0.0, 1e-8, -1e-8, 1e-6, 1e-4])
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "LSODA"}, {"method": "BDF"}, {"drift": "ggl", "stabilisation": 20.0}, {"method": "rk4"}],
+    ids=["DOP853", "LSODA", "BDF", "ggl", "rk4"],
+)  # fmt: skip
+def test_counting_turns_at_a_crossing_does_not_disturb_the_motion(level, options):
+    """Events find states there of which velocities are known, too, as well as anywhere."""
+    crossing = Event(lambda t, q, v: q[0] - level, name="turn")
+    t = np.linspace(0, 1.0, 21)
+    with pytest.warns(SimulationWarning, match="passes a singular position"):
+        plain = simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, t, **options)
+    with pytest.warns(SimulationWarning, match="passes a singular position"):
+        counted = simulate(parallel_four_bars(2), UPRIGHT, -PARALLEL, t, events=crossing, **options)
+    assert np.array_equal(plain.q, counted.q) and np.array_equal(plain.v, counted.v)
+    (found,) = counted.events
+    speed = -np.sqrt(1 + 2 * 3.5 * 9.81 * (1 - np.sin(level)) / 3)  # by energy: 3 x''= -3.5 g cos x
+    if "method" not in options or options["method"] != "rk4":
+        assert np.abs(found.v - speed * PARALLEL).max() < 1e-5
+        assert np.abs(counted(counted.info["singular"][0]).v - counted(found.t).v).max() < 1e-3
+
+
+METHODS_THAT_PASS = pytest.mark.parametrize(
+    "options", [{}, {"method": "LSODA"}, {"method": "Radau"}, {"drift": "ggl", "stabilisation": 20.0}],
+    ids=["DOP853", "LSODA", "Radau", "ggl"],
+)  # fmt: skip
+
+
+@METHODS_THAT_PASS
+@pytest.mark.parametrize("level", [0.0, 1e-8, -1e-6, 1e-3])
+@pytest.mark.parametrize("factor", [1.0, 0.5, -1.0])
+def test_a_reset_in_a_crossing_goes_on_along_the_new_velocity(options, level, factor):
+    """By energy, the height at the end gives the speed; LSODA makes some 1e-7."""
+    system = ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT)
+    reset = Event(lambda t, q, v: q[0] - level, reset=lambda t, q, v: (q, factor * v), direction=-1)
+    with pytest.warns(SimulationWarning, match="It goes straight on"):
+        motion = simulate(system, UPRIGHT, -PARALLEL, 1.0, events=reset, **options)
+    (found,), (after,) = motion.events, motion.jumps
+    assert np.abs(after.v - factor * found.v).max() < 1e-7
+    assert np.abs(motion.q - motion.q[:, :1] * PARALLEL).max() < 1e-8
+    x, speed = motion.q[-1, 0], np.sqrt(after.v[0] ** 2 + 7 * 9.81 / 3 * (np.sin(level) - np.sin(motion.q[-1, 0])))
+    assert abs(abs(motion.v[-1, 0]) - speed) < 1e-6 and np.sign(x - level) == -np.sign(factor)
+
+
+@METHODS_THAT_PASS
+@pytest.mark.parametrize("period", [0.5, 0.1, 1 / 300])
+def test_a_held_control_may_change_in_the_middle_of_a_crossing(options, period):
+    """Without weight, at 2 rad/s, flat after 0.5 s; then a torque about the first rod brakes, 3 x'' = 5 N m.
+
+    LSODA, begun anew 270 times, makes some 1e-7.
+    """
+    flat = dataclasses.replace(parallel_four_bars(2), gravity=np.zeros(3))
+    torque = 5.0
+    with pytest.warns(SimulationWarning, match="It goes straight on"):
+        motion = simulate(
+            flat, PARALLEL, -2 * PARALLEL, [0, 0.4, 0.5, 0.502, 0.6, 0.9], hold=period, **options,
+            control=lambda t, q, v: torque * (t > 0.5 - period / 2) * np.eye(5)[0],
+        )  # fmt: skip
+    late = np.maximum(motion.t - 0.5, 0)
+    x, speed = 1 - 2 * motion.t + torque / 6 * late**2, -2 + torque / 3 * late
+    assert np.abs(motion.q - x[:, None] * PARALLEL).max() < 1e-6
+    assert np.abs(motion.v - speed[:, None] * PARALLEL).max() < 3e-6
+
+
+@METHODS_THAT_PASS
+@pytest.mark.parametrize("tangent, clear", [([1.0, -1, 1], True), ([1.0, -3, -3], True), ([2.0, -4, -2], False)])
+def test_the_velocity_chooses_among_the_branches_of_a_singular_start(options, tangent, clear):
+    """Those of a parallelogram and an antiparallelogram; velocities that belong to neither are told, or an error."""
+    linkage = four_bar((1.0, 2.0, 1.0), 2.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            motion = simulate(linkage, np.zeros(3), tangent, 0.5, **options)
+        except SimulationError as error:
+            assert not clear and "This is a singular position" in str(error)
+            return
+    (message,) = (str(each.message) for each in told if each.category is SimulationWarning)
+    assert clear == ("v0 chooses among them" in message)
+    if clear:
+        assert np.ptp(motion.energy) < 1e-5
+        assert (abs(motion.q[-1, 0] + motion.q[-1, 1]) < 1e-6) == (tangent[1] == -1)
+
+
 @pytest.mark.parametrize("step", [1e-3, 1.3e-2])
 def test_every_passage_of_a_long_motion_is_told_although_few_states_are_decomposed(step, monkeypatch):
     """By the compiled loop; as often as the reduced equation passes, and when all states are decomposed as well."""
@@ -211,6 +296,19 @@ def test_a_singular_start_is_told_and_all_constraints_act_afterwards():
     assert np.abs(motion.q[-1] - PARALLEL * pendulum(0.0, -1.0, 0.3)[0]).max() < 1e-6
     with pytest.raises(SimulationError, match=r"This is a singular position.*Start a little beside it"):
         simulate(parallel_four_bars(2), np.zeros(5), -PARALLEL, 4.0, method="rk4")
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.errors.SimulationWarning")
+@pytest.mark.parametrize("step", [7e-4, 1.3e-3, 3e-3])
+def test_fixed_steps_that_fail_in_a_crossing_say_so(step):
+    """Whatever numbers came after it; no body is without mass."""
+    linkage = four_bar((1.0, 2.0, 1.0), 2.0)
+    drive = Constraint("drive", "motion", "crank", function=1 - Symbol("t"))
+    driven = dataclasses.replace(linkage, constraints=(*linkage.constraints, drive))
+    start = np.array([1.0, -1, 1])
+    with pytest.raises(SimulationError, match=r"a singular position.*Adaptive methods go straight on") as caught:
+        simulate(driven, start, -start, np.linspace(0, 2, 201), method="rk4", step=step)
+    assert "without mass" not in str(caught.value)
 
 
 @pytest.mark.parametrize("singular", [0, 1])

@@ -97,7 +97,7 @@ class Adaptive:
             found = self.equations.flow(t, x)
             if not math.isfinite(found.sum()) and np.isfinite(x).all() and np.abs(x).max() < HUGE:
                 nq = len(x) - self.equations.system.mechanism.nv
-                raise Fault(NOT_FINITE, t, x[:nq], x[nq:])
+                raise Fault(NOT_FINITE + NO_MASS, t, x[:nq], x[nq:])
             return found
         except BaseException as error:
             self._fault = error  # LSODA swallows exceptions
@@ -119,7 +119,7 @@ class Adaptive:
         slope = solver.f if hasattr(solver, "f") else self.flow(t, x)
         if not max(float(np.abs(x).max()), float(np.abs(slope).max())) < HUGE:
             nq = self.equations.system.mechanism.nq
-            raise Fault(f"{NOT_FINITE}: the largest velocity is {np.abs(x[nq:]).max():.3g}", t, x[:nq], x[nq:])
+            raise Fault(f"{NOT_FINITE}{NO_MASS}: the largest velocity is {np.abs(x[nq:]).max():.3g}", t, x[:nq], x[nq:])
         self._solver = solver
         self._pace.begin(t, bound)
 
@@ -184,10 +184,10 @@ class Adaptive:
             self.start(solver.t, x, solver.t_bound)
 
 
-NOT_FINITE = (
-    "the accelerations are not finite: the mass matrix is singular (a body without mass or inertia can move by itself),"
-    " or numbers overflow"
-)
+NOT_FINITE = "the accelerations are not finite"
+
+NO_MASS = ": the mass matrix is singular (a body without mass or inertia can move by itself), or numbers overflow"
+"""Why, if the constraints are not."""
 
 
 class Fixed:
@@ -225,7 +225,7 @@ class Fixed:
         except SingularityError as error:
             raise Fault(str(error), t, q, v) from error
         if not np.isfinite(new).all():
-            raise Fault(NOT_FINITE + ", or the step is too long", t, q, v)
+            raise Fault(NOT_FINITE + NO_MASS + ", or the step is too long", t, q, v)
         return new
 
     def step(self) -> Step:

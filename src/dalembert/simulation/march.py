@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.simulation.inputs import Fault
-from dalembert.simulation.integrators import NOT_FINITE, Fixed
+from dalembert.simulation.integrators import NO_MASS, NOT_FINITE, Fixed
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import Recorder
 from dalembert.simulation.singularity import RankWatch
@@ -97,5 +97,5 @@ def march(
         engine.equations.evaluations += count
         if last < len(found):
             q, v = recorder.split(recorder.x[-1])
-            raise Fault(NOT_FINITE + ", or the step is too long", recorder.reached, q, v)
+            raise Fault(NOT_FINITE + NO_MASS + ", or the step is too long", recorder.reached, q, v)
         line.update((begin + count) / steps, f"t = {recorder.reached:.3g} s")

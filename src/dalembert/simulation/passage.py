@@ -9,6 +9,9 @@ But the motion along a branch is as smooth there as anywhere. So the last step i
 near; behind it integration begins anew; and in between the derivative of the state is a polynomial of time that is
 right where the crossing is not near, at states that are projected to the constraints (collocation, by iteration).
 
+A motion that begins at a crossing, or so close to it that accelerations are errors only, follows its velocity: the
+polynomial is right then where it has left the crossing. So it is where forces change in the middle of a crossing.
+
 Slow motions may turn back meanwhile, and cross again. Where this spoils the polynomial, the step begins later, closer
 to the crossing, and is shorter.
 """
@@ -16,7 +19,7 @@ to the crossing, and is shorter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +27,7 @@ from numpy.polynomial.polynomial import polyint, polyval
 
 from dalembert.simulation.integrators import Adaptive, Step
 from dalembert.simulation.manifold import displaced
-from dalembert.simulation.singularity import least_singular_value
+from dalembert.simulation.singularity import ZERO, least_singular_value
 from dalembert.simulation.system import System
 
 SAMPLES = 9
@@ -38,8 +41,11 @@ Rounding of x y leaves y' = e x'/x^2 there: it must not be much nearer. Nor fart
 NODES = np.array([0.0, 2, 3, 4, 5])
 """Times at which the polynomial is right, since the crossing came near, in units of the time from there to it."""
 
-INVERSE = np.linalg.inv(np.vander(NODES, increasing=True))
-"""Values at the nodes -> coefficients."""
+OUTWARDS = np.array([1.0, 2, 3, 4, 5])
+"""The same for motions that begin at a crossing, in units of the time until it is no longer near."""
+
+ASIDE = np.array([0.1, 0.2, 0.3])
+"""If the reference is singular, as starts there are, usual singular values are those so far along the velocity, rad."""
 
 BESIDE = 1e-6
 """What projection changes of the polynomial at the nodes, relative to the whole way, if the motion goes straight on. If
@@ -66,6 +72,29 @@ BISECTIONS = 30
 """To find where the motion comes near."""
 
 
+@dataclass(frozen=True)
+class Polynomial:
+    """A motion from begin to end: powers of (t - begin) / unit times coefficients, one row for each power."""
+
+    begin: float
+    end: float
+    unit: float
+    coefficients: np.ndarray
+
+    def __call__(self, t: Any) -> np.ndarray:
+        """The state at a time, or one per column at several.
+
+        Args:
+            t: times.
+        """
+        return polyval((np.asarray(t, dtype=float) - self.begin) / self.unit, self.coefficients)
+
+    @property
+    def slope(self) -> np.ndarray:
+        """Derivative of the state at the begin."""
+        return self.coefficients[1] / self.unit
+
+
 class Passing:
     """An adaptive integrator that goes straight on where branches of the motion cross.
 
@@ -83,6 +112,8 @@ class Passing:
         self.rank = len(system.constrained.pivots.rows)
         self.passed: list[tuple[float, float]] = []
         self._closer = np.inf
+        self._away: Polynomial | None = None
+        self._turned = 0.0  # how far G went since it was decomposed
         reference = np.asarray(system.constrained.reference, dtype=float)  # motions may begin near a crossing
         self._largest = float(self._sizes(np.zeros(1), reference[None])[0])
 
@@ -94,13 +125,30 @@ class Passing:
             x: state.
             bound: where to stop.
         """
-        self._bound = bound
-        self._begin(t, x)
-        if self._is_near(t, x):
-            self._mode = "near"
+        self._bound, self._away = bound, None
+        if self.passed and self.passed[-1][1] > t:
+            self.passed[-1] = (self.passed[-1][0], t)
+        if self._largest < ZERO and (fastest := np.abs(x[self.system.mechanism.nq :]).max()) > 0:
+            self._largest = float(self._sizes(t + ASIDE / fastest, self._ahead(x, ASIDE / fastest)).max())
+        if not self._is_near(t, x):
+            self._begin(t, x)
+            return
+        self._t, self._x, self._mode = t, x, "near"
+        self._away = self._outwards()
+
+    def slope(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Derivative of the state where the motion has just begun.
+
+        Args:
+            t: time.
+            x: state.
+        """
+        return self.equations.flow(t, x) if self._away is None else self._away.slope
 
     def _begin(self, t: float, x: np.ndarray) -> None:
         self._t, self._x, self._mode = t, x, "step"
+        self._G = self._gradients(np.array([t]), x[None, : self.system.mechanism.nq])[0]
+        self._decompose()
         self.inner.start(t, x, self._bound)
 
     @property
@@ -111,10 +159,9 @@ class Passing:
     def step(self) -> Step:
         """Go on by one step."""
         if self._mode == "near":
-            made = self._over()
-            if made is not None:  # slow motions turn meanwhile, and come back
-                self._mode = "near" if self._is_near(made.t1, made.x) else "behind"
-                return made
+            found, self._away = self._away or self._over(), None
+            if found is not None:
+                return self._along(found)
             self._closer = CLOSER * self._size(self._t, self._x)
             self._begin(self._t, self._x)
         made = self.inner.step()
@@ -148,6 +195,11 @@ class Passing:
     def _size(self, t: float, x: np.ndarray) -> float:
         return float(self._sizes(np.array([t]), x[None, : self.system.mechanism.nq])[0])
 
+    def _ahead(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Positions at times u later if velocities stay."""
+        nq = self.system.mechanism.nq
+        return np.array([displaced(self.system.tree, x[:nq], s * x[nq:]) for s in u], dtype=float)
+
     def _is_near(self, t: float, x: np.ndarray) -> bool:
         """Whether a crossing is near at a state."""
         size = self._size(t, x)
@@ -157,10 +209,7 @@ class Passing:
     def _entry(self, made: Step) -> float | None:
         """When the motion comes near a singular position, or closer to where a step over it failed; None if never."""
         nq = self.system.mechanism.nq
-        G = self._gradients(np.array([made.t0, made.t1]), np.array([made.state(made.t0)[:nq], made.x[:nq]]))
-        ends, turned = least_singular_value(G, self.rank), np.linalg.norm(G[1] - G[0]) / np.linalg.norm(G[0], 2)
-        self._largest = max(self._largest, float(ends.max()))
-        if ends.min() - 4 * turned > NEAR * self._largest:  # singular values change no more than G does (Weyl)
+        if self._far(made):
             return None
 
         def size(t: np.ndarray) -> np.ndarray:
@@ -187,36 +236,86 @@ class Passing:
                 return when
         return None
 
-    def _over(self) -> Step | None:
-        """The step over the crossing ahead; None if there is none, or none that can be passed from here."""
+    def _far(self, made: Step) -> bool:
+        """Whether singular positions are far from a step: singular values change no more than G does (Weyl). So only
+        where that is much since they were last computed, they are computed again.
+        """
+        G = self._gradients(np.array([made.t1]), made.x[None, : self.system.mechanism.nq])[0]
+        turned = float(np.linalg.norm(G - self._G))
+        self._G, self._turned = G, self._turned + turned
+        for _ in range(2):
+            least, most = self._known
+            far = self._turned + 4 * turned  # which it may be between the ends, too
+            if least - far > NEAR * self._largest * (most + far):
+                return True
+            self._decompose()
+        return False
+
+    def _decompose(self) -> None:
+        """Learn the least singular value that should not vanish, and the largest."""
+        size = np.linalg.svd(self._G, compute_uv=False)
+        least, most = float(size[self.rank - 1]), max(float(size[0]), np.finfo(float).tiny)
+        self._known, self._turned, self._largest = (least, most), 0.0, max(self._largest, least / most)
+
+    def _over(self) -> Polynomial | None:
+        """The way over the crossing ahead; None if there is none, or none that can be passed from here."""
         t, x = self._t, self.system.closed(self._t, self._x)
         slope = self.equations.flow(t, x)
         way = self._way(slope)
-        if way is None:
-            return None
-        times, change = t + way * NODES, np.inf
-        coefficients = np.array([x, way * slope])
-        ends = polyval(NODES, coefficients).T
+        return None if way is None else self._collocated(x, way, NODES, x + way * np.outer(NODES, slope))
+
+    def _outwards(self) -> Polynomial | None:
+        """The way along the velocity to where the crossing is no longer near; None if there is none."""
+        t, x, v = self._t, self._x, self._x[self.system.mechanism.nq :]
+        ways, near, here = (self._bound - t) * DISTANCES, NEAR * self._largest, self._size(t, x)
+        sizes = self._sizes(t + ways, self._ahead(x, ways))
+        while near > 2 * here:
+            if (sizes > near).any():
+                way = float(ways[np.argmax(sizes > near)])
+                guess = np.hstack([self._ahead(x, way * OUTWARDS), np.tile(v, (len(OUTWARDS), 1))])
+                found = self._collocated(x, way, OUTWARDS, guess)
+                if found is not None:
+                    return found
+            near *= CLOSER
+        if self.passed and self.passed[-1][1] == t and near < NEAR * self._largest:  # it led nowhere
+            self.passed.pop()
+        return None
+
+    def _collocated(self, x: np.ndarray, way: float, nodes: np.ndarray, ends: np.ndarray) -> Polynomial | None:
+        """The polynomial whose slopes at nodes are those of the motion; None if it does not follow the motion.
+
+        Args:
+            x: the state from which it begins.
+            way: unit of time, s.
+            nodes: times since the begin, in that unit.
+            ends: states at the nodes, to begin with.
+        """
+        times, change, inverse = self._t + way * nodes, np.inf, np.linalg.inv(np.vander(nodes, increasing=True))
         while True:
             states = np.array([self.system.closed(s, y) for s, y in zip(times.tolist(), ends)])
             slopes = np.array([self.equations.flow(s, y) for s, y in zip(times.tolist(), states)])
             if not np.isfinite(slopes).all():
                 return None
-            coefficients = np.concatenate([x[None], polyint(way * INVERSE @ slopes)[1:]])
-            before, old, ends = change, ends, polyval(NODES, coefficients).T
+            coefficients = np.concatenate([x[None], polyint(way * inverse @ slopes)[1:]])
+            before, old, ends = change, ends, polyval(nodes, coefficients).T
             change = float(np.abs(ends - old).max())
             if not change < before / 2:  # as good as it gets
                 break
         nq = self.system.mechanism.nq
         size = np.abs(np.hstack([ends[:, :nq] - x[:nq], ends[:, nq:]]))
-        term = np.abs(coefficients[-1:]) * NODES[-1] ** len(NODES)
+        term = np.abs(coefficients[-1:]) * nodes[-1] ** len(nodes)
         for off, allowed in ((np.abs(states - ends), BESIDE), (term, LAST_TERM)):
             if not all(off[:, k].max() < allowed * size[:, k].max() for k in (slice(nq), slice(nq, None))):
                 return None
-        self._t = min(float(times[-1]), self._bound)
-        self.passed.append((t, self._t))
-        path = partial(_path, t, way, coefficients)
-        return Step(t, self._t, path(self._t), path, path)
+        return Polynomial(self._t, float(times[-1]), way, coefficients)
+
+    def _along(self, path: Polynomial) -> Step:
+        """The step along a polynomial, as far as the bound."""
+        self._t = min(path.end, self._bound)
+        self.passed.append((path.begin, self._t))
+        made = Step(path.begin, self._t, path(self._t), path, path)
+        self._mode = "near" if self._is_near(made.t1, made.x) else "behind"  # slow motions turn meanwhile, and return
+        return made
 
     def _way(self, slope: np.ndarray) -> float | None:
         """How long it is, s, to the crossing ahead, if there is one before the bound or not much later."""
@@ -235,11 +334,6 @@ class Passing:
             if value < found[0] / 10:
                 return way
         return None
-
-
-def _path(begin: float, unit: float, coefficients: np.ndarray, t: Any) -> np.ndarray:
-    """The state at a time, or one per column at several, by its polynomial in (t - begin) / unit."""
-    return polyval((np.asarray(t, dtype=float) - begin) / unit, coefficients)
 
 
 def _lowest(size: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> tuple[float, float]:

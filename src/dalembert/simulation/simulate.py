@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import Adaptive, Fixed, integrator
+from dalembert.simulation.integrators import NO_MASS, Adaptive, Fixed, Step, integrator
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
@@ -30,6 +30,9 @@ from dalembert.simulation.watch import Watch
 
 CROWD, CROWD_TIME = 4, 1e-6
 """So many events one after the other, each within so many seconds of the last, and time has come to a stand."""
+
+MOMENT = 1e-9
+"""A moment later, s, of large times this part: there it is seen to which side an event that is zero moves."""
 
 
 def simulate(
@@ -143,7 +146,8 @@ def simulate(
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
     if failed is not None:
-        message = failed.message + ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
+        message, why = failed.message, ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
+        message = (message.replace(NO_MASS, "") if why else message) + why
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
     against = contradiction(system.constrained, made.q, made.v, made.t) if system.constrained is not None else ""
     if against:
@@ -187,36 +191,48 @@ def _drive(
             bound = min(bound, recorder.next_time)
         engine.start(t, x, bound)
         watch.start(t, *recorder.split(x), lambda: _later(recorder, engine, t, x, bound), fired)  # noqa: B023
-        fired = ()
+        fired, changed = (), False
         while not engine.finished:
             made = engine.step()
-            happened = watch.first(made.t0, made.t1, lambda s: recorder.split(system.projected(s, made.state(s))))  # noqa: B023
-            if happened is None:
+
+            def state(s: float, step: Step = made) -> tuple[np.ndarray, np.ndarray]:
+                return recorder.split(system.projected(s, step.state(s)))
+
+            while (happened := watch.first(made.t0, made.t1, state)) is not None:
+                fired, t = happened
+                x = np.concatenate(state(t))
+                recorder.add(made, t, x)
+                ranks.add(t, x)
+                stopped = _noted(recorder, fired, t, x)
+                if stopped:
+                    return stopped
+                for event in fired:
+                    if event.reset is not None:
+                        x, changed = _after(recorder, event, t, x), True
+                        recorder.jump(t, x)
+                        ranks.start(t, x)
+                crowd, latest = crowd + 1 if t - latest < CROWD_TIME else 0, t
+                if crowd > CROWD * len(watch.events):
+                    q, v = recorder.split(x)
+                    message = f"event {fired[0].name!r} happens again and again: its times accumulate. Coming to rest "
+                    message += "at a stop or in a contact is not modelled; let the event stop the motion instead"
+                    raise Fault(message, t, q, v)
+                if changed or (t >= made.t1 and engine.finished):
+                    break
+                # What changes nothing needs no new leg: the step knows the motion beyond.
+                moment = min(MOMENT * max(1.0, abs(t)), ((made.t1 if t < made.t1 else bound) - t) / 2)
+                watch.start(t, *recorder.split(x), lambda: (t + moment, *state(t + moment)), fired)  # noqa: B023
+                fired, made = (), made._replace(t0=t)
+                if t >= made.t1:
+                    break
+            if changed:
+                break
+            if t < made.t1:
                 t, x = made.t1, system.projected(made.t1, made.x)
                 recorder.add(made, t, x)
                 ranks.add(t, x)
-                engine.correct(x)
-                line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
-                continue
-            fired, t = happened
-            x = system.projected(t, made.state(t))
-            recorder.add(made, t, x)
-            ranks.add(t, x)
-            stopped = _noted(recorder, fired, t, x)
-            if stopped:
-                return stopped
-            for event in fired:
-                if event.reset is not None:
-                    x = _after(recorder, event, t, x)
-                    recorder.jump(t, x)
-                    ranks.start(t, x)
-            crowd, latest = crowd + 1 if t - latest < CROWD_TIME else 0, t
-            if crowd > CROWD:
-                q, v = recorder.split(x)
-                message = f"event {fired[0].name!r} happens again and again: its times accumulate. Coming to rest at a "
-                message += "stop or in a contact is not modelled; let the event stop the motion instead"
-                raise Fault(message, t, q, v)
-            break
+            engine.correct(x)
+            line.update((t - times[0]) / (end - times[0]), f"t = {t:.3g} s")
         if t >= end:
             late = [event for event in watch.last(t, *recorder.split(x)) if event not in fired]
             return _noted(recorder, late, t, x) or "finished"
@@ -243,8 +259,9 @@ def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray)
 
 def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
     """A moment later, to first order."""
-    moment = min(1e-9 * max(1.0, abs(t)), (bound - t) / 2)
-    q, v = recorder.split(recorder.system.projected(t + moment, x + moment * engine.equations.flow(t, x)))
+    moment = min(MOMENT * max(1.0, abs(t)), (bound - t) / 2)
+    slope = engine.slope(t, x) if isinstance(engine, Passing) else engine.equations.flow(t, x)
+    q, v = recorder.split(recorder.system.projected(t + moment, x + moment * slope))
     return t + moment, q, v
 
 

@@ -19,6 +19,9 @@ ZERO = 1e-8
 
 LOST = "the constraints lose rank (links in one line, for example), so that other motions become possible"
 
+STEPS = 10
+"""If integration fails so few steps after a singular position, this is why."""
+
 CHUNK = 256
 """States that are examined at once."""
 
@@ -92,7 +95,8 @@ class RankWatch:
             self._examine(np.array(self._t), np.array(self._x), last=True)
 
     def reason(self, t: float, q: np.ndarray, fixed: bool) -> str:
-        """Why integration may have failed at a position: what to say if the constraints lose rank there.
+        """Why integration may have failed at a position: what to say if the constraints lose rank there, or did in the
+        last steps: states that follow may be large numbers without meaning.
 
         Args:
             t: time.
@@ -101,13 +105,15 @@ class RankWatch:
         """
         if not (self.rank and np.isfinite(q).all()):
             return ""
-        if least_singular_value(self._gradients(np.array([t]), q[None]), self.rank)[0] > max(
-            NEAR * self._largest, ZERO
-        ):
+        size = least_singular_value(self._gradients(np.array([t]), q[None]), self.rank)[0]
+        just = self.times and t - self.times[-1] <= STEPS * (self._t[-1] - self._t[0]) / max(len(self._t) - 1, 1)
+        is_near = size <= max(NEAR * self._largest, ZERO)
+        if not (is_near or just):
             return ""
         advice = "Adaptive methods go straight on where branches cross" if fixed else "Fixed steps (rk4) may pass by"
         advice = "Start a little beside it" if len(self._t) < 2 else advice
-        return f". This is a singular position, where {LOST}. {advice}"
+        where = "This is a singular position, where" if is_near else "It passed a singular position just before, where"
+        return f". {where} {LOST}. {advice}"
 
     def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """G at positions (k, nq)."""
@@ -127,6 +133,8 @@ class RankWatch:
         for intervals in places:
             value, when = min(self._lowest(t[k], x[k], t[k + 1], x[k + 1]) for k in intervals)
             if value <= NEAR * self._largest and when not in self.times:
+                if self._begins and intervals[0] == 0 and self.times and abs(self.times[-1] - t[0]) < 1e-12 * h[0]:
+                    self.times.pop()  # the leg before ended on its way there
                 self.times.append(when)
         self._t, self._x, self._begins = t[-2:].tolist(), list(x[-2:]), False
 
@@ -179,7 +187,8 @@ class RankWatch:
             return
         doubtful = [t for t in self.times if not any(begin <= t <= end for begin, end in passed or ())]
         if self.times[0] == start:
-            what, how = "q0 is a singular position", ". Start a little beside it, on the branch that is meant"
+            what = "q0 is a singular position"
+            how = ". Start a little beside it, on the branch that is meant" if doubtful else ". v0 chooses among them"
         elif not doubtful:
             what = f"at t = {self.times[0]:.9g} s the motion passes a singular position"
             how = ". It goes straight on, as it came; friction and clearance of a real one may choose otherwise"

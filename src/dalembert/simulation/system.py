@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,11 @@ Moving = Mechanism | Dynamics | ConstrainedDynamics
 
 ROUNDING, MOST = 1e-14, 6
 """Residual of a constraint, m or rad, that is as good as zero; steps of Newton's method to get there."""
+
+LOST, NONE = 1e-4, 1e-9
+"""Singular values less than this part of the least at the reference, or of the largest, are those of directions that
+are lost: close to where branches of the motion cross, y = e / x off one of them and y' = e x'/x^2 would be errors only.
+"""
 
 
 class System:
@@ -145,11 +151,23 @@ class System:
             if worst < ROUNDING or not worst < before:  # as close as rounding allows
                 break
             before = worst
-            step = _shortest(G[on_positions], -phi[on_positions], self.constrained.positional.rank)
+            step = _shortest(G[on_positions], -phi[on_positions], self.constrained.positional.rank, self._lost[0])
             x[:nq] = moved(self.mechanism, x[:nq], step)
         _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
-        x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank)
+        x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank, self._lost[1])
         return x
+
+    @cached_property
+    def _lost(self) -> tuple[float, float]:
+        """Below which part of the largest singular value directions are lost, of positions and of velocities."""
+        assert self.constrained is not None
+        own, on_positions = self.constrained, self.constrained.constraints.holonomic
+        G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
+        found = []
+        for part, rank in ((G[on_positions], own.positional.rank), (G, own.pivots.rank)):
+            size = np.linalg.svd(part, compute_uv=False)
+            found.append(max(NONE, LOST * float(size[rank - 1] / size[0])) if rank and size[0] > 0 else NONE)
+        return found[0], found[1]
 
     def check_start(self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None = None) -> None:
         """Raise an error that names the constraint which initial states violate; warn if nothing can move.
@@ -201,10 +219,12 @@ class System:
             return np.full(self.mechanism.nv, np.nan)
 
 
-def _shortest(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
-    """The shortest x with G x = b, in the sense of least squares; of singular values no more than the rank count."""
+def _shortest(G: np.ndarray, b: np.ndarray, rank: int, lost: float) -> np.ndarray:
+    """The shortest x with G x = b, in the sense of least squares; of singular values no more than the rank count, and
+    none below a part of the largest.
+    """
     U, size, Vt = np.linalg.svd(G, full_matrices=False)
-    kept = int((size[:rank] > 1e-9 * size.max(initial=0.0)).sum())
+    kept = int((size[:rank] > lost * size.max(initial=0.0)).sum())
     return np.asarray(Vt[:kept].T @ ((U[:, :kept].T @ b) / size[:kept]))
 
 
