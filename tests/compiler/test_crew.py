@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,13 +16,14 @@ from random_programs import EXACT, _number, exact, random_program
 
 import dalembert as da
 from dalembert.compiler.cost import max_live
-from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew
+from dalembert.compiler.cuda.crew import TURNS, Crew, Parts, crew, exchanged
 from dalembert.compiler.cuda.crew_outputs import crew_by_outputs, slices
 from dalembert.compiler.cuda.crew_sums import gathered
 from dalembert.compiler.cuda.source import PIECE, VAST
-from dalembert.compiler.cuda.split import goes, restricted
+from dalembert.compiler.cuda.split import goes, part_of, restricted
+from dalembert.compiler.cuda.team import team as found_team
 from dalembert.compiler.evaluate import interpret
-from dalembert.compiler.program import Program
+from dalembert.compiler.program import Node, Port, Program
 from dalembert.compiler.trace import trace
 from random_mechanisms import random_mechanism, walker
 
@@ -64,6 +68,7 @@ def test_a_crew_computes_the_same(seed, count, most):
     inputs = drawn(program)
     team = crew(program, parts, most)
     assert team.size <= most
+    assert team.slots == exchanged(program, parts, most)
     assert together(program, team, inputs) == exact(program)
 
 
@@ -86,9 +91,6 @@ def test_a_crew_divided_by_results_computes_the_same(seed, most):
             for row, mine in zip(part.results, own.results):
                 for k, here in zip(row, mine):
                     assert here < 0 or owners.setdefault(k, worker) == worker
-    different = len({k for row in program.results for k in row})
-    assert crew_by_outputs(program, most, values=different) is not None
-    assert crew_by_outputs(program, most, values=different - 1) is None
 
 
 @settings(max_examples=30)
@@ -97,7 +99,7 @@ def test_slices_compute_every_value_once(seed, count):
     program = random_program(seed, 80)
     inputs = drawn(program)
     different = len({k for row in program.results for k in row})
-    parts = slices(program, count, different)
+    parts = [part_of(program, run) for run in slices(program, count)]
     assert len(parts) <= count
     owners: dict[int, int] = {}
     for number, part in enumerate(parts):
@@ -108,7 +110,20 @@ def test_slices_compute_every_value_once(seed, count):
                     assert values[k] == right
                     assert owners.setdefault(same, number) == number
     assert len(owners) == different
-    assert not slices(program, 1, different - 1)
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 12), min_size=1, max_size=3))
+def test_slices_follow_the_largest_index(seed, shape):
+    """Relative to the lengths of the axes; an element before another in this order is in no later slice."""
+    results = np.random.default_rng(seed).permutation(math.prod(shape))  # each has a value of its own
+    nodes = tuple(Node("input", (0, k)) for k in range(results.size))
+    port = Port("x", (results.size,))
+    program = Program("p", (port,), (Port("y", tuple(shape)),), nodes, (tuple(results.tolist()),), {})
+    rank = [max(Fraction(i, n) for i, n in zip(index, shape)) for index in np.ndindex(*shape)]
+    runs = slices(program, 3)
+    assert sorted(e for run in runs for _, e in run) == list(range(results.size))
+    for before, after in pairwise(runs):
+        assert max(rank[e] for _, e in before) < min(rank[e] for _, e in after)
 
 
 @settings(max_examples=20)
@@ -200,13 +215,41 @@ def test_idle_workers_meet_the_others_at_every_barrier(dynamics, monkeypatch):
     def fewer(program, parts, **options):
         return crew(program, parts, most=4 if program.results[0][0] >= 0 else 2, **options)
 
-    monkeypatch.setattr("dalembert.compiler.cuda.source.crew", fewer)
+    monkeypatch.setattr("dalembert.compiler.cuda.team.crew", fewer)
     source = dynamics.kernel("inverse_dynamics_derivatives").source().source
     for go in (0, 1):  # one for each matrix, the second with two workers less
         workers = [source.split(f"_worker{go}_{k}(")[1].split("\n}\n")[0] for k in range(4)]
         barriers = {text.count("__syncthreads()") for text in workers}
         assert len(barriers) == 1
         assert barriers != {0}
+
+
+def matrices(q):
+    """Two wide matrices of few operations, and two numbers that share all of their work."""
+    size, total = 18, q[0]
+    for k in range(30):
+        total = total * q[k % 4]
+    rows = [[q[i % 4] * (i + 1) + q[j % 4] * (size * j + k) for j in range(size)] for k in (1, 2) for i in range(size)]
+    return np.array(rows[:size]), np.array(rows[size:]), np.array([total + q[1], total + q[2]])
+
+
+def test_a_crew_is_weighed_against_one_thread_that_computes_everything():
+    """The work on two numbers cannot be shared; still no thread should write the matrices, each state's far apart."""
+    program = trace(matrices, {"q": (4,)}, outputs=("first", "second", "numbers"))
+    layout, _ = found_team(program, "double", None, None, 100_000)
+    assert [go.ports for go in layout.goes] == [(0,), (1,), (2,)]
+
+
+def test_what_has_no_room_is_not_put_in_order(monkeypatch):
+    """Ordering takes nearly all of the time, and most arrangements of large matrices are refused for lack of room."""
+    ordered = []
+    for module in ("split", "crew"):
+        monkeypatch.setattr(f"dalembert.compiler.cuda.{module}.schedule", ordered.append)
+    dynamics = da.Dynamics(walker(12, 3))
+    kernel = dynamics.kernel("mass_matrix")
+    parts = dynamics._parts(kernel.inputs, kernel.outputs)
+    assert found_team(kernel.program, "double", parts, None, 30_000) is None
+    assert not ordered
 
 
 def compiled(made, folder):

@@ -1,5 +1,6 @@
 """What can be told about arrays for a CUDA device without one."""
 
+import pickle
 import sys
 import warnings
 from contextlib import contextmanager
@@ -269,3 +270,29 @@ def test_types_that_cupy_does_not_know_are_told(monkeypatch):
     monkeypatch.setattr(arrays, "cupy", lambda: SimpleNamespace(ndarray=Array, from_dlpack=refuse))
     with pytest.raises(ArgumentError, match=r"^q is a SimpleNamespace of bfloat16, .* convert it to float32"):
         arrays.take(given, "q")
+
+
+def test_kernels_can_be_pickled_as_those_of_the_processor():
+    """With their stages, and with the hints of what is missing; compiled code stays where it is."""
+    dynamics = da.Dynamics(da.load("demo_arm"), device="cuda")
+    for quantity in ("mass_matrix", "forward_dynamics_derivatives"):
+        kernel = dynamics.kernel(quantity)
+        again = pickle.loads(pickle.dumps(kernel))
+        assert again.program.digest == kernel.program.digest
+        assert again.source().source == kernel.source().source
+        assert again.arguments.hints == kernel.arguments.hints
+        assert (again.stages is None) == (kernel.stages is None)
+    assert [stage.gives for stage in again.stages()] == [stage.gives for stage in kernel.stages()]
+
+
+def test_bind_says_what_it_takes(devices, kernel):
+    x, z = Array(devices, 0), Array(devices, 0)
+    with pytest.raises(ArgumentError, match="sum: bind takes C-contiguous CuPy arrays"):
+        kernel.bind(x, np.zeros((2, 3)), out=z)
+
+
+def test_results_that_are_not_contiguous_are_refused_with_that_word(devices, kernel):
+    x, y, z = (Array(devices, 0) for _ in range(3))
+    z.flags, z._c_contiguous = SimpleNamespace(c_contiguous=False), False
+    with pytest.raises(ArgumentError, match=r"out\[0\] must be .* float64 \(2, 3\), which is not contiguous"):
+        kernel(x, y, out=z)

@@ -8,7 +8,7 @@ import pytest
 from emulated_cuda import Emulated, guarded
 
 import dalembert as da
-from dalembert.compiler.cuda.crew_layout import SHARED
+from dalembert.compiler.cuda.hardware import SHARED
 from dalembert.compiler.cuda.source import to_cuda
 from dalembert.compiler.graph import Graph
 from dalembert.compiler.trace import program_of

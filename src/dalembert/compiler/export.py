@@ -133,8 +133,8 @@ def _print(
         source = made.source.replace(include, f'#include "{header.name}"', 1)
         return {main: _titled(kernel, source, _c_comment), header: _titled(kernel, made.header, _c_comment)}
     if language == "cuda":
+        from .cuda.hardware import LIVE
         from .cuda.library import cuda_library, kernels
-        from .cuda.source import LIVE
         from .cuda.staged_library import staged_library
 
         file = target or Path(f"{identifier(program.name)}.cu")

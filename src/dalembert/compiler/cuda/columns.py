@@ -7,9 +7,9 @@ before it writes it: results may take the place of what they are computed of.
 
 from __future__ import annotations
 
-from dalembert.compiler.cuda.crew_layout import SHARED
 from dalembert.compiler.cuda.dialect import called, device_flavour
-from dalembert.compiler.cuda.source import TAKEN, WIDTH, CudaSource
+from dalembert.compiler.cuda.hardware import SHARED, WIDTH
+from dalembert.compiler.cuda.source import TAKEN, CudaSource
 from dalembert.compiler.printers.c_family import Real, comment, interface, statement_line
 from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.printers.statements import Body

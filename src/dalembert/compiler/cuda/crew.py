@@ -90,20 +90,33 @@ Seat = tuple[int, int]
 """Turn and worker."""
 
 
-def crew(program: Program, parts: Parts, most: int = 4, slots: int | None = None) -> Crew | None:
-    """Divide a program among workers; None if they had to exchange more values than there are slots for.
+def crew(program: Program, parts: Parts, most: int = 4) -> Crew:
+    """Divide a program among workers.
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
         parts: the parts of the system.
         most: largest number of workers.
-        slots: how many values can be exchanged; any number if None.
     """
+    return _divided(program, parts, most).crew
+
+
+def exchanged(program: Program, parts: Parts, most: int = 4) -> int:
+    """How many values workers would hand on to each other: ``crew(...).slots`` without their programs.
+
+    Args:
+        program: what to divide; elements of outputs that are not wanted have node index -1.
+        parts: the parts of the system.
+        most: largest number of workers.
+    """
+    return len(_divided(program, parts, most).slots)
+
+
+def _divided(program: Program, parts: Parts, most: int) -> _Division:
     program = gathered(program, _needs(program, parts))
     places = _places(program, parts)
     workers = _workers(program, places, most)
-    division = _Division(program, {k: (turn, workers[part]) for k, (turn, part) in places.items()}, workers[0])
-    return None if slots is not None and len(division.slots) > slots else division.crew
+    return _Division(program, {k: (turn, workers[part]) for k, (turn, part) in places.items()}, workers[0])
 
 
 def _needs(program: Program, parts: Parts) -> list[int]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dalembert.compiler.cost import count_uses
 from dalembert.compiler.cuda.crew import EXCHANGE
 from dalembert.compiler.cuda.crew_layout import Go, Layout
-from dalembert.compiler.cuda.tiles import TILE as WARP
+from dalembert.compiler.cuda.hardware import WARP
 from dalembert.compiler.cuda.tiles import copy_macros
 from dalembert.compiler.printers.c_family import Flavour, Interface, statement_line
 from dalembert.compiler.printers.names import Names

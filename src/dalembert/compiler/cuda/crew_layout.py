@@ -9,17 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dalembert.compiler.cuda.crew import Crew
-from dalembert.compiler.cuda.tiles import TILE as WARP
+from dalembert.compiler.cuda.hardware import WARP
 from dalembert.compiler.program import Port, Program
 
 WIDE = 96
 """Outputs with more elements are written through a buffer, piece by piece."""
-
-SHARED = 227 * 1024
-"""Bytes of shared memory of a multiprocessor that blocks can use, on cards of compute capability 9.0."""
-
-RESERVED = 1024
-"""Bytes of it that the system takes for each block."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ waits for anybody.
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
+
+import numpy as np
 
 from dalembert.compiler.cost import WEIGHTS
 from dalembert.compiler.cuda.crew import EXCHANGE, KEPT, TURNS, Crew
@@ -17,16 +18,13 @@ from dalembert.compiler.cuda.split import Element, part_of
 from dalembert.compiler.program import Port, Program
 
 
-def crew_by_outputs(program: Program, most: int = 4, values: int | None = None) -> Crew | None:
-    """Divide a program among workers by its results; None if these are more values than there is room for.
+def crew_by_outputs(program: Program, most: int = 4) -> Crew:
+    """Divide a program among workers by its results.
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
         most: largest number of workers.
-        values: how many different values the results may have; any number if None.
     """
-    if values is not None and len({k for row in program.results for k in row if k >= 0}) > values:
-        return None
     ranked = _ranked(program)
     ports = Port(EXCHANGE, (0,)), Port(KEPT, (0,))
     turns = []
@@ -38,50 +36,48 @@ def crew_by_outputs(program: Program, most: int = 4, values: int | None = None) 
     return Crew(tuple(turns), 0)
 
 
-def slices(program: Program, count: int, values: int) -> list[Program]:
-    """The parts of a program that compute runs of larger indices, with about as many different values each.
-
-    None at all if one of them had more values than there is room for.
+def slices(program: Program, count: int) -> list[list[Element]]:
+    """The wanted elements in runs of larger indices, with about as many different values each.
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
-        count: how many parts there may be.
-        values: how many different values each may give.
+        count: how many runs there may be.
     """
     ranked = _ranked(program)
     sizes = [len({program.results[p][e] for p, e in elements}) for elements in ranked]
     runs: list[list[Element]] = [[] for _ in range(count)]
-    before = 0
+    before, total = 0, sum(sizes)
     for elements, size in zip(ranked, sizes):
-        runs[(2 * before + size) * count // (2 * sum(sizes))].extend(elements)
+        runs[(2 * before + size) * count // (2 * total)].extend(elements)
         before += size
-    if any(len({program.results[p][e] for p, e in run}) > values for run in runs):
-        return []
-    return [part_of(program, sorted(run)) for run in runs if run]
+    return [sorted(run) for run in runs if run]
 
 
 def _ranked(program: Program) -> list[list[Element]]:
     """The wanted elements in the order of their largest index; those of one value stay together."""
-    ranks: dict[int, Fraction] = {}
+    ranks: dict[int, float] = {}
     elements: dict[int, list[Element]] = {}
     for p, (port, row) in enumerate(zip(program.outputs, program.results)):
-        for e, k in enumerate(row):
+        for e, (k, largest) in enumerate(zip(row, _largest(port.shape))):
             if k >= 0:
-                ranks[k] = max(ranks.get(k, Fraction(0)), _largest(e, port.shape))
+                ranks[k] = max(ranks.get(k, 0.0), largest)
                 elements.setdefault(k, []).append((p, e))
-    found: dict[Fraction, list[Element]] = {}
+    found: dict[float, list[Element]] = {}
     for k, own in elements.items():
         found.setdefault(ranks[k], []).extend(own)
     return [found[rank] for rank in sorted(found)]
 
 
-def _largest(element: int, shape: tuple[int, ...]) -> Fraction:
-    """The largest index of an element, relative to the length of its axis."""
-    largest = Fraction(0)
-    for size in reversed(shape):
-        element, index = divmod(element, size)
-        largest = max(largest, Fraction(index, size))
-    return largest
+def _largest(shape: tuple[int, ...]) -> list[float]:
+    """The largest index of each element, relative to the length of its axis.
+
+    A quotient is rounded once, so equal fractions are equal floats, and different ones differ for axes up to 2**26.
+    """
+    found = np.zeros(shape)
+    for axis, size in enumerate(shape):
+        index = np.arange(size).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        found = np.maximum(found, index / size)
+    return found.ravel().tolist()
 
 
 def _weights(program: Program, ranked: list[list[Element]]) -> Counter[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from dalembert.compiler.arguments import Arguments
 from dalembert.compiler.cuda import arrays, tensors
 from dalembert.compiler.cuda.bound import BoundCudaKernel
+from dalembert.compiler.cuda.checks import batch_shapes, same_device, to_write
 from dalembert.compiler.cuda.crew import Parts
+from dalembert.compiler.cuda.hardware import LIVE
 from dalembert.compiler.cuda.launch import Launch, shared_memory
-from dalembert.compiler.cuda.source import LIVE, CudaSource, to_cuda
+from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.cuda.stages import Stage, StagedLaunch
 from dalembert.compiler.deferred import Deferred
 from dalembert.compiler.printers.c_family import Real
@@ -21,6 +24,11 @@ from dalembert.compiler.program import Port, Program
 from dalembert.errors import ArgumentError
 
 NAMES: dict[np.dtype, Real] = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+
+BINDS = (
+    "bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, which is not empty, on the "
+    "current device; out shares no memory with the others"
+)
 
 
 class CudaKernel:
@@ -155,20 +163,13 @@ class CudaKernel:
         with arrays.stream(kind, given):
             taken = [arrays.take(x, port.name) for x, port in zip(given, self.inputs)]
             for x, port in zip(taken, self.inputs):
-                self._same_device(port.name, x, taken[0])
+                same_device(self.name, port.name, x, self.inputs[0].name, taken[0])
             with taken[0].device:
                 results = self._run(cp, taken, out)
                 if out is not None:
                     return out
                 given_back = tuple(arrays.give(y, kind) for y in results)
         return given_back[0] if len(given_back) == 1 else given_back
-
-    def _same_device(self, name: str, x: Any, first: Any) -> None:
-        if x.device.id != first.device.id:
-            raise ArgumentError(
-                f"{self.name}: {name} is on CUDA device {x.device.id}, {self.inputs[0].name} on device "
-                f"{first.device.id}"
-            )
 
     def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundCudaKernel:
         """A function without arguments that evaluates on these very arrays, launched as a CUDA graph.
@@ -182,16 +183,15 @@ class CudaKernel:
         """
         cp = arrays.cupy()
         inputs, _ = self.arguments.positional(inputs, named)
+        if any(type(x) is not cp.ndarray for x in inputs):
+            raise ArgumentError(f"{self.name}: {BINDS}")
         if out is None:
             made = self(*inputs)
             out = made if len(self.outputs) > 1 else (made,)
         wanted = out if isinstance(out, tuple) else (out,)
         self(*inputs, out=wanted)  # compiles, and says what does not fit
         if self._quick(inputs, wanted) is None:
-            raise ArgumentError(
-                f"{self.name}: bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, on "
-                "the current device; out shares no memory with the others"
-            )
+            raise ArgumentError(f"{self.name}: {BINDS}")
         first = inputs[0]
         scratch = _scratch(self._get(first.device.id, first.dtype), len(first), first.dtype)
         stream = cp.cuda.Stream(non_blocking=True)
@@ -249,19 +249,7 @@ class CudaKernel:
         dtype = self.dtype or (
             np.dtype(np.float32) if all(x.dtype == np.float32 for x in taken) else np.dtype(np.float64)
         )
-        batches = []
-        for x, port in zip(taken, self.inputs):
-            core = len(port.shape)
-            if x.ndim < core or x.shape[x.ndim - core :] != port.shape:
-                raise ArgumentError(
-                    f"{self.name}: {port.name} has shape {x.shape}; expected (..., {', '.join(map(str, port.shape))})"
-                )
-            batches.append(x.shape[: x.ndim - core])
-        try:
-            batch = np.broadcast_shapes(*batches)
-        except ValueError as error:
-            shapes = ", ".join(f"{p.name} {b}" for p, b in zip(self.inputs, batches))
-            raise ArgumentError(f"{self.name}: batch shapes do not fit together: {shapes}") from error
+        batches, batch = batch_shapes(self.name, self.inputs, taken)
         flags, ready = 0, []
         for k, (x, own) in enumerate(zip(taken, batches)):
             if own != batch and all(d == 1 for d in own):
@@ -269,7 +257,12 @@ class CudaKernel:
             elif own != batch:
                 x = cp.broadcast_to(x, (*batch, *self.inputs[k].shape))
             ready.append(cp.ascontiguousarray(x, dtype=dtype))
-        results = self._results(cp, out, batch, dtype, taken[0])
+        if out is None:
+            results = [cp.empty((*batch, *port.shape), dtype=dtype) for port in self.outputs]
+        else:
+            results = to_write(self.name, self.outputs, out, batch, dtype)
+            for k, y in enumerate(results):
+                same_device(self.name, f"out[{k}]", y, self.inputs[0].name, taken[0])
         wanted = results
         if out is not None and arrays.overlap(ready, results):
             results = [cp.empty_like(y) for y in results]
@@ -282,30 +275,13 @@ class CudaKernel:
                 cp.copyto(y, z)
         return wanted
 
-    def _results(self, cp: Any, out: Any, batch: tuple[int, ...], dtype: np.dtype, first: Any) -> list[Any]:
-        if out is None:
-            return [cp.empty((*batch, *port.shape), dtype=dtype) for port in self.outputs]
-        wanted = out if isinstance(out, tuple) else (out,)
-        if len(wanted) != len(self.outputs):
-            raise ArgumentError(f"{self.name}: out has {len(wanted)} arrays; it needs {len(self.outputs)}")
-        for k, x in enumerate(wanted):
-            if arrays.library((x,)) in ("numpy", "jax"):
-                raise ArgumentError(
-                    f"{self.name}: out[{k}] is a {type(x).__name__}; it must be an array on the device that can be "
-                    "changed: CuPy's or PyTorch's"
-                )
-        results = [arrays.take(x, f"out[{k}]") for k, x in enumerate(wanted)]
-        for k, (y, port) in enumerate(zip(results, self.outputs)):
-            self._same_device(f"out[{k}]", y, first)
-            shape = (*batch, *port.shape)
-            if y.shape != shape or y.dtype != dtype or not y.flags.c_contiguous:
-                raise ArgumentError(
-                    f"{self.name}: out[{k}] must be a C-contiguous {dtype} array of shape {shape}, "
-                    f"got {y.dtype} {y.shape}"
-                )
-            if arrays.overlap(results[:k], [y]):
-                raise ArgumentError(f"{self.name}: out[{k}] shares memory with another array of out")
-        return results
+    def __reduce__(self) -> tuple[Any, ...]:
+        stages = None if self.stages is None else partial(tuple, self.stages())
+        made = self.name, self.inputs, self.outputs, self.program, self.dtype, self.doc, self._parts, stages
+        return CudaKernel, made, self.arguments.hints
+
+    def __setstate__(self, hints: dict[str, str]) -> None:
+        self.arguments.hints.update(hints)
 
     def __repr__(self) -> str:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)

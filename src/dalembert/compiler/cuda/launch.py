@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.cuda.arrays import cupy
+from dalembert.compiler.cuda.hardware import PLAIN, RESERVED
 from dalembert.compiler.cuda.source import CudaSource
 from dalembert.errors import CompilerError, DeviceError
-
-RESERVED = 1024
-"""Bytes of shared memory that the system takes for each block."""
-
-PLAIN = 48 * 1024
-"""Bytes of shared memory that a block may have without asking."""
 
 
 def compiled(name: str, source: str, kernel: str) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dalembert.compiler.cuda.crew import Parts
-from dalembert.compiler.cuda.launch import PLAIN
+from dalembert.compiler.cuda.hardware import PLAIN, SMALL
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.cuda.tiles import MACROS
 from dalembert.compiler.printers.c_family import Interface, Real, comment, interface
@@ -24,9 +24,6 @@ LOCALS = (
     "shared_inputs", "n", "stream", "resident", "device", "error", "each", "processors", "needed", "blocks",
     "arguments", "room",
 )  # fmt: skip
-
-SMALL = 64 * 1024
-"""Bytes of shared memory that a block can have on every card that CUDA supports."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dalembert.compiler.cuda.hardware import SMALL, WIDTH
 from dalembert.compiler.cuda.library import (
     LOCALS,
-    SMALL,
     CudaLibrary,
     declaration,
     header_text,
@@ -19,7 +19,7 @@ from dalembert.compiler.cuda.library import (
     launch_name,
     launchers,
 )
-from dalembert.compiler.cuda.source import WIDTH, CudaSource
+from dalembert.compiler.cuda.source import CudaSource
 from dalembert.compiler.cuda.stages import Stage
 from dalembert.compiler.cuda.tiles import MACROS
 from dalembert.compiler.printers.c_family import Interface, Real, interface

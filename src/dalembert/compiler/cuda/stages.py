@@ -12,7 +12,7 @@ from typing import Any
 
 from dalembert.compiler.cuda.columns import UNIT, columns_to_cuda
 from dalembert.compiler.cuda.crew import Parts
-from dalembert.compiler.cuda.crew_layout import SHARED
+from dalembert.compiler.cuda.hardware import SHARED
 from dalembert.compiler.cuda.launch import Launch, shared_memory
 from dalembert.compiler.cuda.source import CudaSource, to_cuda
 from dalembert.compiler.printers.c_family import Real

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.compiler.printers.c_family import Interface
+from dalembert.compiler.cuda.hardware import WARP, WIDTH
+from dalembert.compiler.printers.c_family import Interface, Real
 from dalembert.compiler.program import Program
 
-SHARED = 110 * 1024
+HALF = 110 * 1024
 """Most bytes of shared memory a block takes; two blocks then fit on one multiprocessor of a recent card."""
-
-TILE = 32
-"""States of a tile: the threads of a warp."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Row:
     @property
     def words(self) -> int:
         """Numbers of shared memory a warp needs for it."""
-        return self.stride * TILE * self.buffers if self.staged else 0
+        return self.stride * WARP * self.buffers if self.staged else 0
 
     def shift(self, width: int) -> str:
         """Where a thread begins to copy a tile, if that goes in pieces of 16 bytes."""
@@ -83,7 +81,7 @@ def rows_of(
     program: Program, face: Interface, groups: list[tuple[int, ...]], width: int, threads: int, staged: str, room: int
 ) -> tuple[list[Row], int]:
     """Which arrays are staged, and how many threads then fit a block that may have so many bytes of shared memory."""
-    inputs, most = len(program.inputs), min(SHARED, room)
+    inputs, most = len(program.inputs), min(HALF, room)
     rows = []
     for k, (name, port) in enumerate(zip((*face.inputs, *face.outputs), (*program.inputs, *program.outputs))):
         wanted = port.size > 1 and (staged in ("all", "auto") or (staged == "outputs" and k >= inputs))
@@ -93,7 +91,7 @@ def rows_of(
         widest = max((row for row in rows if row.staged), key=lambda row: row.words)
         rows = [Row(r.name, r.size, r.staged and r is not widest, r.buffers) for r in rows]
     need = Layout(rows, groups, inputs).words * width
-    while threads > 2 * TILE and need * (threads // TILE) > most // 2:
+    while threads > 2 * WARP and need * (threads // WARP) > most // 2:
         threads //= 2
     return rows, threads
 
@@ -108,7 +106,7 @@ def fits(program: Program, width: int, room: int) -> bool:
     """
     inputs = sum(Row(port.name, port.size, True, 2).words for port in program.inputs)
     widest = max(Row(port.name, port.size, True, 1).words for port in program.outputs)
-    return (inputs + widest) * width <= min(SHARED, room) // 2
+    return (inputs + widest) * width <= min(HALF, room) // 2
 
 
 def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
@@ -121,26 +119,26 @@ def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[st
 
 
 def kernel_text(
-    layout: Layout, face: Interface, stages: list[list[str]], kernel: str, real: str, threads: int, blocks: int
+    layout: Layout, face: Interface, stages: list[list[str]], kernel: str, real: Real, threads: int, blocks: int
 ) -> str:
     rows = layout.rows
     inputs, outputs = rows[: layout.inputs], rows[layout.inputs :]
-    width = 8 if real == "double" else 4
+    width = WIDTH[real]
     words, offsets = layout.words, layout.offsets()
     parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
     memory = [
-        f"    {real} *const s_{row.name} = memory + (threadIdx.x / {TILE}) * {words} + {offsets[row.name]};"
+        f"    {real} *const s_{row.name} = memory + (threadIdx.x / {WARP}) * {words} + {offsets[row.name]};"
         for row in rows
         if row.staged
     ]
     staged = [(k, row) for k, row in enumerate(inputs) if row.staged]
     fetch = []
     if staged:
-        fetch += [f"            if (whole && rows == {TILE}) {{"]
+        fetch += [f"            if (whole && rows == {WARP}) {{"]
         for _, row in staged:
             fetch += [
                 f"                {{ const {real} *const from = {row.name} + first * {row.size}{row.shift(width)};",
-                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * TILE}{row.shift(width)};",
+                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * WARP}{row.shift(width)};",
                 *_tile(row, width, "FETCH16(to + {i}, from + {i});", "FETCH(to + {place}, from + {i});", " " * 18),
                 "                }",
             ]
@@ -149,9 +147,9 @@ def kernel_text(
             shared = f"(shared_inputs & {1 << k}u)"
             fetch += [
                 f"                {{ const {real} *const from = {row.name} + ({shared} ? 0 : first * {row.size});",
-                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * TILE};",
+                f"                  {real} *const to = s_{row.name} + buffer * {row.stride * WARP};",
                 "                  #pragma unroll 1",
-                f"                  for (int k = lane; k < rows * {row.size}; k += {TILE})",
+                f"                  for (int k = lane; k < rows * {row.size}; k += {WARP})",
                 f"                      to[{row.place('k')}] = from[{shared} ? k % {row.size} : k];",
                 "                }",
             ]
@@ -159,7 +157,7 @@ def kernel_text(
     given = []
     for k, row in enumerate(inputs):
         if row.staged:
-            given.append(f"s_{row.name} + buffer * {row.stride * TILE} + lane * {row.stride}")
+            given.append(f"s_{row.name} + buffer * {row.stride * WARP} + lane * {row.stride}")
         else:
             given.append(f"{row.name} + ((shared_inputs & {1 << k}u) ? 0 : (first + lane) * {row.size})")
     taken = [
@@ -171,14 +169,14 @@ def kernel_text(
         if row.staged:
             wide = "*(int4 *)(to + {i}) = *(const int4 *)(from + {i});"
             flush[row.name] = [
-                f"        {{ if (whole && rows == {TILE}) {{",
+                f"        {{ if (whole && rows == {WARP}) {{",
                 f"              {real} *const to = {row.name} + first * {row.size}{row.shift(width)};",
                 f"              const {real} *const from = s_{row.name}{row.shift(width)};",
                 *_tile(row, width, wide, "to[{i}] = from[{place}];", " " * 14),
                 "          } else {",
                 f"              {real} *const to = {row.name} + first * {row.size};",
                 "              #pragma unroll 1",
-                f"              for (int k = lane; k < rows * {row.size}; k += {TILE})",
+                f"              for (int k = lane; k < rows * {row.size}; k += {WARP})",
                 f"                  to[k] = s_{row.name}[{row.place('k')}];",
                 "          } }",
             ]
@@ -190,7 +188,7 @@ def kernel_text(
         body += ["        if (lane < rows) {", *_stages(calls, given, taken), "        }", "        __syncwarp();"]
         body += [line for p in group for line in flush.get(outputs[p].name, [])]
         body.append("        __syncwarp();")
-    count = f"n - first < {TILE} ? (int)(n - first) : {TILE}"
+    count = f"n - first < {WARP} ? (int)(n - first) : {WARP}"
     return "\n".join(
         [
             fetch_macro,
@@ -199,15 +197,15 @@ def kernel_text(
             "{",
             *([f"    extern __shared__ __align__(16) {real} memory[];"] if words else []),
             *memory,
-            f"    const int lane = threadIdx.x % {TILE};",
+            f"    const int lane = threadIdx.x % {WARP};",
             *whole,
-            f"    const long long step = (long long)gridDim.x * {threads // TILE};",
-            f"    long long tile = (long long)blockIdx.x * {threads // TILE} + threadIdx.x / {TILE};",
+            f"    const long long step = (long long)gridDim.x * {threads // WARP};",
+            f"    long long tile = (long long)blockIdx.x * {threads // WARP} + threadIdx.x / {WARP};",
             *(
                 [
                     "    int buffer = 0;",
-                    f"    if (tile * {TILE} < n) {{",
-                    f"        const long long first = tile * {TILE};",
+                    f"    if (tile * {WARP} < n) {{",
+                    f"        const long long first = tile * {WARP};",
                     f"        const int rows = {count};",
                     *(line[4:] for line in fetch),
                     "    }",
@@ -216,11 +214,11 @@ def kernel_text(
                 if staged
                 else []
             ),
-            f"    for (; tile * {TILE} < n; tile += step) {{",
+            f"    for (; tile * {WARP} < n; tile += step) {{",
             *(
                 [
-                    f"        if ((tile + step) * {TILE} < n) {{",
-                    f"            const long long first = (tile + step) * {TILE};",
+                    f"        if ((tile + step) * {WARP} < n) {{",
+                    f"            const long long first = (tile + step) * {WARP};",
                     f"            const int rows = {count};",
                     "            buffer ^= 1;",
                     *fetch,
@@ -233,7 +231,7 @@ def kernel_text(
                 if staged
                 else []
             ),
-            f"        const long long first = tile * {TILE};",
+            f"        const long long first = tile * {WARP};",
             f"        const int rows = {count};",
             *body,
             *(["        buffer ^= 1;"] if staged else []),
@@ -280,12 +278,12 @@ def copy_macros(width: int, waiting: int = 1) -> str:
 def _tile(row: Row, width: int, wide: str, narrow: str, indent: str) -> list[str]:
     """Statements that copy a whole tile, in pieces of 16 bytes where rows lie as in global memory, else one by one."""
     if row.stride != row.size:
-        index = f"(k * {TILE} + lane)"
+        index = f"(k * {WARP} + lane)"
         copy = narrow.format(i=index, place=row.place(index))
         return [f"{indent}#pragma unroll", f"{indent}for (int k = 0; k < {row.size}; ++k) {copy}"]
-    pieces, per = row.size * TILE * width // 16, 16 // width
-    turns, rest = divmod(pieces, TILE)
-    index, last = f"k * {TILE * per}", f"{turns * TILE * per}"
+    pieces, per = row.size * WARP * width // 16, 16 // width
+    turns, rest = divmod(pieces, WARP)
+    index, last = f"k * {WARP * per}", f"{turns * WARP * per}"
     return [
         f"{indent}#pragma unroll",
         f"{indent}for (int k = 0; k < {turns}; ++k) {{ {wide.format(i=index)} }}",
