@@ -14,6 +14,14 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.classical import (
+    andrews,
+    bricard,
+    flyball_governor,
+    four_bar,
+    parallel_four_bars,
+    slider_crank,
+)
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import derive, laws, verify
 from dalembert.formulations.linear import clear_ranks
@@ -109,6 +117,12 @@ def test_kane_has_as_many_speeds_as_the_working_position_has_freedoms(name):
     assert len(derive(loop, "kane", reference=q).velocities) == freedoms
     kernels = ConstrainedDynamics(numeric(loop), reference=q)
     assert kernels.mechanism.nv - kernels.pivots.rank == freedoms
+
+
+@pytest.mark.parametrize("make", [andrews, bricard, flyball_governor, four_bar, parallel_four_bars, slider_crank])
+def test_kane_and_kernels_agree_on_the_freedoms_of_textbook_loops_without_being_told(make):
+    kernels = ConstrainedDynamics(make(), forces=())
+    assert len(derive(make(), "kane").velocities) == kernels.mechanism.nv - kernels.pivots.rank == 1
 
 
 @settings(max_examples=4, deadline=None, derandomize=True)

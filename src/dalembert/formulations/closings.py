@@ -42,6 +42,12 @@ class Assemblies:
         self.system, self.others, self.choice = system, others, choice
         self._coming, self._drawn = states, list[Inputs]()
 
+    @property
+    def elsewhere(self) -> str:
+        """The freedoms of other ways of closing, in words; nothing if there are none."""
+        numbers = " or ".join(map(str, self.others))
+        return numbers and numbers + (" freedom" if self.others == (1,) else " freedoms")
+
     def at(self, values: np.ndarray) -> np.ndarray:
         """Numbers for expressions in q, t and parameters, (states, *shape), where they exist if they do anywhere.
 

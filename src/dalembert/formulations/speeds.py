@@ -128,11 +128,10 @@ def choose_speeds(
                 f"({', '.join(dict.fromkeys(left_out))})."
             )
         A, b, rank = A[kept], b[kept], len(basis)
-        if states.others:
+        if states.elsewhere:
             why.append(
-                f"The loops also close in ways that leave {' or '.join(map(str, states.others))} freedoms. These "
-                f"equations are for positions that leave {n - rank}, {states.choice}; for others give reference=, "
-                "positions near such an assembly."
+                f"The loops also close in ways that leave {states.elsewhere}. These equations are for positions that "
+                f"leave {n - rank}, {states.choice}; for others give reference=, positions near such an assembly."
             )
     count = n - rank
     if speeds and independent is not None:
@@ -242,9 +241,9 @@ def _places(states: Assemblies, names: list[str], independent: Sequence[str], co
 
 def _elsewhere(states: Assemblies) -> str:
     """What to do if another number was expected."""
-    if not states.others:
+    if not states.elsewhere:
         return ""
-    return f"; its loops also close with {' or '.join(map(str, states.others))} freedoms: give reference=, positions"
+    return f"; its loops also close with {states.elsewhere}: give reference=, positions near such an assembly"
 
 
 def _index(system: System, names: list[str], name: str) -> int:

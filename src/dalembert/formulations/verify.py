@@ -46,10 +46,10 @@ def verify(
     Rows: mass matrix, Coriolis forces, gravity, inverse and forward dynamics by every route; symmetry and definiteness
     of M; power balance; skew symmetry of Mdot - 2C; the sensitivities D, V, P against the complex step; if there are
     force elements, each of them by its kernel, by virtual power, from its energy, and in every formulation; if there
-    are constraints, their elimination against multipliers, Udwadia and Kalaba's way and compiled kernels, with all
-    force elements acting; and, if joints have armature, damping or friction, all formulations once more with these
-    included, and joint by joint (algorithms of inverse dynamics and the inertia matrix know nothing of them). Symbols
-    get random positive values.
+    are constraints, the freedoms they leave, and their elimination against multipliers, Udwadia and Kalaba's way and
+    compiled kernels, with all force elements acting; and, if joints have armature, damping or friction, all
+    formulations once more with these included, and joint by joint (algorithms of inverse dynamics and the inertia
+    matrix know nothing of them). Symbols get random positive values.
 
     Args:
         mechanism: the mechanism.
@@ -57,8 +57,9 @@ def verify(
         tolerance: allowed relative error.
         seed: of the random numbers.
         methods: formulations to compare; by default all that the mechanism admits and its size permits.
-        q: positions, nq numbers or by joint name, around which constrained motion is compared; by default around
-            random ones, or around the neutral one where those lead to no assembly.
+        q: positions, nq numbers or by joint name, around which constrained motion is compared, and Kane's reference
+            where loops close in ways of different mobility; by default around random ones of the mobility that Kane's
+            equations are for, or around the neutral one where those lead to no such assembly.
     """
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(
