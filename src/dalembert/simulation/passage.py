@@ -26,26 +26,17 @@ import numpy as np
 from numpy.polynomial.polynomial import polyint, polyval
 
 from dalembert.simulation.integrators import Adaptive, Step
-from dalembert.simulation.manifold import displaced
-from dalembert.simulation.singularity import ZERO, least_singular_value
-from dalembert.simulation.system import System
+from dalembert.simulation.nearness import Nearness
+from dalembert.simulation.system import LOST, System
 
 SAMPLES = 9
 """Positions of a step that are examined for one that may be singular."""
-
-NEAR = 1e-2
-"""Where the least singular value falls below this part of the largest that it had along the motion, a crossing is near.
-Rounding of x y leaves y' = e x'/x^2 there: it must not be much nearer. Nor farther, for the sake of the polynomial.
-"""
 
 NODES = np.array([0.0, 2, 3, 4, 5])
 """Times at which the polynomial is right, since the crossing came near, in units of the time from there to it."""
 
 OUTWARDS = np.array([1.0, 2, 3, 4, 5])
 """The same for motions that begin at a crossing, in units of the time until it is no longer near."""
-
-ASIDE = np.array([0.1, 0.2, 0.3])
-"""If the reference is singular, as starts there are, usual singular values are those so far along the velocity, rad."""
 
 BESIDE = 1e-6
 """What projection changes of the polynomial at the nodes, relative to the whole way, if the motion goes straight on. If
@@ -107,15 +98,10 @@ class Passing:
     """
 
     def __init__(self, inner: Adaptive, system: System):
-        assert system.constrained is not None
-        self.inner, self.equations, self.system = inner, inner.equations, system
-        self.rank = len(system.constrained.pivots.rows)
+        self.inner, self.equations, self.system, self.near = inner, inner.equations, system, Nearness(system)
         self.passed: list[tuple[float, float]] = []
         self._closer = np.inf
         self._away: Polynomial | None = None
-        self._turned = 0.0  # how far G went since it was decomposed
-        reference = np.asarray(system.constrained.reference, dtype=float)  # motions may begin near a crossing
-        self._largest = float(self._sizes(np.zeros(1), reference[None])[0])
 
     def start(self, t: float, x: np.ndarray, bound: float) -> None:
         """Begin, or begin anew, at a state.
@@ -128,9 +114,7 @@ class Passing:
         self._bound, self._away = bound, None
         if self.passed and self.passed[-1][1] > t:
             self.passed[-1] = (self.passed[-1][0], t)
-        if self._largest < ZERO and (fastest := np.abs(x[self.system.mechanism.nq :]).max()) > 0:
-            self._largest = float(self._sizes(t + ASIDE / fastest, self._ahead(x, ASIDE / fastest)).max())
-        if not self._is_near(t, x):
+        if not self.near.start(t, x):
             self._begin(t, x)
             return
         self._t, self._x, self._mode = t, x, "near"
@@ -147,8 +131,7 @@ class Passing:
 
     def _begin(self, t: float, x: np.ndarray) -> None:
         self._t, self._x, self._mode = t, x, "step"
-        self._G = self._gradients(np.array([t]), x[None, : self.system.mechanism.nq])[0]
-        self._decompose()
+        self.near.begin(t, x)
         self.inner.start(t, x, self._bound)
 
     @property
@@ -162,7 +145,7 @@ class Passing:
             found, self._away = self._away or self._over(), None
             if found is not None:
                 return self._along(found)
-            self._closer = CLOSER * self._size(self._t, self._x)
+            self._closer = CLOSER * self.near.size(self._t, self._x)
             self._begin(self._t, self._x)
         made = self.inner.step()
         entry = self._entry(made)
@@ -184,43 +167,21 @@ class Passing:
         else:
             self._begin(self._t, x)
 
-    def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        assert self.system.constrained is not None
-        return self.system.constrained.evaluate("positions", q, t)[1]
-
-    def _sizes(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """The least singular value that should not vanish, relative, at times (k,) and positions (k, nq)."""
-        return least_singular_value(self._gradients(t, q), self.rank)
-
-    def _size(self, t: float, x: np.ndarray) -> float:
-        return float(self._sizes(np.array([t]), x[None, : self.system.mechanism.nq])[0])
-
-    def _ahead(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Positions at times u later if velocities stay."""
-        nq = self.system.mechanism.nq
-        return np.array([displaced(self.system.tree, x[:nq], s * x[nq:]) for s in u], dtype=float)
-
-    def _is_near(self, t: float, x: np.ndarray) -> bool:
-        """Whether a crossing is near at a state."""
-        size = self._size(t, x)
-        self._largest = max(self._largest, size)
-        return size <= NEAR * self._largest
-
     def _entry(self, made: Step) -> float | None:
         """When the motion comes near a singular position, or closer to where a step over it failed; None if never."""
         nq = self.system.mechanism.nq
-        if self._far(made):
+        if self.near.far(made):
             return None
 
         def size(t: np.ndarray) -> np.ndarray:
-            return self._sizes(t, np.array([made.state(float(s))[:nq] for s in t]))
+            return self.near.sizes(t, np.array([made.state(float(s))[:nq] for s in t]))
 
         times = np.linspace(made.t0, made.t1, SAMPLES)
         found = size(times)
-        self._largest = max(self._largest, float(found.max()))
-        if found[0] > NEAR * self._largest:  # no step over this crossing was tried
+        self.near.largest = max(self.near.largest, float(found.max()))
+        if found[0] > self.near.bound:  # no step over this crossing was tried
             self._closer = np.inf
-        near = min(NEAR * self._largest, self._closer)
+        near = min(self.near.bound, self._closer)
         if found[0] <= near:
             return None
         # The lowest that a function can reach between two samples, of twice the slope seen there and beside.
@@ -236,27 +197,6 @@ class Passing:
                 return when
         return None
 
-    def _far(self, made: Step) -> bool:
-        """Whether singular positions are far from a step: singular values change no more than G does (Weyl). So only
-        where that is much since they were last computed, they are computed again.
-        """
-        G = self._gradients(np.array([made.t1]), made.x[None, : self.system.mechanism.nq])[0]
-        turned = float(np.linalg.norm(G - self._G))
-        self._G, self._turned = G, self._turned + turned
-        for _ in range(2):
-            least, most = self._known
-            far = self._turned + 4 * turned  # which it may be between the ends, too
-            if least - far > NEAR * self._largest * (most + far):
-                return True
-            self._decompose()
-        return False
-
-    def _decompose(self) -> None:
-        """Learn the least singular value that should not vanish, and the largest."""
-        size = np.linalg.svd(self._G, compute_uv=False)
-        least, most = float(size[self.rank - 1]), max(float(size[0]), np.finfo(float).tiny)
-        self._known, self._turned, self._largest = (least, most), 0.0, max(self._largest, least / most)
-
     def _over(self) -> Polynomial | None:
         """The way over the crossing ahead; None if there is none, or none that can be passed from here."""
         t, x = self._t, self.system.closed(self._t, self._x)
@@ -267,17 +207,17 @@ class Passing:
     def _outwards(self) -> Polynomial | None:
         """The way along the velocity to where the crossing is no longer near; None if there is none."""
         t, x, v = self._t, self._x, self._x[self.system.mechanism.nq :]
-        ways, near, here = (self._bound - t) * DISTANCES, NEAR * self._largest, self._size(t, x)
-        sizes = self._sizes(t + ways, self._ahead(x, ways))
-        while near > 2 * here:
+        ways, near, here = (self._bound - t) * DISTANCES, self.near.bound, self.near.size(t, x)
+        sizes = self.near.sizes(t + ways, self.near.ahead(x, ways))
+        while near > max(2 * here, LOST * self.near.largest):
             if (sizes > near).any():
                 way = float(ways[np.argmax(sizes > near)])
-                guess = np.hstack([self._ahead(x, way * OUTWARDS), np.tile(v, (len(OUTWARDS), 1))])
+                guess = np.hstack([self.near.ahead(x, way * OUTWARDS), np.tile(v, (len(OUTWARDS), 1))])
                 found = self._collocated(x, way, OUTWARDS, guess)
                 if found is not None:
                     return found
             near *= CLOSER
-        if self.passed and self.passed[-1][1] == t and near < NEAR * self._largest:  # it led nowhere
+        if self.passed and self.passed[-1][1] == t and near < self.near.bound:  # it led nowhere
             self.passed.pop()
         return None
 
@@ -314,20 +254,19 @@ class Passing:
         self._t = min(path.end, self._bound)
         self.passed.append((path.begin, self._t))
         made = Step(path.begin, self._t, path(self._t), path, path)
-        self._mode = "near" if self._is_near(made.t1, made.x) else "behind"  # slow motions turn meanwhile, and return
+        self._mode = "near" if self.near.holds(made.t1, made.x) else "behind"  # slow motions turn meanwhile, and return
         return made
 
     def _way(self, slope: np.ndarray) -> float | None:
         """How long it is, s, to the crossing ahead, if there is one before the bound or not much later."""
-        tree, nq, t, x = self.system.tree, self.system.mechanism.nq, self._t, self._x
+        t, x = self._t, self._x
 
         def size(u: np.ndarray) -> np.ndarray:
-            q = np.array([displaced(tree, x[:nq], s * x[nq:] + s * s / 2 * slope[nq:]) for s in u], dtype=float)
-            return self._sizes(t + u, q)
+            return self.near.sizes(t + u, self.near.ahead(x, u, slope))
 
         ways = (self._bound - t) * DISTANCES
         found = size(ways)
-        left = int(np.argmax(np.append(found, np.inf) > 2 * NEAR * self._largest))  # a later crossing is another one
+        left = int(np.argmax(np.append(found, np.inf) > 2 * self.near.bound))  # a later crossing is another one
         falls = np.diff(found) < 0
         for k in np.flatnonzero((falls[:-1] & ~falls[1:])[:left]).tolist():
             way, value = _lowest(size, ways[k], ways[k + 2])
