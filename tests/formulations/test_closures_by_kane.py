@@ -204,3 +204,17 @@ def test_redundant_rows_cost_no_digits_in_small_units():
         assert len(equations["constraint_matrix"].values) > 2
         found.append(equations.compile("accelerations")(q, u, np.zeros(3)))
     assert np.abs(np.array(found[1:]) / found[0] - 1).max() < 1e-11
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_loops_with_sliding_coordinates_close_in_millimetres(unit):
+    """A platform on three parallel cranks, free in its plane: where loops are closed, one of six rows repeats."""
+    feet = [unit * np.array(x) for x in ([0, 0, 0], [0.5, 0.1, 0], [1.1, 0, 0])]
+    tip = Transform.from_translation([0.4 * unit, 0, 0])
+    joints, pins = [Joint("plane", "planar", WORLD, "platform", axis=[0, 0, 1])], []
+    for k, foot in zip("123", map(Transform.from_translation, feet)):
+        joints.append(Joint(f"foot {k}", "revolute", WORLD, f"crank {k}", foot, axis=[0, 0, 1]))
+        pins.append(Constraint(f"pin {k}", "point-on-line", f"crank {k}", "platform", tip, foot))
+    matter = Inertia(1.3, [0, 0, 0], unit**2 * np.diag([0.1, 0.15, 0.2]))
+    bodies = tuple(Body(joint.child, matter) for joint in joints)
+    assert len(derive(Mechanism("platform", bodies, tuple(joints), constraints=tuple(pins)), "kane").velocities) == 1

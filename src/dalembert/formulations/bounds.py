@@ -48,16 +48,20 @@ def believed(scope: Scope, values: np.ndarray) -> np.ndarray:
     """
     if not scope.bounds:
         return values
-    reached = _reached(values)
+    below = reached(values)
     inside: Any = True
     for x, limit in scope.bounds:
-        if x.index in reached:
+        if x.index in below:
             inside = (abs(x) <= limit) & inside
     return values if inside is True else values + select(inside, 0, math.nan)
 
 
-def _reached(values: np.ndarray) -> set[int]:
-    """Indices of the nodes that values are computed from."""
+def reached(values: np.ndarray) -> set[int]:
+    """Indices of the nodes that values are computed from.
+
+    Args:
+        values: traced scalars and numbers.
+    """
     found: set[int] = set()
     ahead = [x for x in values.flat if isinstance(x, Traced)]
     while ahead:

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.compiler.derivatives import forward
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
+from dalembert.formulations.bounds import reached
 from dalembert.formulations.system import System
 
 Inputs = dict[str, np.ndarray]
@@ -70,8 +71,11 @@ class LoopCloser:
     def __init__(self, system: System):
         assert system.constraints is not None
         phi = system.constraints.closing
+        slope = forward(phi, system.q)
         self.system = system
-        self.program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
+        self.program = program_of(system.scope.graph, {"phi": phi, "slope": slope}, "closure")
+        units = {first + k for first, _ in system.quaternions for k in range(4)}
+        self.bent = [k for k, x in enumerate(system.q) if k in units or x.index in reached(slope[:, k])]
 
     def __call__(self, inputs: Inputs, rng: np.random.Generator | None = None) -> bool:
         """Change ``q`` among the inputs; false if no start arrives.
@@ -83,18 +87,23 @@ class LoopCloser:
         _normalise(self.system, inputs["q"])
         start = inputs["q"].copy()
         for _ in range(1 if rng is None else 12):
-            inputs["q"] = start.copy()
+            inputs["q"], size = start.copy(), np.zeros(0)
             for _ in range(60):
                 result = evaluate(self.program, {port.name: inputs[port.name] for port in self.program.inputs})
-                if np.abs(result["phi"]).max() < 1e-13:
-                    return True
                 if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):
                     break  # just half a turn away
-                slope = _tangent(self.system, result["slope"], inputs["q"])
-                step = np.linalg.lstsq(slope, result["phi"], rcond=1e-8)[0]
-                inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+                size = size if len(size) else _sizes(result["slope"])
+                miss = result["phi"] / size
+                if np.abs(miss).max() < 1e-13:
+                    return True
+                slope = _tangent(self.system, result["slope"], inputs["q"]) / size[:, None]
+                unit = _units(slope, self.bent)
+                step = unit * np.linalg.lstsq(slope * unit, miss, rcond=1e-8)[0]
+                # Along coordinates in which closures are straight, Newton's method needs no caution.
+                turn = float(np.abs(step[self.bent]).max(initial=0.0))
+                inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(turn, 1e-300))
                 _normalise(self.system, inputs["q"])
-            if np.abs(result["phi"]).max() < 1e-10:
+            if len(size) and np.abs(result["phi"] / size).max() < 1e-10:
                 return True
             if rng is not None:
                 start = rng.normal(size=start.shape)
@@ -123,6 +132,19 @@ def neutral(system: System) -> np.ndarray:
     for first, _ in system.quaternions:
         q[first + 3] = 1
     return q
+
+
+def _sizes(slope: np.ndarray) -> np.ndarray:
+    """What a unit of motion changes in each row, if more than rounding: micrometres are not closed where angles are."""
+    sizes = np.abs(slope).max(axis=1, initial=0.0)
+    return np.where(sizes > 1e-12 * sizes.max(initial=0.0), sizes, sizes.max(initial=0.0) or 1)
+
+
+def _units(slope: np.ndarray, bent: list[int]) -> np.ndarray:
+    """How far coordinates go for the same change: angles one, lengths in mechanisms of millimetres hundreds."""
+    sizes = np.abs(slope).max(axis=0, initial=0.0)
+    sizes[bent] = 1
+    return 1 / np.where(sizes > 0, sizes, 1)
 
 
 def _tangent(system: System, slope: np.ndarray, q: np.ndarray) -> np.ndarray:
