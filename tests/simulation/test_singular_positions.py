@@ -192,6 +192,17 @@ def test_counting_turns_at_a_crossing_does_not_disturb_the_motion(level, options
         assert np.abs(counted(counted.info["singular"][0]).v - counted(found.t).v).max() < 1e-3
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("start, speed", [(1.0, -2.0), (0.05, 0.0)])
+def test_mechanisms_of_every_size_stay_on_their_branch(size, start, speed):
+    """Loops close to rounding of their own size: what is left of a gap is the more of an angle the smaller they are."""
+    linkage, signs = four_bar((size, 2 * size, size), 2 * size), np.array([1.0, -1, 1])
+    with pytest.warns(SimulationWarning, match="It goes straight on"):
+        motion = simulate(linkage, start * signs, speed / np.sqrt(size) * signs, 2 * np.sqrt(size))
+    assert np.abs(motion.q - motion.q[:, :1] * signs).max() < 1e-8
+    assert np.ptp(motion.energy) < 1e-6 * motion.kinetic_energy.max()
+
+
 METHODS_THAT_PASS = pytest.mark.parametrize(
     "options", [{}, {"method": "LSODA"}, {"method": "Radau"}, {"drift": "ggl", "stabilisation": 20.0}],
     ids=["DOP853", "LSODA", "Radau", "ggl"],

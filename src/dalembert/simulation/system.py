@@ -25,8 +25,10 @@ from dalembert.simulation.state import as_position
 Moving = Mechanism | Dynamics | ConstrainedDynamics
 """What can be simulated."""
 
-ROUNDING, MOST = 1e-14, 6
-"""Residual of a constraint, m or rad, that is as good as zero; steps of Newton's method to get there."""
+ROUNDING, TINY, MOST = 1e-14, 1e-9, 6
+"""Residual of a constraint, m or rad, that is as good as zero, of small mechanisms by its gradient, down to a tiny one;
+steps of Newton's method to get there.
+"""
 
 LOST, NONE = 1e-4, 1e-9
 """Singular values less than this part of the least at the reference, or of the largest, are those of directions that
@@ -147,11 +149,12 @@ class System:
         before = np.inf
         for _ in range(MOST):
             phi, G = self.constrained.evaluate("positions", x[:nq], t)
-            worst = float(np.abs(phi[on_positions]).max(initial=0.0))
+            phi, G = phi[on_positions], G[on_positions]
+            worst = float(np.abs(phi / np.clip(np.abs(G).max(axis=1, initial=0.0), TINY, 1.0)).max(initial=0.0))
             if worst < ROUNDING or not worst < before:  # as close as rounding allows
                 break
             before = worst
-            step = _shortest(G[on_positions], -phi[on_positions], self.constrained.positional.rank, self._lost[0])
+            step = _shortest(G, -phi, self.constrained.positional.rank, self._lost[0])
             x[:nq] = moved(self.mechanism, x[:nq], step)
         _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
         x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank, self._lost[1])
