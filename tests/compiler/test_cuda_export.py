@@ -12,6 +12,7 @@ from dalembert.compiler.cuda.columns import columns_to_cuda
 from dalembert.compiler.cuda.source import to_cuda
 from dalembert.compiler.export import export
 from dalembert.compiler.trace import trace
+from dalembert.cost_tables import generic_arm
 from dalembert.errors import ArgumentError
 from random_mechanisms import walker
 
@@ -184,12 +185,12 @@ def staged(mechanism, folder, **options):
 @pytest.mark.parametrize("name", [None, "a" * 70])
 def test_what_has_stages_is_exported_in_stages(tmp_path, name):
     """As it is computed from Python; kernels have names of their own, however long that of the function is."""
-    panda = da.load("panda")
-    text = staged(panda, tmp_path, name=name)
+    arm = generic_arm(8)
+    text = staged(arm, tmp_path, name=name)
     kernels = re.findall(r"__global__[^(]*\([^)]*\)\s*(\w+)\(", text)
     assert len(set(kernels)) == len(kernels) == 5
     header = (tmp_path / "slopes.h").read_text()
-    n = panda.nv  # the accelerations, and the factors of a full matrix
+    n = arm.nv  # the accelerations, and the factors of a full matrix
     assert f"Takes {8 * (n + n * (n + 1) // 2)} bytes for every state" in " ".join(header.split())
     assert text.count("cudaMallocAsync(") == text.count("cudaFreeAsync(") == 1
     few = staged(da.load("rrr"), tmp_path, name="few")  # all results fit the registers of a thread
@@ -199,7 +200,7 @@ def test_what_has_stages_is_exported_in_stages(tmp_path, name):
 @needs_nvcc
 @pytest.mark.parametrize("name", [None, "a" * 70])
 def test_stages_are_compiled_without_a_warning(tmp_path, name):
-    staged(da.load("panda"), tmp_path, name=name)
+    staged(generic_arm(8), tmp_path, name=name)
     assert "_launch(" in (tmp_path / "slopes.h").read_text()
     command = ["nvcc", "-O0", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", "slopes.cu"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
