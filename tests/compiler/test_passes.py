@@ -86,6 +86,19 @@ def test_values_are_exactly_preserved(name, seed):
 
 
 @pytest.mark.parametrize("name", PASSES)
+@given(st.integers(2, 5), st.lists(st.sampled_from([1, -1, 2, -0.5]), min_size=5, max_size=5))
+@settings(max_examples=10, deadline=None)
+def test_values_that_vanish_only_once_factors_are_taken_out_may_be_used_often(name, uses, scales):
+    def function(a, c, s, p):
+        known = p * c
+        zero = c * (p * s) - s * known  # c p is found in the first product only when s has been taken out of both
+        return np.array([known, sum(k * zero * x for k, x in zip(scales, a[:uses])) + a[0] * a[1]], dtype=object)
+
+    program = trace(function, {"a": (5,), "c": (), "s": (), "p": ()}, name="zero")
+    assert exact(program) == exact(PASSES[name](program))
+
+
+@pytest.mark.parametrize("name", PASSES)
 def test_floating_point_results_agree(name, chain, slopes):
     rng = np.random.default_rng(0)
     for program in (chain, slopes):

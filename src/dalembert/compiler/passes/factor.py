@@ -73,6 +73,7 @@ def _opened(old: Nary, new: Nary, moved: dict[int, Scaled], uses: list[int], ref
 def _factored(new: Nary, terms: list[_Term]) -> Scaled:
     """A sum with the factor that saves most taken out, again and again."""
     while True:
+        terms = [t for t in terms if t.coefficient != 0]  # values may turn out to vanish once factors are taken out
         best, saved = _best(terms)
         if saved < 1:
             break
