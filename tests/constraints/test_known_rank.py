@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
+from dalembert.compiler.cost import cost
 from dalembert.constraints.classical import four_bar
 from dalembert.constraints.known_rank import solve_of_rank
+from dalembert.simulation.stepping import recurrence
+from dalembert.simulation.system import as_system
 
 
 def found(S, b, rank):
@@ -135,6 +138,19 @@ def test_loops_that_share_nothing_are_solved_apart():
     together = whole.kernel("multipliers")(np.concatenate(q), [0] * 9, 3 * [1, 2, 3], 0.0)
     assert np.abs(together[0] - np.concatenate(a)).max() < 1e-12 * np.abs(together[0]).max()
     assert np.abs(together[1] - np.concatenate(forces)).max() < 1e-12 * np.abs(together[1]).max()
+
+
+@pytest.mark.parametrize("drift", [{}, {"drift": "ggl", "stabilisation": 20.0}])
+def test_steps_of_loops_that_share_nothing_are_solved_apart(drift):
+    """A step of both has the operations of either, but for a few: factors that are one in the units of one of them."""
+    parts = [bennett(name="a "), bennett(2.0, name="b ")]
+    counts = []
+    for some in (parts[:1], parts[1:], parts):
+        closed = da.ConstrainedDynamics(joined(*some), reference=CLOSED * len(some))
+        counts.append(cost(recurrence(as_system(closed, **drift), "rk4", None, None, 0, False, {}).program))
+    for name in ("multiplications", "additions", "divisions", "comparisons"):
+        one, other, both = (getattr(count, name) for count in counts)
+        assert abs(one + other - both) < 0.01 * both
 
 
 def test_numbers_that_happen_to_be_zero_do_not_separate_rows():

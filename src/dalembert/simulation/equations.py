@@ -125,7 +125,8 @@ class TracedEquations:
         factors = factor(self._quantity("mass_matrix", q=q), self._tree.velocity_parents)
         MG = arrays.stack([factors.solve(row) for row in G])  # rows of G M^-1
         sizes = pivots.of_together(pivots.mobilities)
-        return product(MG.T, arrays.asarray(solve_of_rank(product(MG, G.T).tolist(), list(b), pivots.rank, sizes)))
+        mu = solve_of_rank(product(MG, G.T).tolist(), list(b), pivots.rank, sizes, pivots.kept_together)
+        return product(MG.T, arrays.asarray(mu))
 
     def rate(self, t: Scalar, q: Array, v: Array) -> Array:
         return position_rate(self._tree, q, self.tangent(t, q, v))
@@ -189,4 +190,5 @@ class TracedEquations:
 def _least(G: Array, b: Array, pivots: Pivots) -> Array:
     """The shortest x with G x = b, for rows of the rank that the pivots have."""
     square, sizes = product(G, arrays.asarray(G.T)), pivots.of_together(pivots.sizes)
-    return product(G.T, arrays.asarray(solve_of_rank(square.tolist(), list(b), pivots.rank, sizes)))
+    mu = solve_of_rank(square.tolist(), list(b), pivots.rank, sizes, pivots.kept_together)
+    return product(G.T, arrays.asarray(mu))
