@@ -50,6 +50,19 @@ def test_substitution_gives_numbers_and_keeps_the_rest():
     np.testing.assert_allclose(whole["christoffel"].evaluate({"q": state[0]}), christoffel)
 
 
+@pytest.mark.parametrize("names", [["m", "m'", "m''"], ["g", "g_", "g__"], ["I_1", "I_{1}", "I^1"]])
+@pytest.mark.parametrize("gone", range(3))
+def test_symbols_that_programs_spell_alike_keep_their_places_when_one_goes(names, gone):
+    masses, rates = [sympy.Symbol(name) for name in names], sympy.symbols("xdot ydot zdot")
+    energy = sum(m * rate**2 / 2 for m, rate in zip(masses, rates))
+    found = from_lagrangian(energy, ["x", "y", "z"]).substitute({names[gone]: 7})
+    masses[gone] = sympy.Integer(7)
+    assert found.sympy("mass_matrix") == sympy.diag(*masses)
+    order = dict(zip(found.parameters, (2.0, 3.0)))
+    numbers = np.diag(found["mass_matrix"].evaluate(order))
+    assert numbers.tolist() == [order.get(m, 7.0) for m in masses]
+
+
 def test_substitution_reaches_equations_of_time_and_their_multipliers():
     """A cart that is moved by a given law: numbers put in before or after give the same."""
     l, t, xdot = sympy.symbols("l t xdot")
@@ -462,5 +475,7 @@ def test_parameters_called_like_the_state_are_told_from_it():
     by_name = equations.evaluate(q=[1.0], v=[2.0], q_=2, v_=3)
     assert in_place["mass_matrix"] == by_name["mass_matrix"] == 2
     assert in_place["gravity"] == by_name["gravity"] == 3
+    by_symbol = equations["bias"].evaluate({"q": [1.0], "v": [2.0], q: 2, v: 3})
+    assert by_symbol == in_place["bias"]
     with pytest.raises(ArgumentError, match="positions q"):
         equations.evaluate(q_=2, v_=3)

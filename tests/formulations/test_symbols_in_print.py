@@ -65,6 +65,23 @@ def test_symbols_are_read_back_by_the_names_that_are_told(mechanism):
     assert fixed.parameters == () and tuple(fixed.scope.held) == equations.coordinates
 
 
+@given(st.permutations(KINDS))
+@settings(max_examples=10, deadline=None)
+def test_rates_are_called_after_the_coordinates_that_are_given(kinds):
+    """Velocities of joints with quaternions, which are no rates, keep their names."""
+    bodies = [Body(f"body {k}", Inertia(1, tensor=np.eye(3))) for k in range(len(kinds))]
+    before = ["world", *(body.name for body in bodies)]
+    joints = [Joint(f"joint {k}", kind, before[k], bodies[k].name) for k, kind in enumerate(kinds)]
+    mechanism = Mechanism("named", bodies, joints)
+    given_names = [f"alpha{k}" for k in range(mechanism.nq)]
+    usual, scope = traced(mechanism).scope.names, traced(mechanism, given_names).scope.names
+    assert scope["q"] == tuple(given_names)
+    for joint in joints:
+        q, v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
+        rates = tuple(map(rate_name, given_names[q]))
+        assert scope["v"][v] == (rates if joint.nq == joint.nv else usual["v"][v])
+
+
 def test_coordinates_are_numbered_where_several_joints_have_them():
     bodies = [Body(name, Inertia(1, tensor=np.eye(3))) for name in "abc"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.scalar import is_sympy
 from dalembert.compiler.cost import Cost, cost
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.program import Program
@@ -212,15 +213,17 @@ def named_inputs(scope: Scope, inputs: Mapping[Any, Any]) -> dict[str, Any]:
 
     Args:
         scope: the symbols of the derivation.
-        inputs: by port name, symbol, or name of a symbol.
+        inputs: by port name, symbol, or name of a symbol; the symbol q, of a charge, is not the positions ``q``.
     """
-    ports = {str(scope.names[port][0]): port for port in scope.parameters} | {name: name for name in scope.names}
+    parameters = {str(scope.names[port][0]): port for port in scope.parameters}
+    ports = parameters | {name: name for name in scope.names}
     named = {}
     for key, value in expect(inputs, Mapping, "inputs").items():
         if str(key) not in ports:
             raise ArgumentError(f"there is no input {str(key)!r}; there are {', '.join(ports)}")
         stepped = isinstance(value, (complex, np.ndarray)) and np.iscomplexobj(value)  # the complex step
-        named[ports[str(key)]] = value if stepped else real_array(value, str(key))
+        port = parameters.get(str(key), str(key)) if is_sympy(key) else ports[str(key)]
+        named[port] = value if stepped else real_array(value, str(key))
     return named
 
 

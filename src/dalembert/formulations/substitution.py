@@ -57,12 +57,16 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
     ports = [port for port in ("q", "v", "u", "t") if port not in old.parameters]
     states = [str(symbol) for port in ports for symbol in old.names.get(port, ())]
     scope.held = [*old.held, *(name for name in states if name in wanted)]
+
+    def entry(port: str, k: int, symbol: Any) -> Any:
+        if str(symbol) in wanted:
+            return scope.read(wanted[str(symbol)])[()]
+        # By symbol: with m gone, the port of m' is called otherwise than it was beside m.
+        return scope.parameter(symbol) if port in old.parameters else scope.arrays[port][k]
+
     arguments = {}
     for port, symbols in old.names.items():
-        entries = [
-            scope.read(wanted[str(symbol)])[()] if str(symbol) in wanted else _own(scope, port, symbol, k)
-            for k, symbol in enumerate(symbols)
-        ]
+        entries = [entry(port, k, symbol) for k, symbol in enumerate(symbols)]
         arguments[port] = entries[0] if port in (*old.parameters, "t") else np.array(entries, dtype=object)
 
     def moved(quantity: Quantity) -> Quantity:
@@ -112,10 +116,6 @@ def _in_field(equations: Equations, wanted: Mapping[str, Any]) -> Any:
         return x.subs({symbol: wanted[symbol.name] for symbol in x.free_symbols if symbol.name in wanted})
 
     return replace(field, mu=put(field.mu), attractor=tuple(map(put, field.attractor)))
-
-
-def _own(scope: Scope, port: str, symbol: Any, k: int) -> Any:
-    return scope.arrays[port][k] if port in scope.arrays else scope.parameter(symbol)
 
 
 def _lifted(scope: Scope, value: Any) -> np.ndarray:

@@ -95,8 +95,10 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
                 f"coordinates: the name {', '.join(twice)} is given twice; every coordinate needs its own"
             )
         q_names = list(coordinates)
-        if mechanism.nq == mechanism.nv:
-            v_names = [rate_name(name) for name in q_names]
+        for joint in mechanism.joints:
+            if joint.nq == joint.nv:  # angular velocities are no rates of coordinates
+                rates_of = q_names[mechanism.q_slice(joint.name)]
+                v_names[mechanism.v_slice(joint.name)] = [rate_name(name) for name in rates_of]
     scope = Scope()
     taken = {str(symbol) for symbol in mechanism.symbols} | ({"t"} if depends_on_time(mechanism) else set())
     own = unlike(q_names, taken)
