@@ -499,6 +499,31 @@ def test_no_state_near_a_singular_position_hides_the_others(monkeypatch):
     assert not checked_by_laws(equations).ok
 
 
+@pytest.mark.parametrize("kind", ["root", "logarithm", "fast", "nowhere"])
+def test_laws_are_checked_where_formulas_exist(kind):
+    """A bead told by its x on a circle, a gas spring, a particle near the speed of light; a root of less than zero."""
+    m, k, x, y, xdot, ydot = sympy.symbols("m k x y xdot ydot")
+    energies = {
+        "root": m * (xdot**2 + (x * xdot) ** 2 / (k**2 - x**2)) / 2 + m * sympy.sqrt(k**2 - x**2) - y**2 + ydot**2,
+        "logarithm": m * (xdot**2 + ydot**2) / 2 - k * sympy.log(x) - sympy.sqrt(y),
+        "fast": -m * k**2 * sympy.sqrt(1 - (xdot**2 + ydot**2) / k**2) - x * y,
+        "nowhere": m * (xdot**2 + ydot**2) / 2 - k * sympy.sqrt(-1 - x**2),
+    }
+    equations = from_lagrangian(energies[kind], [x, y])
+    found = checked_by_laws(equations)
+    assert found.ok and bool(found.rows) == (kind != "nowhere")
+    assert any("no value" in reason for reason in found.skipped)
+    assert ("M(q, v)" in str(equations)) == ("M(q, v)" in to_markdown(document(equations))) == (kind == "fast")
+
+
+def test_bodies_are_compared_where_their_formulas_exist():
+    m, g, r, x, y = sympy.symbols("m g r x y")
+    ball = MovingBodyFormula("ball", m, [x, y, -sympy.sqrt(r**2 - x**2 - y**2)])
+    bowl = MovingBodies("bowl", [x, y], [ball], gravity=[0, 0, -g])
+    found = checked_by_routes(bowl, derive(bowl, "kane"))
+    assert found.ok and len(found.skipped) == 1
+
+
 def test_forces_that_vanish_but_for_rounding_are_no_disagreement():
     """A slab on ice has no Coriolis forces, in whichever axes its velocity is written."""
     m, J, x, y, psi, xdot, ydot, psidot = sympy.symbols("m J x y psi xdot ydot psidot")

@@ -63,15 +63,16 @@ def _law(equations: Equations) -> str:
 
 
 def depends_on(part: Quantity, *arguments: str) -> str:
-    """The arguments of a part in the law, with time where it depends on that.
+    """The arguments of a part in the law, with velocities and time where it depends on these.
 
     Args:
         part: of the equations.
         arguments: what such parts depend on in general.
     """
     scope = part.scope
-    timed = "t" not in scope.parameters and any(port.name == "t" for port in part.program.inputs)
-    return ", ".join([*arguments, *(map(str, scope.names["t"]) if timed else ())])
+    used = {port.name for port in part.program.inputs}.difference(scope.parameters)
+    moving = [port for port in ("v", "u") if port in used and port not in arguments]  # a relativistic mass
+    return ", ".join([*arguments, *moving, *(map(str, scope.names["t"]) if "t" in used else ())])
 
 
 def _summary(part: Quantity) -> str:

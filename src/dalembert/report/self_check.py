@@ -15,9 +15,10 @@ from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.verify import relative_error
+from dalembert.model.layout import counted
 
 TOLERANCE = 1e-10
-STATES = 4
+STATES, CANDIDATES = 4, 256
 ROUTES = ("lagrange", "kane", "kronecker")
 
 
@@ -42,7 +43,9 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
     skipped: list[str] = []
     rows = list(_laws(equations, skipped))
     derived = {route: derive(system, route, field=equations.gravity_field) for route in ROUTES}
-    inputs = _inputs(next(iter(derived.values())))
+    inputs = _inputs(next(iter(derived.values())), skipped)
+    if inputs is None:
+        return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
     of_what = ", without constraints" if equations.velocity_port == "u" else ""
     # Forces that cancel are no more exact than those of inertia, here at accelerations as large as the velocities.
     inertia = np.abs(_values(derived["kane"].mass_matrix, inputs) * inputs["v"][:, None]).max(axis=(1, 2), initial=0)
@@ -53,15 +56,16 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
             errors = {other: relative_error(mine, theirs, floor) for other, theirs in found.items() if other != who}
             against = max(errors, key=errors.__getitem__)
             rows.append(Row(words + of_what, f"derived: {who}", f"derived: {against}", errors[against], TOLERANCE))
-    return Agreement(equations.name, STATES, tuple(rows), tuple(skipped))
+    return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
 
 
 def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
     if not equations.velocities:
         skipped.append("symmetry and power balance: the constraints leave no motion free")
         return
-    inputs, port = _inputs(equations), equations.velocity_port
-    method = equations.method
+    inputs, port, method = _inputs(equations, skipped), equations.velocity_port, equations.method
+    if inputs is None:
+        return
     M = _values(equations.mass_matrix, inputs)
     asymmetry = relative_error(M, M.swapaxes(1, 2))
     if method == "sympy" and asymmetry > TOLERANCE:
@@ -125,20 +129,33 @@ def _mass_rate(equations: Equations, inputs: dict[str, Any]) -> np.ndarray:
     return _values(Quantity(equations.scope, "mass_rate", r"\dot{M}", slopes), inputs)
 
 
-def _inputs(equations: Equations) -> dict[str, Any]:
-    """Random numbers for every input, over states; the same for equations with the same symbols."""
+def _inputs(equations: Equations, skipped: list[str]) -> dict[str, Any] | None:
+    """Random numbers for every input, over states; the same for equations with the same symbols.
+
+    Roots, logarithms and quotients do not exist everywhere: states are those drawn first at which the formulas have
+    values, also at twice the velocities; None if there are no such states.
+    """
     rng = np.random.default_rng(0)
-    inputs: dict[str, Any] = {}
+    drawn: dict[str, Any] = {}
     for port, symbols in equations.scope.names.items():
         if port in equations.scope.parameters:
-            inputs[port] = float(rng.uniform(0.7, 1.3))
-        elif port == "t":
-            inputs[port] = rng.normal(size=STATES)
+            drawn[port] = float(rng.uniform(0.7, 1.3))
         else:
-            inputs[port] = rng.normal(size=(STATES, len(symbols)))
-    return inputs
+            drawn[port] = rng.normal(size=CANDIDATES if port == "t" else (CANDIDATES, len(symbols)))
+    exists = np.full(CANDIDATES, True)
+    for factor in (1, 2):
+        at = {**drawn, equations.velocity_port: factor * drawn[equations.velocity_port]}
+        for quantity in (equations.mass_matrix, equations.bias):
+            exists &= np.isfinite(_values(quantity, at).reshape(CANDIDATES, -1)).all(axis=1)
+    chosen = np.flatnonzero(exists)[:STATES]
+    if without := int(CANDIDATES if not len(chosen) else chosen[-1] + 1 - len(chosen)):
+        skipped.append(f"{counted(without, 'random state')} at which the formulas have no value")
+    if not len(chosen):
+        return None
+    chosen = np.resize(chosen, STATES)
+    return {port: values[chosen] if np.ndim(values) else values for port, values in drawn.items()}
 
 
 def _values(quantity: Quantity, inputs: dict[str, Any]) -> np.ndarray:
     needed = {port.name: inputs[port.name] for port in quantity.program.inputs}
-    return np.broadcast_to(quantity.evaluate(needed), (STATES, *quantity.shape))
+    return np.broadcast_to(quantity.evaluate(needed), (len(inputs["q"]), *quantity.shape))
