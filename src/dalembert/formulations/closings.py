@@ -95,22 +95,27 @@ def assemblies(system: System, A: np.ndarray, reference: np.ndarray | None = Non
         found = [evaluate(rows, {port.name: x[port.name] for port in rows.inputs})["values"] for x in states]
         return np.array(found, dtype=float).reshape(-1, *A.shape)
 
-    arrived: list[bool] = []
-
     def closed() -> Iterator[Inputs]:
-        while True:
+        arrived, missed = False, 0
+        while missed < (ATTEMPTS if arrived else FEW):  # few values of symbols, or of time, may allow it
             inputs = typical_inputs(system, rng)
-            arrived.append(close(inputs, rng))
-            if arrived[-1] or not any(arrived):
+            if close(inputs, rng):
+                arrived = True
                 yield inputs
+            else:
+                missed += 1
 
     stream = closed()
     drawn = list(islice(stream, FEW))
+    closable = bool(drawn)
+    if not closable:
+        stream = _typical(system, None)
+        drawn = list(islice(stream, FEW))
     few = numbers(drawn)
     plain = len(A) < system.n and (clear_ranks(few) == len(A)).all()
-    if reference is None and (plain or not any(arrived) or not np.isfinite(few).all(axis=(1, 2)).any()):
+    if reference is None and (plain or not closable or not np.isfinite(few).all(axis=(1, 2)).any()):
         return Assemblies(system, chain(drawn, stream))
-    drawn += islice(stream, MANY - FEW if any(arrived) else 0)
+    drawn += islice(stream, MANY - FEW if closable else 0)
     typical = numbers(drawn)
     ranks = clear_ranks(typical)
     around = _Surroundings(system, close, neutral(system) if reference is None else reference, numbers, typical)
