@@ -73,3 +73,37 @@ def test_analysis_needs_no_kernels():
     assert found.kernel_rank is None and found.rank == 2 and "kernels" not in str(found)
     with pytest.raises(da.errors.ArgumentError, match="cannot be the independent speeds"):
         system.kernel("forward_dynamics").program  # noqa: B018
+
+
+@pytest.mark.parametrize("length", [0.1, 0.25, 1.0, 2.0])
+def test_where_branches_of_different_mobility_meet_kernels_are_for_the_least(length):
+    """Arms and links of equal length of a governor: folded, either arm turns alone and the sleeve rests; working, both
+    lift it. Both ways meet in the neutral position, and nine starts of ten lead to the former."""
+
+    def side(name, axis, end):
+        joints = [
+            da.Joint(f"{name} arm", "revolute", "world", f"{name} arm", axis=axis),
+            da.Joint(f"{name} link", "revolute", f"{name} arm", f"{name} link", end, axis),
+        ]
+        pin = da.Constraint(name, "point-on-line", f"{name} link", "sleeve", end.inverse() @ across)
+        masses = (da.Body(f"{name} arm", da.Inertia.point(1.0, end.translation)), da.Body(f"{name} link"))
+        return masses, joints, pin
+
+    across = da.Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])
+    sides = [
+        side(*x, da.Transform.from_translation([x[1][1] * length, 0, 0])) for x in (("a", [0, 1, 0]), ("b", [0, -1, 0]))
+    ]
+    bodies = [*sides[0][0], *sides[1][0], da.Body("sleeve", da.Inertia.point(2.0, [0, 0, 0]))]
+    joints = [*sides[0][1], *sides[1][1], da.Joint("lift", "prismatic", "world", "sleeve", axis=[0, 0, 1])]
+    mechanism = da.Mechanism("governor", bodies, joints, constraints=[x[2] for x in sides], strict=False)
+    system = da.ConstrainedDynamics(mechanism)
+    assert system.analyse(mechanism.neutral).usual_rank == system.pivots.rank == 4
+    q = np.array([0.9, -1.8, 0.9, -1.8, -2 * length * np.sin(0.9)])
+    assert max(np.abs(x).max() for x in system.residual(q).values()) < 1e-12
+    a = system.forward_dynamics(q, np.zeros(5), np.zeros(5))
+    # 2 m l^2 a + M (2 l cos)^2 a = 2 g l (m + M) cos, of the angle from the horizontal
+    expected = (2 + 4) * G * np.cos(0.9) / (length * (2 + 8 * np.cos(0.9) ** 2))
+    assert abs(a[0] / expected - 1) < 1e-11
+    assert np.abs(a - system.solve(q, np.zeros(5), np.zeros(5)).a).max() < 1e-11 * np.abs(a).max()
+    folded = da.ConstrainedDynamics(mechanism, reference=[1.0, 0, 0.3, 0, 0])
+    assert folded.pivots.rank == 3

@@ -179,31 +179,43 @@ def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
     return np.asarray(size / (size.max(initial=0.0) or 1.0))
 
 
-def ranks_nearby(
+def neighbours(
     system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
-) -> list[int]:
-    """Ranks at assembled positions close to a position, as many as are found.
+) -> list[tuple[np.ndarray, int]]:
+    """Assembled positions close to a position and the rank at each, as many as are found.
+
+    Where the rank is another than at the position itself, ways of closing may meet there that leave different freedoms,
+    and most starts may lead to one of them: more are tried.
 
     Args:
         system: the constrained mechanism.
         q: positions.
         t: time, s.
         tolerance: as for :func:`rank`.
-        count: how many starts to try; more, where ranks are not clear.
+        count: how many starts to try; more, where ranks differ or are not clear.
     """
     rng = np.random.default_rng(0)
-    ranks: list[int] = []
-    doubtful: list[int] = []
+    here = rank(system, q, t, tolerance)
+    clear: list[tuple[np.ndarray, int]] = []
+    doubtful: list[tuple[np.ndarray, int]] = []
     for k in range(8 * count):
         start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv) * units(system))
         try:
             found = assemble(system, start, t, restarts=0)
-            (ranks if is_clear(system, found, t) else doubtful).append(rank(system, found, t, tolerance))
+            (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
         except SingularityError:
             pass
-        if len(ranks) == count or k + 1 - len(doubtful) == count:
+        enough = len(clear) == count or k + 1 - len(doubtful) == count
+        if enough and all(there == here for _, there in clear):
             break
-    return ranks or doubtful
+    return clear or doubtful
+
+
+def ranks_nearby(
+    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+) -> list[int]:
+    """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
+    return [there for _, there in neighbours(system, q, t, tolerance, count)]
 
 
 def assembly_modes(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
-from dalembert.constraints.assembly import RESTARTS, assemble, is_clear, rank, ranks_nearby
+from dalembert.constraints.assembly import RESTARTS, assemble, is_clear, neighbours, rank
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
 from dalembert.errors import ArgumentError, SingularityError
@@ -138,10 +138,13 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     if len(found) == 1:
         found += doubtful[: count - 1]
     ranks = [rank(system, q, t) for q, t in found]
-    usual = ranks[0]
+    usual, near = ranks[0], []
     if usual < max(ranks):  # is the reference singular, or are the others of another kind?
-        usual = max([usual, *(near for t in times for near in ranks_nearby(system, found[0][0], t))])
-    return [sample for sample, here in zip(found, ranks) if here >= usual] or found
+        near = [(q, t, there) for t in times for q, there in neighbours(system, found[0][0], t)]
+        usual = max([usual, *(there for *_, there in near)])
+    kept = [sample for sample, here in zip(found, ranks) if here >= usual]
+    kept += [(q, t) for q, t, there in near if there == usual]
+    return kept[:count] or found
 
 
 def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndarray) -> None:
