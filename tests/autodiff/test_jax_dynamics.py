@@ -41,6 +41,17 @@ def test_jit_and_vmap_give_the_kernel_s_numbers():
     assert np.array_equal(np.asarray(once), dynamics.inverse_dynamics(q, v[0], a))
 
 
+def test_derivatives_are_multiplied_with_all_digits():
+    """On a card JAX shortens single precision to three digits unless told otherwise, as its programs show anywhere."""
+    arm = da.load("demo_arm")
+    function = JaxDynamics(da.Dynamics(arm)).forward_dynamics
+    state = [jax.numpy.asarray(x, dtype="float32") for x in arm.random_state(np.random.default_rng(0))]
+    for way in (jax.jacfwd, jax.jacrev, lambda f: jax.vmap(jax.jacrev(f))):
+        given = [x[None] for x in state] if way not in (jax.jacfwd, jax.jacrev) else state
+        text = str(jax.make_jaxpr(way(function))(*given))
+        assert text.count("dot_general") == text.count("Precision.HIGHEST, Precision.HIGHEST") > 0
+
+
 def test_quaternions_change_nothing_across_the_sphere():
     body = da.Mechanism("top", [da.Body("b", da.Inertia.box(2.0, (0.1, 0.2, 0.3), (0.1, 0, 0.05)))],
                         [da.Joint("j", "spherical", "world", "b")])  # fmt: skip

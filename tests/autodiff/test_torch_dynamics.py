@@ -173,6 +173,24 @@ def test_one_rule_of_precision(dtype):
         assert found.dtype == dtype
 
 
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_autocast_shortens_no_derivatives(name):
+    """Networks around may be computed with three digits; what is ours stays as it is, forward and backward."""
+    arm = da.load("demo_arm")
+    function = getattr(TorchDynamics(da.Dynamics(arm)), name)
+    q, v, a = (x.detach().float() for x in tensors(arm, (4,)))
+    ways = (
+        lambda: torch.func.jvp(function, (q, v, a), (v, a, q))[1],
+        lambda: torch.func.grad(lambda x: function(x, v, a).sum())(q),
+        lambda: torch.autograd.functional.jacobian(lambda x: function(x, v, a).sum(0), q),
+        lambda: torch.func.jacfwd(lambda x: function(x, v[0], a[0]))(q[0]),
+    )
+    for way in ways:
+        plain = way()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(way(), plain)
+
+
 def test_what_is_no_fitting_tensor_is_refused():
     arm = da.load("demo_arm")
     function = TorchDynamics(da.Dynamics(arm)).inverse_dynamics

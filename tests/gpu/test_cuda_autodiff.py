@@ -127,6 +127,18 @@ def test_jax_inside_and_outside_jit(jax, name):
     assert function(*(x[:0] for x in arrays)).shape == (0, MECHANISM.nv)
 
 
+def test_jacobians_of_jax_have_all_digits_of_single_precision(jax):
+    from dalembert.autodiff.jax import JaxDynamics
+
+    function = JaxDynamics(da.Dynamics(MECHANISM, device="cuda")).forward_dynamics
+    state = MECHANISM.random_state(np.random.default_rng(0), (64,))
+    exact_slope = da.Dynamics(MECHANISM).forward_dynamics_derivatives(*state)[2]
+    for way in (jax.jacfwd, jax.jacrev):
+        found = jax.jit(jax.vmap(way(function, 2)))(*(jax.device_put(x.astype("float32")) for x in state))
+        error = np.abs(np.asarray(found) - exact_slope).max(axis=(1, 2)) / np.abs(exact_slope).max(axis=(1, 2))
+        assert np.median(error) < 1e-5
+
+
 def test_jax_between_other_operations(jax):
     """Operations before and after ours on the same stream: order is kept without waiting."""
     from dalembert.autodiff.jax import JaxDynamics

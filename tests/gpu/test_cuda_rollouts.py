@@ -162,6 +162,21 @@ def test_dynamics_of_the_device_and_batch_dimensions(cart):
     assert rollout(dynamics, q[:0], v[:0], 10, 1e-2).q.shape == (0, 11, 2)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_initial_states_lie_in_memory_as_they_like(cart, dtype):
+    """Transposed, and one for many controls, as in predictive control by sampling."""
+    q, v = start(cart, 40, dtype=dtype)
+    columns = [cupy.asarray(np.ascontiguousarray(x.T)).T for x in (q, v)]
+    rows = [cupy.asarray(x) for x in (q, v)]
+    plain = rollout(cart, *rows, 10, 1e-2, device="cuda")
+    assert cupy.array_equal(rollout(cart, *columns, 10, 1e-2, device="cuda").q, plain.q)
+    u = np.random.default_rng(1).normal(size=(40, 10, 2)).astype(dtype)
+    one = rollout(cart, rows[0][0], rows[1][0], 10, 1e-2, control=cupy.asarray(u), device="cuda")
+    exact = rollout(cart, q[0].astype(float), v[0].astype(float), 10, 1e-2, control=u.astype(float))
+    assert one.final_q.shape == (40, 2)
+    assert np.abs(cupy.asnumpy(one.q) - exact.q).max() < CLOSE[dtype]
+
+
 def test_what_does_not_fit_is_refused(cart):
     q, v = (cupy.asarray(x) for x in start(cart, 12))
     with pytest.raises(ArgumentError, match="q0 has shape"):

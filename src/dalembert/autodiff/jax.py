@@ -113,7 +113,9 @@ def _rule(jax: Any, dynamics: Dynamics, quantity: str, refuse: Callable[[], NoRe
     def rule(primals: Any, tangents: Any) -> Any:
         along = tangent(dynamics.mechanism, primals[0], tangents[0], lambda entries: jnp.stack(entries, axis=-1))
         parts = zip(slopes(*primals), (along, *tangents[1:]))
-        return function(*primals), sum(jnp.einsum("...rc,...c->...r", m, x) for m, x in parts)
+        # By default JAX multiplies matrices of single precision with three digits on a card.
+        terms = (jnp.einsum("...rc,...c->...r", m, x, precision="highest") for m, x in parts)
+        return function(*primals), sum(terms)
 
     return function
 

@@ -185,7 +185,7 @@ def _operations(torch: Any, dynamics: Dynamics, quantity: str, refuse: Callable[
             q, v, third = ctx.saved_tensors
             along = None if changes[0] is None else tangent(mechanism, q, changes[0], stack)
             parts = zip(ordered(Slopes.apply(q, v, third)), (along, *changes[1:]))
-            return sum((m @ x.unsqueeze(-1).to(m.dtype)).squeeze(-1) for m, x in parts if x is not None)
+            return sum(_product(torch, m, x.unsqueeze(-1).to(m.dtype)).squeeze(-1) for m, x in parts if x is not None)
 
     value.register_autograd(
         lambda ctx, above: pulled(ctx, above, slopes),
@@ -242,7 +242,13 @@ def _pulled(torch: Any, above: Any, matrix: Any) -> Any:
     """above^T matrix, state by state. Libraries of a device are slow for many small matrices."""
     if above.is_cuda:
         return (above.unsqueeze(-1) * matrix).sum(-2)
-    return (above.unsqueeze(-2) @ matrix).squeeze(-2)
+    return _product(torch, above.unsqueeze(-2), matrix).squeeze(-2)
+
+
+def _product(torch: Any, a: Any, b: Any) -> Any:
+    """a b in the precision of both, also where ``autocast`` shortens the numbers of all products of matrices."""
+    with torch.autocast(a.device.type, enabled=False):
+        return a @ b
 
 
 def _summed(gradient: Any, argument: Any) -> Any:

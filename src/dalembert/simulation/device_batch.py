@@ -81,7 +81,8 @@ class DeviceBatch:
         """One row per motion, in memory that is ours to change."""
         cp = self._cupy
         shape = array.shape[array.ndim - core :]
-        return cp.array(cp.broadcast_to(cp.asarray(array), (*self.shape, *shape)).reshape(self.count, *shape), dtype)
+        wide = cp.broadcast_to(cp.asarray(array), (*self.shape, *shape)).reshape(self.count, *shape)
+        return cp.array(wide, dtype, order="C")  # else it keeps the order of what is given, or is broadcast
 
     def _small(self, array: Any, core: int, dtype: np.dtype) -> Any:
         """One row per motion, or a single one if all share it."""
