@@ -14,9 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.assembly import moved
+from dalembert.errors import ArgumentError
+from dalembert.formats import load
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism, random_transform
 
@@ -162,6 +165,8 @@ def test_bodies_are_in_balance_whatever_joins_them(seed):
         extra = {}
         if kind == "distance":
             there, extra = there @ at([0.3, 0.4, 0.0]), {"value": 0.5}
+        if kind == "universal":  # the axes of its cross are perpendicular
+            there = there @ Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])
         closures.append(Constraint(name, kind, one, two, there, here, **extra))
     push = Force("push", "wrench", "b3", WORLD, components=tuple(rng.normal(size=6) * 5))
     system = Interpreted(tree.replace(constraints=tuple(closures), forces=(push,)), forces="all", reference=q)
@@ -280,3 +285,27 @@ def test_afloat_the_reaction_of_the_free_joint_is_its_drive(gravity):
     check(system, q, v, rng.normal(size=mechanism.nv))
     still = system.reactions(q, v, np.zeros(mechanism.nv))[mechanism.joints[0].name]
     assert np.abs(still.force).max() < 1e-9 and np.abs(still.moment).max() < 1e-9
+
+
+def test_forces_are_for_states_on_the_constraints_but_for_drift():
+    """A motion that drifts has forces that are off by as much; what nobody has assembled has none.
+
+    Forces of some N change by 10 N/m here. What is no number is left so, in a batch beside others.
+    """
+    system = ConstrainedDynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
+    q = system.assemble(keep=["drive"])
+    v = system.project_velocity(q, [1, 0, 0], keep=["drive"])
+    off = np.array([0, 1e-4, 0])
+    at_rest = np.zeros(3)
+    force = {name: x.force for name, x in system.reactions(q, v, at_rest).items()}
+    for name, x in system.reactions([q + off, [np.nan, 0, 0]], v, at_rest).items():
+        assert np.abs(x.force[0] - force[name]).max() < 1e-2 and np.isnan(x.force[1]).all()
+    a = system.solve(q, v, at_rest).a
+    for state, words in (
+        ((q + 100 * off, v), "q violates .*'pin'.*assemble"),
+        ((q, v + 100 * off), "v violates.*proj"),
+    ):
+        with pytest.raises(ArgumentError, match=f"reactions: {words}"):
+            system.reactions(*state, at_rest)
+        with pytest.raises(ArgumentError, match=f"inverse_dynamics: {words}"):
+            system.inverse_dynamics(*state, a, actuated=["drive"])

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.errors import ArgumentError
+
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
 
@@ -13,12 +15,22 @@ INCONSISTENT = 1e-6
 """States that violate constraints by more, m or rad, and m/s or rad/s per largest speed, are refused; by this fraction
 of what a velocity of one contributes, where that is less than one: a mechanism may be micrometres large."""
 
+DRIFT = 1e-3
+"""The same where results are off by no more than states are: motions drift that far, positions that nobody has
+assembled are farther away."""
+
 SMALLEST = 1e-4
 """The least such contribution that counts: assembly leaves 1e-11."""
 
 
 def violation(
-    system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: float, names: tuple[str, str], **options: Any
+    system: ConstrainedKernels,
+    q: np.ndarray,
+    v: np.ndarray,
+    t: Any,
+    names: tuple[str, str],
+    allowed: float = INCONSISTENT,
+    **options: Any,
 ) -> str:
     """Which constraint states violate, by how much and what to do; empty if there is none.
 
@@ -26,17 +38,18 @@ def violation(
         system: the constrained mechanism.
         q: positions, (..., nq).
         v: velocities, (..., nv).
-        t: time, s.
+        t: time, s, (...).
         names: what positions and velocities are called.
+        allowed: how much is none, like :data:`INCONSISTENT`.
         options: ``parameters``, values of the symbols, (..., k), in the place of those of the system.
     """
     if not system.constraints.count:
         return ""
     phi, G, rate, _ = system.evaluate("constraints", q, v, t, **options)
-    rows, when = system.rows, f" at t = {t:g} s" if system.constraints.rheonomic else ""
+    rows, when = system.rows, f" at t = {t:g} s" if system.constraints.rheonomic and not np.ndim(t) else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
-    limit = _limits(system, G)
+    limit = _limits(system, G, allowed)
     if not (off <= limit).all():
         k = int(np.argmax(off / limit))
         return (
@@ -52,6 +65,25 @@ def violation(
             f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]})"
         )
     return ""
+
+
+def refuse_far(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: Any, what: str) -> None:
+    """An error for states farther from the constraints than motions drift; what is not a number tells nothing.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions, (..., nq).
+        v: velocities, (..., nv).
+        t: time, s, (...).
+        what: was asked for there.
+    """
+    G = system.evaluate("positions", q, t)[1]
+    batch = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1], np.shape(t))
+    sums = (np.sum(q, axis=-1), np.sum(v, axis=-1), t, np.sum(G, axis=(-2, -1)))
+    known = np.logical_and.reduce([np.broadcast_to(np.isfinite(x), batch) for x in sums])
+    q, v = (np.broadcast_to(x, (*batch, np.shape(x)[-1]))[known] for x in (q, v))
+    if wrong := violation(system, q, v, np.broadcast_to(t, batch)[known] if batch else t, ("q", "v"), DRIFT):
+        raise ArgumentError(f"{what}: {wrong}")
 
 
 def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
@@ -101,9 +133,9 @@ def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
     return np.asarray(b - np.einsum("...ij,...kj,...k->...i", U, U, b))
 
 
-def _limits(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
+def _limits(system: ConstrainedKernels, G: np.ndarray, allowed: float = INCONSISTENT) -> np.ndarray:
     """By how much each row may be violated."""
     largest = np.abs(G).max(axis=-1, initial=0.0).reshape(-1, len(system.rows)).max(axis=0, initial=0.0)
     parts = [largest[system.constraints.slice(name)] for name in system.constraints.info]
     sizes = np.concatenate([np.full(len(part), part.max(initial=0.0)) for part in parts])
-    return INCONSISTENT * np.clip(np.where(sizes > 0, sizes, 1.0), SMALLEST, 1.0)
+    return allowed * np.clip(np.where(sizes > 0, sizes, 1.0), SMALLEST, 1.0)

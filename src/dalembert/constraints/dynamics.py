@@ -103,8 +103,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         """Forces of the drives for a motion, any batch shape; with surplus drives, of least sum of (tau / weight)^2.
 
         Args:
-            q: positions.
-            v: velocities.
+            q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused.
+            v: velocities that satisfy the constraints; likewise.
             a: accelerations; must satisfy the constraints.
             t: time, s.
             actuated: names of the driven joints.
@@ -129,8 +129,9 @@ class ConstrainedDynamics(ConstrainedKernels):
         in the joints did it, and is part of what these transmit; so forces between the teeth of gears are not in here.
 
         Args:
-            q: positions that satisfy the constraints.
-            v: velocities that satisfy the constraints.
+            q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused, less is taken for
+                drift, and forces are off by as much.
+            v: velocities that satisfy the constraints; likewise.
             tau: generalised forces of the drives.
             t: time, s.
             axes: a frame in whose axes all components are given, ``"world"`` for instance; by default each joint's

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.numeric import TOLERANCE
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.states import States
@@ -86,6 +87,7 @@ def _drives(
     """The same at one state; the tolerance is relative, for what counts as satisfied."""
     mechanism = system.mechanism
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
+    refuse_far(system, q, v, t, "inverse_dynamics")
     _refuse_impossible(system, (M, f, G, gamma), a, tolerance)
     driven: list[int] = []
     for name in actuated:

@@ -19,6 +19,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion, pose
 from dalembert.constraints.action import GROUND, Action
+from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
@@ -232,6 +233,7 @@ def find_reactions(
     solution = system.solve(q, v, tau, t)
     batch = solution.a.shape[:-1]
     q = np.broadcast_to(np.asarray(q, dtype=float), (*batch, mechanism.nq))
+    refuse_far(system, q, np.asarray(v, dtype=float), np.asarray(t, dtype=float), "reactions")
     joints, loops = system.evaluate("reactions", q, v, solution.a, solution.multipliers, t)
     joint_changes, loop_changes = _changes(system, q, t, solution.rank)
     child_axes, child_points, loop_axes, loop_points = system.evaluate("places", q)
