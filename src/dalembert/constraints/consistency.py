@@ -46,7 +46,8 @@ def violation(
     if not system.constraints.count:
         return ""
     phi, G, rate, _ = system.evaluate("constraints", q, v, t, **options)
-    rows, when = system.rows, f" at t = {t:g} s" if system.constraints.rheonomic and not np.ndim(t) else ""
+    rows, timed = system.rows, system.constraints.rheonomic
+    when, then = f" at t = {t:g} s" if timed and not np.ndim(t) else "", ", t" if timed else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
     limit = _limits(system, G, allowed)
@@ -54,7 +55,7 @@ def violation(
         k = int(np.argmax(off / limit))
         return (
             f"{names[0]} violates the constraint {rows[k].constraint!r} by {off[k]:.3g} m or rad{when}; find a "
-            f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]})"
+            f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]}{then})"
         )
     missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
     if not (missing <= limit * max(1.0, float(np.abs(v).max(initial=0)))).all():
@@ -62,7 +63,7 @@ def violation(
         row = rows[k]
         return (
             f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing[k]:.3g}{when}; find "
-            f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]})"
+            f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]}{then})"
         )
     return ""
 
