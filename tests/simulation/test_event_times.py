@@ -8,8 +8,9 @@ from scipy.special import ellipk
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.simulation import Event, SimulationError, joint_stop, simulate
+from dalembert.simulation.system import System
 
 METHODS = ("DOP853", "LSODA", "rk4", "variational")
 
@@ -99,6 +100,58 @@ def test_events_do_not_accumulate_because_they_fall_on_ends_of_steps(options):
     ticks = Event(lambda t, q, v: np.sin(np.pi * t / period))
     motion = simulate(pendulum(), [1.0], None, 10.5 * period, control=[0.0], events=ticks, **options)
     assert [happened.t for happened in motion.events] == pytest.approx(period * np.arange(1, 11), abs=1e-12)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "RK45", "Radau"])
+def test_what_is_not_wanted_is_not_told_because_something_else_happens_before(method):
+    """At all distances, in all parts of steps: a crossing in the other direction just after an event."""
+    for apart in (1e-3, 8e-3):
+        ticks = np.arange(0.0025, 0.5 - apart, 0.022)
+        events = [at(k) for k in ticks] + [at(k + apart, direction=-1, name="unwanted") for k in ticks]
+        motion = simulate(pendulum(), [1.0], None, 0.5, events=events, **by(method, 0.1))
+        assert names(motion) == [f"{k} 1.0" for k in ticks]
+
+
+@pytest.mark.parametrize("method", ["RK23", "LSODA", "rk4"])
+def test_looking_for_events_costs_few_projections(method, monkeypatch):
+    """Only ends of steps, and what is near an event, are brought to the constraints; its time is that of the state
+    which is there.
+    """
+    linkage = ConstrainedDynamics(load("four_bar", parameters="default"))
+    q = linkage.assemble([1.0, -0.7, 1.6], keep=["drive"])
+    v = linkage.project_velocity(q, [2.0, 0, 0], keep=["drive"])
+    counted, closed = [], System.closed
+
+    def counting(self, t, x):
+        counted.append(t)
+        return closed(self, t, x)
+
+    monkeypatch.setattr(System, "closed", counting)
+    events = [Event(lambda t, q, v, k=k: q[2] - 1.6 - 0.05 * k, name=str(k)) for k in range(4)]
+    options = by(method, 1e-2, rtol=1e-6, atol=1e-6)
+    counts = {}
+    for given in ([], events):
+        counted.clear()
+        motion = simulate(linkage, q, v, 1.0, events=given, **options)
+        counts[len(given)] = len(counted)
+    assert len(motion.events) > 1
+    assert counts[4] <= 2 * counts[0] + 60 * len(motion.events)
+    for happened in motion.events:
+        assert happened.q[2] == pytest.approx(1.6 + 0.05 * int(happened.name), abs=1e-13)
+        assert np.abs(linkage.residual(happened.q)["pin"]).max() < 1e-13
+
+
+@pytest.mark.parametrize("frequency", [1.0, 1e6, 1e7])
+def test_events_of_fast_oscillators_do_not_accumulate(frequency):
+    """x = cos(w t) of a microscopic resonator, and one that always hits its stop at -1/2: periods 2/3 as long."""
+    spring = Force("k", "joint-spring", "x", stiffness=(2 * np.pi * frequency) ** 2)
+    body, joint = Body("b", Inertia.point(1.0)), Joint("x", "prismatic", "world", "b", axis=[1, 0, 0])
+    resonator = Mechanism("resonator", [body], [joint], gravity=[0, 0, 0], forces=(spring,))
+    stop = joint_stop(resonator, "x", lower=-0.5, restitution=1.0)
+    for events, first, period in ((lambda t, q, v: q[0], 1 / 4, 1 / 2), (stop, 1 / 3, 2 / 3)):
+        motion = simulate(resonator, [1.0], None, 10 / frequency, events=events, elements="all")
+        times = frequency * np.array([happened.t for happened in motion.events])
+        assert times == pytest.approx(np.arange(first, 10, period), abs=1e-6)
 
 
 def test_nearly_simultaneous_events_come_in_order():

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.watch import Watch
 
 CROWD, CROWD_TIME = 4, 1e-6
-"""So many events one after the other, each within so many seconds of the last, and time has come to a stand."""
+"""So many events one after the other, each within so many seconds of the last, of short motions this part, and time has
+come to a stand.
+"""
 
 MOMENT = 1e-9
 """A moment later, s, of large times this part: there it is seen to which side an event that is zero moves."""
@@ -174,7 +177,7 @@ def _drive(
     """The loop over steps, legs and events. A leg ends where the integrator must stop exactly."""
     t, end = float(times[0]), float(times[-1])
     inputs, system, fixed = recorder.inputs, recorder.system, isinstance(engine, Fixed)
-    periods, crowd, latest = 0, 0, -math.inf
+    periods, crowd, latest, soon = 0, 0, -math.inf, CROWD_TIME * min(1.0, end - t)
     fired: tuple[Event, ...] = ()
     ranks.start(t, x)
     while True:
@@ -195,10 +198,15 @@ def _drive(
         while not engine.finished:
             made = engine.step()
 
-            def state(s: float, step: Step = made) -> tuple[np.ndarray, np.ndarray]:
-                return recorder.split(system.projected(s, step.state(s)))
+            @cache
+            def rough(s: float, step: Step = made) -> tuple[np.ndarray, np.ndarray]:
+                return recorder.split(step.state(s))
 
-            while (happened := watch.first(made.t0, made.t1, state)) is not None:
+            @cache
+            def state(s: float, rough: Any = rough) -> tuple[np.ndarray, np.ndarray]:
+                return recorder.split(system.projected(s, np.concatenate(rough(s))))
+
+            while (happened := watch.first(made.t0, made.t1, state, rough)) is not None:
                 fired, t = happened
                 x = np.concatenate(state(t))
                 recorder.add(made, t, x)
@@ -211,7 +219,7 @@ def _drive(
                         x, changed = _after(recorder, event, t, x), True
                         recorder.jump(t, x)
                         ranks.start(t, x)
-                crowd, latest = crowd + 1 if t - latest < CROWD_TIME else 0, t
+                crowd, latest = crowd + 1 if t - latest < soon else 0, t
                 if crowd > CROWD * len(watch.events):
                     q, v = recorder.split(x)
                     message = f"event {fired[0].name!r} happens again and again: its times accumulate. Coming to rest "

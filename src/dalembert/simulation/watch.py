@@ -49,7 +49,7 @@ class Watch:
     def __init__(self, events: Sequence[Event]):
         self.events = tuple(events)
         self._side = np.zeros(len(self.events))
-        self._known = np.zeros(len(self.events))  # the time at which an event was last seen on that side
+        self._known = np.zeros(len(self.events))  # the time at which an event was last surely on that side
         self._nearing: list[bool | None] = [None] * len(self.events)  # whether it came nearer when last seen
         self._quiet = np.zeros(len(self.events), dtype=bool)  # whether it happened and was not far from zero since
         self._touched: set[int] = set()
@@ -101,37 +101,46 @@ class Watch:
             if event.value(*moment) * event.direction < 0:
                 self._known[k] = moment[0]
 
-    def first(self, t0: float, t1: float, state: State) -> tuple[tuple[Event, ...], float] | None:
+    def first(self, t0: float, t1: float, state: State, rough: State) -> tuple[tuple[Event, ...], float] | None:
         """The first events in a step, several if they come at once, with their time; None if nothing happens.
 
         Args:
             t0: begin of the step.
             t1: its end.
             state: gives (q, v) at times between.
+            rough: gives them but for what the end of a step corrects, at less expense: there events are looked for.
         """
         if not self.events:
             return None
         for a, b in pairwise(np.linspace(t0, t1, POINTS + 1).tolist()):
-            q, v = state(b)
             found: list[_Found] = []
+            sides, far = {}, []
             for k, event in enumerate(self.events):
-                value = event.value(b, q, v)
+                value = event.value(b, *rough(b))
+                sure = b == t1 or np.sign(value) != self._side[k]
+                value = event.value(b, *state(b)) if sure else value
                 side = np.sign(value)
                 passes = side and self._side[k] and side != self._side[k] and event.direction in (0, side)
                 if passes and (root := self._heard(k, a, b, state)) is not None:
                     found.append(_Found(root, k, side, False))
-                elif (turn := self._turn(k, a, b, value, state)) is not None:
+                elif (turn := self._turn(k, a, b, value, state, rough)) is not None:
                     found.append(turn)
-                elif side:
-                    self._side[k], self._known[k] = side, b
-                self._quiet[k] &= abs(value) <= event.touch
+                elif side and sure:
+                    sides[k] = side
+                if abs(value) > event.touch:
+                    far.append(k)
             if found:
                 when = min(item.when for item in found)
                 now = [item for item in found if self._at_once(item, when, t1 - t0, state)]
+                for k in sides:  # what others do later will be seen again
+                    self._side[k] = np.sign(self.events[k].value(when, *state(when))) or self._side[k]
                 for item in now:
-                    self._side[item.which], self._known[item.which] = item.side, b
+                    self._side[item.which] = item.side
                 self._touched = {item.which for item in now if item.touches}
                 return tuple(self.events[item.which] for item in now), when
+            self._quiet[far] = False
+            for k, side in sides.items():
+                self._side[k], self._known[k] = side, b
         return None
 
     def last(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Event, ...]:
@@ -157,35 +166,36 @@ class Watch:
         side = np.sign(self.events[item.which].value(when, *state(when)))
         return bool(item.when == when or side != self._side[item.which])
 
-    def _root(self, k: int, b: float, state: State) -> float:
-        """When an event passes zero, given that it is beyond at b."""
-        event, a = self.events[k], self._known[k]
-        if np.sign(event.value(a, *state(a))) != self._side[k]:  # so little beyond that interpolation cannot tell
-            return float(a)
-        return _zero(event, a, b, state)
+    def _root(self, k: int, a: float, b: float, state: State) -> float:
+        """When an event passes zero, given that it is beyond at b, and was not at a, but for errors."""
+        event, known = self.events[k], float(self._known[k])
+        for begin in (max(a, known), known):
+            if np.sign(event.value(begin, *state(begin))) == self._side[k]:
+                return _zero(event, begin, b, state)
+        return known  # so little beyond that interpolation cannot tell
 
     def _heard(self, k: int, a: float, b: float, state: State) -> float | None:
         """When an event passes zero that is beyond at b; None if it happened before and was never far since."""
-        root = self._root(k, b, state)
+        root = self._root(k, a, b, state)
         if self._quiet[k] and (root <= a or -self._extreme(k, a, root, -1, state)[1] <= self.events[k].touch):
             return None
         return root
 
-    def _turn(self, k: int, a: float, b: float, value: float, state: State) -> _Found | None:
+    def _turn(self, k: int, a: float, b: float, value: float, state: State, rough: State) -> _Found | None:
         """Where an event turns round between a and b, if it touches zero there, or passes it for a moment."""
         event, side, little = self.events[k], self._side[k], NEAR * (b - a)
 
         def distance(t: float) -> float:
-            return float(side * event.value(t, *state(t)))
+            return float(side * event.value(t, *rough(t)))
 
         came = distance(a + little) < distance(a) if self._nearing[k] is None else self._nearing[k]
-        self._nearing[k] = goes = side * value < distance(b - little)
+        self._nearing[k] = goes = distance(b) < distance(b - little)
         if side == 0 or side * value < 0 or not came or goes:
             return None
         when, least = self._extreme(k, a, b, 1, state)
         there = event.direction in (0, -side)
         if least < -event.touch:  # where only the way back counts, that is told
-            found = self._root(k, when, state) if there else _zero(event, when, b, state)
+            found = self._root(k, a, when, state) if there else _zero(event, when, b, state)
             return _Found(found, k, -side if there else side, False)
         return _Found(when, k, side, True) if there and 0 < event.touch >= least and not self._quiet[k] else None
 
