@@ -7,6 +7,7 @@ tried, random but always the same, farther and farther around it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,7 +186,8 @@ def neighbours(
     """Assembled positions close to a position and the rank at each, as many as are found.
 
     Where the rank is another than at the position itself, ways of closing may meet there that leave different freedoms,
-    and most starts may lead to one of them: more are tried.
+    and most starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows
+    have beside the constraints.
 
     Args:
         system: the constrained mechanism.
@@ -195,7 +197,7 @@ def neighbours(
         count: how many starts to try; more, where ranks differ or are not clear.
     """
     rng = np.random.default_rng(0)
-    here = rank(system, q, t, tolerance)
+    here, most = rank(system, q, t, tolerance), 0
     clear: list[tuple[np.ndarray, int]] = []
     doubtful: list[tuple[np.ndarray, int]] = []
     for k in range(8 * count):
@@ -205,8 +207,10 @@ def neighbours(
             (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
         except SingularityError:
             pass
-        enough = len(clear) == count or k + 1 - len(doubtful) == count
-        if enough and all(there == here for _, there in clear):
+        with suppress(np.linalg.LinAlgError):  # laws of velocities need not exist beside the constraints
+            most = most or rank(system, start, t, tolerance)
+        enough = len(clear) >= count or k + 1 - len(doubtful) >= count
+        if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
             break
     return clear or doubtful
 
