@@ -368,6 +368,22 @@ def test_constrained_motion_is_compared_where_constraints_can_be_satisfied():
     assert not constrained(nowhere) and any("does not exist where" in reason for reason in nowhere.skipped)
 
 
+def test_constrained_motion_is_compared_while_given_motions_are_in_reach():
+    """A slide at 30 m/s leaves the reach of its crank at once."""
+    matter = Inertia(1.0, [0.1, 0.0, 0.0], np.diag([0.1, 0.1, 0.1]))
+    joints = [
+        Joint("a", "revolute", WORLD, "crank", axis=[0, 0, 1]),
+        Joint("b", "revolute", "crank", "rod", Transform.from_translation([0.2, 0, 0]), axis=[0, 0, 1]),
+        Joint("x", "prismatic", WORLD, "slide", axis=[1, 0, 0]),
+    ]
+    closures = [
+        Constraint("pin", "point-on-line", "rod", "slide", Transform.from_translation([0.8, 0, 0])),
+        Constraint("drive", "motion", "x", coefficients=[0.8, 30.0]),
+    ]
+    bodies = [Body(joint.child, matter) for joint in joints]
+    assert constrained(verify(Mechanism("driven", bodies, joints, constraints=closures), states=2))
+
+
 @pytest.mark.parametrize(("moments", "told"), [((1.0, 1.0, 9.0), True), ((1.0, 1.0, -1.0), False)])
 def test_definiteness_is_compared_wherever_no_energy_is_negative(moments, told):
     """Moments that break the triangle inequality, as values of symbols do, leave M positive."""

@@ -26,6 +26,9 @@ ATTEMPTS, TYPICAL = 40, 20
 REGULAR = 1e-3
 """Singular value, of rows and columns of length one, that all nonzero ones exceed where digits are not to be lost."""
 
+SOON = 1e-3
+"""Times, s, at which loops with given motions are closed if they ever are."""
+
 NEAR = 0.1
 """Standard deviation of states around home, rad or lengths of the mechanism."""
 
@@ -88,7 +91,7 @@ class Search:
         self.typical = np.array(sampled(system, system.constraints.A, TYPICAL), dtype=float)
         self.rows = program_of(system.scope.graph, {"A": system.constraints.A}, "rows")
         self.seen: list[int] = []
-        self.near_singular = False
+        self.near_singular, self.span = False, 1.0
 
     def state(self) -> Inputs | None:
         """All inputs at such a state, far from singular ones if that is possible; None if there is none to be found."""
@@ -96,8 +99,17 @@ class Search:
         for attempt in range(ATTEMPTS):
             inputs = typical_inputs(self.system, self.rng, self.known)
             home = self.closed.reference if self.home is None and attempt >= ATTEMPTS // 2 else self.home
-            t = float(inputs["t"]) if self.system.time is not None else 0.0
-            inputs["q"] = closed_near(self.closed, inputs["q"], home, t, self.rng, self.skipped)
+            t = 0.0
+            if self.system.time is not None:
+                t = self.span * float(inputs["t"])
+                inputs["t"] = np.array(t)
+            try:
+                inputs["q"] = closed_near(self.closed, inputs["q"], home, t, self.rng, self.skipped)
+            except SingularityError:
+                if self.system.time is None or self.span < SOON:
+                    raise
+                self.span /= 4  # motions that are given may be in reach for a short time
+                continue
             A = evaluate(self.rows, {port.name: inputs[port.name] for port in self.rows.inputs})["A"]
             A = np.array(A, dtype=float)[None]
             if (freedoms := self.system.n - int(clear_ranks(A, self.typical)[0])) > self.system.n:
