@@ -215,6 +215,14 @@ def test_verification_compares_where_equations_are_meant(name):
         assert {"freedoms", "constrained motion"} <= {row.quantity for row in result.rows}
 
 
+@pytest.mark.parametrize("length", [0.2, 0.5])
+def test_verification_stays_away_from_crossings_of_ways_of_closing(length):
+    """Where all rods lie in line, every route has lost its digits; of eight assemblies some come near it."""
+    level = cranks(length, [(1.0,), (2.0,)]).replace(gravity=[0, 0, -9])  # nothing but what is lost accelerates it
+    result = verify(level, states=8, q=working(2), methods=["kane", "lagrange"])
+    assert result.ok, str(result)
+
+
 @pytest.mark.parametrize(("given", "home"), [(FOLDED, RAISED), (RAISED, FOLDED)])
 def test_verification_fails_with_speeds_of_another_way_of_closing(monkeypatch, given, home):
     monkeypatch.setattr(

@@ -23,7 +23,7 @@ from dalembert.formulations.system import System
 ATTEMPTS, TYPICAL = 40, 20
 """Assemblies looked at for one of the mobility that equations are for, and for the size of rows."""
 
-REGULAR = 1e-3
+REGULAR = 3e-2
 """Singular value, of rows and columns of length one, that all nonzero ones exceed where digits are not to be lost."""
 
 SOON = 1e-3
