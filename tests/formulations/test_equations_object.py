@@ -94,6 +94,14 @@ def test_a_symbol_may_be_called_like_an_input(name):
     np.testing.assert_allclose(found[:2], found[2:], rtol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["out", "self", "threads", "q"])
+def test_kernels_take_parameters_called_like_their_arguments(name):
+    x, xdot, m = sympy.symbols(f"x xdot {name}")
+    equations = from_lagrangian(m * xdot**2 / 2, [x])
+    kernel = equations.compile("mass_matrix")
+    assert kernel(q=[0.0], **{f"{name}_": 3.0}) == equations["mass_matrix"].evaluate({m: 3.0}) == 3
+
+
 @pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
 @pytest.mark.parametrize("name", ["t_", "_t", r"\t", "T", "t1"])
 def test_a_symbol_may_look_like_time_but_for_its_name(name, method):

@@ -23,6 +23,9 @@ from dalembert.formulations.names import Print, distinct, identifier, unlike
 LATER = ("u", "udot", "tau")
 """Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""
 
+OPTIONS = ("self", "out", "threads")
+"""Arguments of kernels, whose inputs go by name beside these."""
+
 
 class Scope:
     """A graph and the names of its inputs.
@@ -100,7 +103,8 @@ class Scope:
         for port in self.parameters:
             if self.names[port][0] == symbol:
                 return self.arrays[port][0]
-        reserved = LATER if str(symbol) == "t" else (*LATER, "t")  # t_ is no clock, and does not stand in its way
+        clock = () if str(symbol) == "t" else ("t",)  # t_ is no clock, and does not stand in its way
+        reserved = (*LATER, *OPTIONS, *clock)
         (port,) = distinct([identifier(str(symbol))], {*self.names, *reserved})
         self.names[port] = (symbol,)
         self.arrays[port] = np.array([self.graph.input(port)], dtype=object)
