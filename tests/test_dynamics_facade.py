@@ -100,6 +100,26 @@ def test_quantities_of_frames_are_bound_as_they_are_called():
         dyn.jacobian.bind(q, numbers)
 
 
+def test_quantities_of_frames_remember_kernels_and_what_is_refused_stays_so():
+    """Options that are words lead straight to the kernel; of others each is looked at, for True and 1 are equal."""
+    dyn, q = da.Dynamics(ARM), V / 3
+    for options in (
+        {"frame": "flange"},
+        {"axes": "body", "frame": "flange"},
+        {"frame": "flange", "point": [0, 0, 1.0]},
+    ):
+        exact = dyn.kernel("jacobian", **options)(q)
+        for _ in range(3):
+            assert np.array_equal(dyn.jacobian(q, **options), exact)
+            assert np.array_equal(dyn.jacobian(q=q, **options), exact)
+    assert not np.array_equal(dyn.jacobian(q, frame="flange"), dyn.jacobian(q, frame="flange", axes="body"))
+    dyn.cartesian_dynamics(q, V, frame="flange", damping=1)
+    for wrong in ({"frame": "flange", "damping": True}, {"frame": "flange", "axes": "flange"}, {"frame": "hand"}):
+        for _ in range(2):
+            with pytest.raises(da.errors.DalembertError):
+                dyn.cartesian_dynamics(q, V, **wrong)
+
+
 def test_what_kernels_are_made_from_is_fixed():
     dyn = da.Dynamics(ARM)
     for name, value in {

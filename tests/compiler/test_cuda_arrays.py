@@ -59,7 +59,7 @@ class Array:
 
     def __init__(self, devices, index):
         self._devices, self._index = devices, index
-        self.data = SimpleNamespace(ptr=1000 * id(self))
+        self.data = SimpleNamespace(ptr=1000 * id(self), device_id=index)
 
     @property
     def device(self):
@@ -104,6 +104,26 @@ def test_streams_are_entered_on_the_device_of_the_arrays(devices, monkeypatch):
     for kind in ("cupy", "jax", "other"):
         with arrays.stream(kind, ([0.0], Array(devices, 2))):
             assert devices.current == 2
+
+
+def test_a_stream_is_entered_unless_it_is_the_current_one(monkeypatch):
+    made = MagicMock()
+    current = SimpleNamespace(Stream=made, get_current_stream=lambda: SimpleNamespace(ptr=7))
+    monkeypatch.setattr(arrays, "cupy", lambda: SimpleNamespace(cuda=current))
+    with arrays.stream_at(7):
+        made.from_external.assert_not_called()
+    with arrays.stream_at(0):
+        made.from_external.return_value.__enter__.assert_called_once()
+
+
+def test_overlap_is_found_among_all_that_is_written(devices):
+    x, y, z = (Array(devices, 0) for _ in range(3))
+    x.data.ptr, y.data.ptr, z.data.ptr = 0, 48, 96
+    assert not arrays.overlap([x, x], [y, z])
+    z.data.ptr = 95
+    assert arrays.overlap([x], [y, z])
+    assert arrays.overlap([z], [x, y])
+    assert not arrays.overlap([y, z], [x])
 
 
 def test_work_on_arrays_of_jax_is_done_when_it_gets_them_back(devices):

@@ -22,6 +22,8 @@ class FrameQuantity:
         self.dynamics, self.name = dynamics, name
         spec = ALL_QUANTITIES[name]
         self.__doc__ = f"{spec.doc} Options: {', '.join(spec.options)}."
+        self._inputs = frozenset((*spec.inputs, "wrenches", "parameters"))
+        self._known: dict[tuple[tuple[str, Any], ...], Any] = {}  # by options that are words
 
     def __call__(self, *state: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
         """Evaluate.
@@ -49,9 +51,18 @@ class FrameQuantity:
 
     def _kernel(self, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The kernel that options ask for, and the inputs among them."""
-        inputs = (*ALL_QUANTITIES[self.name].inputs, "wrenches", "parameters")
-        named = {k: options.pop(k) for k in list(options) if k in inputs}
-        return self.dynamics.kernel(self.name, **options), named
+        named = {k: options.pop(k) for k in self._inputs.intersection(options)}
+        key = tuple(options.items())
+        try:
+            return self._known[key], named
+        except (KeyError, TypeError):  # not yet known, or lists among them
+            kernel = self.dynamics.kernel(self.name, **options)
+        if all(isinstance(value, str) for value in options.values()):
+            self._known[key] = kernel
+        return kernel, named
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrameQuantity, (self.dynamics, self.name)
 
     def __repr__(self) -> str:
         spec = ALL_QUANTITIES[self.name]

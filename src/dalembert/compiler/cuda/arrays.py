@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -180,13 +180,15 @@ class _Address:
         return 0, self.address
 
 
-def stream_at(address: int) -> Any:
-    """A stream of another library, as a context manager.
+def stream_at(address: int) -> AbstractContextManager[Any]:
+    """A stream of another library, to be entered; nothing happens if it is CuPy's current one.
 
     Args:
         address: of the stream; 0 is the default one.
     """
     cp = cupy()
+    if cp.cuda.get_current_stream().ptr == address:
+        return nullcontext()  # entering a stream takes as long as all checks of arguments
     if hasattr(cp.cuda.Stream, "from_external"):
         return cp.cuda.Stream.from_external(_Address(address))
     return cp.cuda.ExternalStream(address)
@@ -205,18 +207,24 @@ def to_host(x: Any) -> np.ndarray:
     return x.get() if hasattr(x, "get") else np.asarray(x)
 
 
-def overlap(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether an array of the first shares memory with one of the second; all are CuPy's and contiguous.
+def overlap(read: Sequence[Any], written: Sequence[Any]) -> bool:
+    """Whether a written array shares memory with another one; all are CuPy's and contiguous.
 
     Args:
-        some: arrays.
-        others: arrays.
+        read: arrays.
+        written: arrays.
     """
-    for x in some:
-        first, size = x.data.ptr, x.nbytes
-        for y in others:
-            if first < y.data.ptr + y.nbytes and y.data.ptr < first + size:
+    spans = []
+    for x in read:
+        begin = x.data.ptr
+        spans.append((begin, begin + x.nbytes))
+    for y in written:
+        begin = y.data.ptr
+        end = begin + y.nbytes
+        for other_begin, other_end in spans:
+            if begin < other_end and other_begin < end:
                 return True
+        spans.append((begin, end))
     return False
 
 

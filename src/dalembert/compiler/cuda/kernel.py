@@ -144,12 +144,11 @@ class CudaKernel:
         if count:
             device, dtype = arrays.cupy().cuda.runtime.getDevice(), np.dtype(dtype)
             ready = self._get(device, dtype)
-            given = [np.uintp(p) for p in pointers]
             if lend is None:
-                ready(given, shared, count, _scratch(ready, count, dtype))
+                ready(pointers, shared, count, _scratch(ready, count, dtype))
             else:
                 lent = [lend((count, *shape)) for shape in ready.between]
-                ready(given, shared, count, [np.uintp(x.data_ptr()) for x in lent])
+                ready(pointers, shared, count, [x.data_ptr() for x in lent])
 
     def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
         """The general case: everything is checked, and converted where needed."""
@@ -217,15 +216,15 @@ class CudaKernel:
         first = inputs[0]
         if type(first) is not cp.ndarray:
             return None
-        dtype, batch = first.dtype, first.shape[0] if first.ndim else 0
-        device = first.device.id
+        array, dtype, batch = cp.ndarray, first.dtype, first.shape[0] if first.ndim else 0
+        device = first.data.device_id
         ready = self._compiled.get((device, dtype))
         if ready is None or batch == 0 or device != cp.cuda.runtime.getDevice():
             return None
         for x, shape in zip(inputs, self._cores):
-            if type(x) is not cp.ndarray or x.dtype != dtype or x.shape != (batch, *shape) or not x._c_contiguous:
+            if type(x) is not array or x.dtype != dtype or x.shape != (batch, *shape) or not x._c_contiguous:
                 return None
-            if x.device.id != device:
+            if x.data.device_id != device:
                 return None
         if out is None:
             results = [cp.empty((batch, *port.shape), dtype=dtype) for port in self.outputs]
@@ -233,14 +232,16 @@ class CudaKernel:
             results = list(out) if isinstance(out, tuple) else [out]
             if len(results) != len(self.outputs):
                 return None
-            taken = list(inputs)
             for y, port in zip(results, self.outputs):
-                if type(y) is not cp.ndarray or y.dtype != dtype or y.shape != (batch, *port.shape):
+                if type(y) is not array or y.dtype != dtype or y.shape != (batch, *port.shape) or not y._c_contiguous:
                     return None
-                if not y._c_contiguous or y.device.id != device or arrays.overlap(taken, [y]):
+                if y.data.device_id != device:
                     return None
-                taken.append(y)
-        ready([*inputs, *results], 0, batch, _scratch(ready, batch, dtype) if scratch is None else scratch)
+            if arrays.overlap(inputs, results):
+                return None
+        if scratch is None:
+            scratch = _scratch(ready, batch, dtype) if ready.between else ()
+        ready([*inputs, *results], 0, batch, scratch)
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)

@@ -28,6 +28,10 @@ def compiled(name: str, source: str, kernel: str) -> Any:
         raise CompilerError(f"{name}: NVRTC refused the generated source: {error}") from error
 
 
+NONE = np.uint32(0)
+"""No input is shared; numbers of NumPy take long to make."""
+
+
 class Launch:
     """A kernel compiled for a device.
 
@@ -64,7 +68,7 @@ class Launch:
         """
         source = self.source
         grid = min(-(-count // source.states), self._blocks)
-        arguments = (*arrays, np.uint32(shared), np.int64(count))
+        arguments = (*arrays, np.uint32(shared) if shared else NONE, count)  # an int is passed in 64 bits
         self.function((grid,), (source.threads,), arguments, shared_mem=source.shared)
 
 

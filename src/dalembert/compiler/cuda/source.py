@@ -27,12 +27,17 @@ from dalembert.compiler.printers.names import C_RESERVED, Names
 from dalembert.compiler.program import Program
 
 HELD = {"double": 125, "float": 290}
-"""Values of a program, in our order, that still fit: a compiler finds a better order for single precision."""
+"""Values of a program, in our order, that still fit: a compiler finds a better order for single precision.
+
+Derivatives of inverse dynamics, measured in G states a second: with 192 values (Panda) none wait in memory in single
+precision, 6.3 all at once, and double precision gives 1.0 all at once and 2.0 in two goes; with 339 (nine joints)
+single precision gives 1.3 and 2.1."""
 
 VAST, PIECE = 60_000, 2_000
 """Programs with more nodes are printed in pieces of this size, which hand values on through the memory of the thread.
 
-CUDA compilers take longer than anybody waits for one function of that length, and registers help it little."""
+CUDA compilers take longer than anybody waits for one function of that length, and registers help it little: derivatives
+of forward dynamics of Talos, 100,000 operations, gave 3.6 (double) and 4.5 million states a second in such pieces."""
 
 SPILLING = {"double": 200, "float": 470}
 """Live values above which inputs are read straight from global memory.

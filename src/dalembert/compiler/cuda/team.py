@@ -149,7 +149,10 @@ class _Plan:
         for ports, elements in self.parted:
             part = self._part(elements)
             divided, work = way.crew(part), sum(1 for _ in part.operations())
-            written = sum(self.program.outputs[p].size for p in ports)  # slices are weighed like their whole output
+            # Slices are weighed like their whole output. Weighed by their own elements, for blocks of 64 and 99 kB in
+            # double precision, Talos' Coriolis matrix gave 21 and 63 million states a second instead of 45 and 48, the
+            # Jacobian of a chain of 64 joints 74 and 74 instead of 75 and 107.
+            written = sum(self.program.outputs[p].size for p in ports)
             light = scattered and work < WRITING * written
             if divided.longest > SHARED_WORK * work and not light:
                 return None
