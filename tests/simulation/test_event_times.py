@@ -154,6 +154,31 @@ def test_events_of_fast_oscillators_do_not_accumulate(frequency):
         assert times == pytest.approx(np.arange(first, 10, period), abs=1e-6)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_motion_may_end_when_an_event_has_happened_so_often(method):
+    """As with SciPy's ``terminal``; each event counts for itself, also of the same name, and also if it resets."""
+
+    def ticks(t, q, v):
+        return np.sin(np.pi * t / 0.05)
+
+    reset = Event(ticks, stop=3, reset=lambda t, q, v: (q, v), name="ticks")
+    counted = lambda t, q, v: ticks(t, q, v)  # noqa: E731
+    counted.terminal = 3
+    other = Event(lambda t, q, v: t - 0.01, stop=2, name="ticks")
+    for event in (Event(ticks, stop=3, name="ticks"), reset, counted):
+        motion = simulate(pendulum(), [1.0], None, 0.5, events=[other, event], **by(method, 1e-2))
+        assert motion.status.startswith("stopped by event")
+        assert len(motion.events) == 4
+        assert motion.t[-1] == pytest.approx(0.15, abs=1e-12)
+    assert simulate(pendulum(), [1.0], None, 0.5, events=Event(ticks, stop=99)).status == "finished"
+
+
+@pytest.mark.parametrize("stop", [-1, 1.5, "no", None])
+def test_how_often_is_a_whole_number(stop):
+    with pytest.raises(ArgumentError, match="stop = "):
+        Event(lambda t, q, v: 1.0, stop=stop)
+
+
 def test_nearly_simultaneous_events_come_in_order():
     motion = simulate(pendulum(), [1.0], None, 0.5, events=[at(0.25 + 1e-7), at(0.25)])
     assert np.diff([happened.t for happened in motion.events]) == pytest.approx(1e-7, abs=1e-12)

@@ -23,7 +23,7 @@ class Event:
     Args:
         function: ``function(t, q, v)``, a number that passes zero, or comes close to it.
         direction: 1 for those reached from below, -1 from above, 0 for both.
-        stop: end the simulation here.
+        stop: end the simulation here; a number ends it when the event has happened so often.
         reset: ``reset(t, q, v)`` gives the state ``(q, v)`` with which to go on.
         name: by which it is reported; the function's own by default.
         touch: in the units of the function; the event happens also where the function turns round no farther than this
@@ -32,7 +32,7 @@ class Event:
 
     function: Callable[..., Any]
     direction: int = 0
-    stop: bool = False
+    stop: bool | int = False
     reset: Callable[..., Any] | None = None
     name: str = ""
     touch: float = 0.0
@@ -45,6 +45,8 @@ class Event:
             raise ArgumentError("an event needs a function of (t, q, v), and its reset is one too")
         if not isinstance(self.direction, (int, np.integer)) or self.direction not in (-1, 0, 1):
             raise ArgumentError(f"direction = {shown(self.direction)}; choose -1, 0 or 1")
+        if not isinstance(self.stop, (bool, np.bool_, int, np.integer)) or self.stop < 0:
+            raise ArgumentError(f"stop = {shown(self.stop)}; choose True, False or how often it may happen until then")
         if not expect(self.name, str, "Event, name"):
             object.__setattr__(self, "name", getattr(self.function, "__name__", "event"))
         object.__setattr__(self, "touch", expect_real(self.touch, "Event, touch", 0))
@@ -112,7 +114,7 @@ def as_events(given: Any) -> tuple[Event, ...]:
             events.append(item)
         elif callable(item):
             direction = int(np.sign(getattr(item, "direction", 0)))
-            events.append(Event(item, direction, bool(getattr(item, "terminal", False))))
+            events.append(Event(item, direction, getattr(item, "terminal", False) or False))
         else:
             raise ArgumentError(f"events contain {item!r}; give functions of (t, q, v) or Event objects")
     return tuple(events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -49,6 +50,7 @@ class Recorder:
         self.events: list[Occurrence] = []
         self.jumps: list[State] = []
         self._next = 0
+        self._happened: Counter[Event] = Counter()
 
     @property
     def count(self) -> int:
@@ -106,12 +108,15 @@ class Recorder:
         self.tau += [self.tau[0]] * len(times)
         self.wrenches += [self.wrenches[0]] * len(times)
 
-    def note(self, event: Event, t: float, x: np.ndarray) -> None:
-        """Remember an event."""
+    def note(self, event: Event, t: float, x: np.ndarray) -> bool:
+        """Remember an event; whether it ends the motion."""
         q, v = self.split(x)
         self.events.append(Occurrence(event.name, t, q.copy(), v.copy()))
-        if event.stop and self.t[-1] != t:
+        self._happened[event] += 1
+        ends = bool(event.stop) and self._happened[event] >= event.stop
+        if ends and self.t[-1] != t:
             self._keep(t, x)
+        return ends
 
     def jump(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""

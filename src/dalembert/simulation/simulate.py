@@ -260,9 +260,8 @@ def _after(recorder: Recorder, event: Event, t: float, x: np.ndarray) -> np.ndar
 
 def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray) -> str:
     """Keep what happened; how the motion ends if one of the events stops it."""
-    for event in events:
-        recorder.note(event, t, x)
-    return next((f"stopped by event {event.name!r}" for event in events if event.stop), "")
+    ends = [event.name for event in events if recorder.note(event, t, x)]
+    return f"stopped by event {ends[0]!r}" if ends else ""
 
 
 def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:

@@ -203,7 +203,7 @@ class System:
         if not self.has_loops:
             return ""
         assert self.constrained is not None
-        options = {} if parameters is None else {"parameters": parameters}
+        options: dict[str, Any] = {} if parameters is None else {"parameters": parameters}
         return violation(self.constrained, q, v, t, names, **options)
 
     def acceleration_anywhere(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
