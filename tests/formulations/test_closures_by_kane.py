@@ -218,3 +218,29 @@ def test_loops_with_sliding_coordinates_close_in_millimetres(unit):
     matter = Inertia(1.3, [0, 0, 0], unit**2 * np.diag([0.1, 0.15, 0.2]))
     bodies = tuple(Body(joint.child, matter) for joint in joints)
     assert len(derive(Mechanism("platform", bodies, tuple(joints), constraints=tuple(pins)), "kane").velocities) == 1
+
+
+@pytest.mark.parametrize("reference", [None, [1.384, -1.384, 1.384, 1.384, -1.085, -0.9]])
+def test_given_motions_are_compared_while_they_are_in_reach(reference):
+    """Coupling rods under a crosshead at 200 m/s: one row follows from others, which only holds while loops close."""
+
+    def at(x):
+        return Transform.from_translation([x, 0, 0])
+
+    joints = (
+        Joint("a", "revolute", WORLD, "front"),
+        Joint("b", "revolute", "front", "side rod", at(0.3)),
+        Joint("c", "revolute", WORLD, "middle", at(1.5)),
+        Joint("d", "revolute", WORLD, "rear", at(3.0)),
+        Joint("e", "revolute", "front", "main rod", at(0.3)),
+        Joint("x", "prismatic", WORLD, "crosshead", axis=[1, 0, 0]),
+    )
+    closures = (
+        Constraint("p", "point-on-line", "side rod", "middle", at(1.5), at(0.3)),
+        Constraint("r", "point-on-line", "side rod", "rear", at(3.0), at(0.3)),
+        Constraint("h", "point-on-line", "main rod", "crosshead", at(-1.0)),
+        Constraint("drive", "motion", "x", coefficients=[-0.9, 200.0]),
+    )
+    matter = Inertia(1.0, [0.1, 0, 0], np.diag([0.01, 0.02, 0.02]))
+    rods = Mechanism("rods", tuple(Body(x.child, matter) for x in joints), joints, constraints=closures)
+    assert derive(rods, "kane", reference=reference).velocities == ()

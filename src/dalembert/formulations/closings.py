@@ -97,8 +97,10 @@ def assemblies(system: System, A: np.ndarray, reference: np.ndarray | None = Non
 
     def closed() -> Iterator[Inputs]:
         arrived, missed = False, 0
-        while missed < (ATTEMPTS if arrived else FEW):  # few values of symbols, or of time, may allow it
+        while missed < (ATTEMPTS if arrived else FEW):  # few values of symbols may allow it
             inputs = typical_inputs(system, rng)
+            if system.time is not None:
+                inputs["t"] = inputs["t"] / 4**missed  # motions that are given may be in reach for a short time
             if close(inputs, rng):
                 arrived = True
                 yield inputs
@@ -211,7 +213,9 @@ class _Surroundings:
         """Assemblies at one set of values of the symbols, around the one that the position leads to."""
         fixed = {"t": 0.0} if at_start and self.system.time is not None else {}
         inputs = typical_inputs(self.system, self.rng, fixed)
-        for k in range(ATTEMPTS):  # farther and farther away
+        for k in range(ATTEMPTS):  # farther and farther away, sooner and sooner
+            if self.system.time is not None:
+                inputs["t"] = inputs["t"] / 2**k
             inputs["q"] = self.q + 0.1 * k * self.rng.normal(size=self.q.shape)
             if self.close(inputs):
                 break
