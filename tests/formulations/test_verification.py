@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from classical_systems import closed_four_bar, rp_arm, stacker
 from hypothesis import given, settings
-from sympy import Rational, Symbol, log, pi, sqrt
+from sympy import Rational, Symbol, log, pi, sqrt, symbols
 
 from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.scalar import sin
@@ -322,16 +322,17 @@ def test_size_is_no_disagreement(ratio):
         assert {row.quantity for row in outcome.rows} == {row.quantity for row in verify(mechanism, states=2).rows}
 
 
-def test_constraints_may_have_symbols_of_their_own():
-    """A crank, a piston and between them a rod whose length occurs nowhere in the tree."""
-    r, l, m = Symbol("r"), Symbol("l"), Symbol("m")
+@pytest.mark.parametrize("names", ["r l m d k", "q v u tau udot", "v t q u a", "slide drive q v x"])
+def test_constraints_may_have_symbols_of_their_own(names):
+    """A crank, a piston, a rod whose length occurs nowhere in the tree; parameters may be called like the state."""
+    r, l, m, d, k = symbols(names)
     bodies = (Body("crank", Inertia.point(m, [r, 0, 0])), Body("piston", Inertia.point(2 * m)))
     joints = (
-        Joint("drive", "revolute", WORLD, "crank", axis=[0, 1, 0], damping=Symbol("d")),
+        Joint("drive", "revolute", WORLD, "crank", axis=[0, 1, 0], damping=d),
         Joint("slide", "prismatic", WORLD, "piston", axis=[1, 0, 0]),
     )
     rod = Constraint("rod", "distance", "crank", "piston", Transform.from_translation([r, 0, 0]), value=2 + l)
-    spring = Force("spring", "joint-spring", "slide", stiffness=Symbol("k"))
+    spring = Force("spring", "joint-spring", "slide", stiffness=k)
     outcome = verify(Mechanism("press", bodies, joints, constraints=(rod,), forces=(spring,)), states=2)
     assert outcome.ok and any(row.quantity == "constrained motion" for row in outcome.rows), str(outcome)
 

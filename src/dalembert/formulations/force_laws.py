@@ -26,7 +26,7 @@ TIME = 0.7
 def force_rows(
     mechanism: Mechanism,
     derived: Mapping[str, Equations],
-    values: Mapping[str, float],
+    values: Mapping[Any, float],
     states: tuple[Any, Any],
     tolerance: float,
 ) -> list[Row]:
@@ -39,7 +39,7 @@ def force_rows(
     Args:
         mechanism: the mechanism with numbers for all symbols.
         derived: equations by method, with all forces included.
-        values: values of the symbols.
+        values: values by symbol.
         states: q and v, each over states.
         tolerance: allowed relative error.
     """

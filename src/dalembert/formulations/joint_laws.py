@@ -28,7 +28,7 @@ def terms_of(mechanism: Mechanism) -> tuple[str, ...]:
 def joint_rows(
     mechanism: Mechanism,
     derived: Mapping[str, Equations],
-    values: Mapping[str, float],
+    values: Mapping[Any, float],
     states: tuple[Any, Any, Any],
     tolerance: float,
 ) -> list[Row]:
@@ -40,7 +40,7 @@ def joint_rows(
     Args:
         mechanism: the mechanism with numbers for all symbols.
         derived: equations by method, with all terms of the joints included, and nothing else.
-        values: values of the symbols.
+        values: values by symbol.
         states: q, v, a, each over states.
         tolerance: allowed relative error.
     """

@@ -75,7 +75,7 @@ def _may_be_negative(inertia: Inertia) -> bool:
 def motion_rows(
     mechanism: Mechanism,
     derived: Mapping[str, Equations],
-    values: Mapping[str, float],
+    values: Mapping[Any, float],
     states: tuple[Any, Any, Any],
     tolerance: float,
     skipped: list[str],
@@ -86,7 +86,7 @@ def motion_rows(
     Args:
         mechanism: the mechanism with numbers for all symbols.
         derived: equations by method.
-        values: values of the symbols.
+        values: values by symbol.
         states: q, v, a, each over states.
         tolerance: allowed relative error.
         skipped: receives what is left out.
@@ -177,7 +177,7 @@ def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], toleranc
 def constraint_rows(
     mechanism: Mechanism,
     derived: Mapping[str, Equations],
-    values: Mapping[str, float],
+    values: Mapping[Any, float],
     states: int,
     tolerance: float,
     skipped: list[str],
@@ -192,7 +192,7 @@ def constraint_rows(
     Args:
         mechanism: the mechanism with its constraints.
         derived: equations by method.
-        values: values of the symbols.
+        values: values by symbol.
         states: number of states, at which all loops are closed.
         tolerance: allowed relative error.
         skipped: receives what is left out.
@@ -207,7 +207,7 @@ def constraint_rows(
     except (UnsupportedError, SingularityError) as error:
         skipped.append(f"constraints by Kane: {error}")
         return []
-    numbers = {symbol.name: values[symbol.name] for symbol in mechanism.symbols}
+    numbers = {symbol.name: values[symbol] for symbol in mechanism.symbols}
     terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
     closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers, reference=home)
     errors: dict[str, float] = {}

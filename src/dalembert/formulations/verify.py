@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,10 +71,11 @@ def verify(
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom; there is nothing to compare")
     home = _home(mechanism, q)
     rng = np.random.default_rng(expect_whole(seed, "verify, seed", high=2**64))
-    values = {str(symbol): float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
+    drawn = {symbol.name: float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
+    values = {symbol: drawn[symbol.name] for symbol in mechanism.symbols}  # names may be those of inputs: a charge q
     numeric = substitute(mechanism.replace(strict=False) if values else mechanism, values)  # exact constants go, too
     free = mechanism.replace(constraints=())
-    in_tree = {symbol.name: values[symbol.name] for symbol in free.symbols}  # constraints may have symbols of their own
+    in_tree = {symbol: values[symbol] for symbol in free.symbols}  # constraints may have symbols of their own
     q, v, a = numeric.random_state(rng, (states,))
     skipped: list[str] = []
     derived = _derived(mechanism, free, methods, skipped, ("forces",))
@@ -139,7 +140,7 @@ class _Results:
     def add(self, quantity: str, who: str, values: Any) -> None:
         self.table.setdefault(quantity, {})[who] = np.asarray(values, dtype=float)
 
-    def add_equations(self, name: str, equations: Equations, values: dict[str, float]) -> None:
+    def add_equations(self, name: str, equations: Equations, values: Mapping[Any, float]) -> None:
         parts = {"mass_matrix": "mass matrix", "coriolis": "Coriolis forces", "gravity": "gravity forces"}
         numbers = equations.numbers((*parts, "bias"), {"q": self.q, "v": self.v, **values})
         numbers = {part: np.broadcast_to(x, (len(self.q), *equations[part].shape)) for part, x in numbers.items()}
