@@ -90,6 +90,8 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
             raise ArgumentError(
                 f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
             )
+        if blank := [name for name in coordinates if not name.strip() or not name.isprintable()]:
+            raise ArgumentError(f"coordinates: {blank[0]!r} is no name; a name must be a printable, non-empty string")
         if twice := sorted({name for name in coordinates if coordinates.count(name) > 1}):
             raise ArgumentError(
                 f"coordinates: the name {', '.join(twice)} is given twice; every coordinate needs its own"
