@@ -131,3 +131,48 @@ def test_redundant_rows_of_a_flat_parallelogram_are_told():
     kernel = equations.compile("mass_matrix")
     for a, flat in ((0, True), (np.pi, True), (1e-4, False), (1.2, False)):
         assert np.isnan(kernel([a, -a, a])).all() == flat
+
+
+def parallel_cranks(l, c):
+    """A bar on three cranks, one more than it needs: at different states different rows follow from the others."""
+    matter = Inertia(1, [0, 0, 0], l**2 * np.diag([1, 1, 1]))
+    end, feet = Transform.from_translation([l, 0, 0]), [Transform.from_translation([k * c, 0, 0]) for k in range(3)]
+    joints = [Joint(f"a{k}", "revolute", WORLD, f"crank {k}", foot) for k, foot in enumerate(feet)]
+    joints.append(Joint("b", "revolute", "crank 0", "bar", end))
+    pins = tuple(Constraint(f"pin {k}", "revolute", "bar", f"crank {k}", feet[k], end) for k in (1, 2))
+    return Mechanism("cranks", tuple(Body(joint.child, matter) for joint in joints), tuple(joints), constraints=pins)
+
+
+def platform(l, c):
+    """The same on a bar that slides and turns in its plane, so that lengths stand beside angles among velocities."""
+    end = Transform.from_translation([l, 0, 0])
+    joints, pins = [Joint("plane", "planar", WORLD, "bar", axis=[0, 0, 1])], []
+    for k, foot in enumerate(Transform.from_translation(x) for x in ([0, 0, 0], [c, c / 5, 0], [2 * c, 0, 0])):
+        joints.append(Joint(f"a{k}", "revolute", WORLD, f"crank {k}", foot))
+        pins.append(Constraint(f"pin {k}", "revolute", f"crank {k}", "bar", end, foot))
+    bodies = tuple(Body(joint.child, Inertia(1, [0, 0, 0], l**2 * np.diag([1, 1, 1]))) for joint in joints)
+    return Mechanism("platform", bodies, tuple(joints), constraints=tuple(pins))
+
+
+CASES = {  # speed, power of lengths in M, positions by angle, and where the bar may turn alone or y stands still
+    parallel_cranks: ("adot0", 2, lambda a, l: [a, a, a, -a], [0.0, np.pi]),
+    platform: ("ydot", 0, lambda a, l: [l * np.cos(a), l * np.sin(a), 0 * a, a, a, a], [np.pi / 2, -np.pi / 2]),
+}
+
+
+@pytest.mark.parametrize("make", CASES)
+def test_units_do_not_count_in_least_squares_either(make):
+    """Their matrix goes as the square of the lengths that are put in; the mass matrix scales as its speeds tell."""
+    speed, power, positions_at, singular = CASES[make]
+    equations = derive(make(L, R), "kane", independent=[speed])
+    assert "least squares" in next(step.text for step in equations.steps() if step.title == "Speeds")
+    angles, expected = np.array([*singular, 1e-3, 0.7]), None
+    for size in (1, 1e-6, 1e-3, 1e3, 1e6):
+        q = np.stack(positions_at(angles, 0.4 * size), axis=-1)
+        values = {"l": 0.4 * size, "r": 0.5 * size}
+        again = pickle.loads(pickle.dumps(equations))
+        for form, given in ((equations, values), (again, values), (again.substitute(values), {})):
+            found = form["mass_matrix"].evaluate({"q": q, **given})[:, 0, 0] / size**power
+            assert (np.isnan(found) == [True, True, False, False]).all(), size
+            expected = found[2:] if expected is None else expected
+            assert np.abs(found[2:] / expected - 1).max() < 1e-6  # a thousandth away, six digits are lost

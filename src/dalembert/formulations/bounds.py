@@ -22,21 +22,31 @@ LOST = 1e12
 """Entries of an inverse that are larger than elsewhere by this have at most four digits left."""
 
 
-def bound(scope: Scope, inverse: np.ndarray, samples: np.ndarray) -> None:
+def bound(scope: Scope, inverse: np.ndarray, samples: np.ndarray, squares: np.ndarray | None = None) -> None:
     """Let nothing be believed that is computed from entries of an inverse that are far larger than typical.
+
+    Rows of least squares go as the square of the lengths that will be put in the place of symbols. Columns of the
+    inverse that belong to them are measured by the length of the row at the same state; where speeds fail it stays, or
+    vanishes more slowly than the inverse grows.
 
     Args:
         scope: the symbols of the derivation; it remembers.
         inverse: n x n traced scalars and numbers.
         samples: the matrix that was inverted at some states, as numbers, (states, n, n).
+        squares: the last rows of that matrix, if they are of least squares.
     """
-    regular = [x for x in samples if np.isfinite(x).all() and np.isfinite(np.linalg.cond(x))]
-    sizes = np.median([np.abs(np.linalg.inv(x)) for x in regular], axis=0)
+    regular = np.array([x for x in samples if np.isfinite(x).all() and np.isfinite(np.linalg.cond(x))])
+    units: list[Any] = [1] * len(inverse)
+    lengths = np.ones((len(regular), 1, len(inverse)))
+    if squares is not None and scope.parameters:
+        first = len(inverse) - len(squares)
+        units[first:] = [sum(abs(x) for x in row) for row in squares]
+        lengths[:, 0, first:] = np.abs(regular[:, first:]).sum(axis=2)
+    sizes = np.median(np.abs(np.linalg.inv(regular)) * lengths, axis=0)
     rows, columns = sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True)
     limits = LOST * np.maximum(sizes, rows * columns / sizes.max())  # entries that are zero have units, too
-    for x, limit in zip(inverse.flat, limits.flat):
-        if not is_constant(x):
-            scope.bounds.append((x, float(limit)))
+    for row, most in zip(inverse, limits):
+        scope.bounds += [(x, unit, float(limit)) for x, unit, limit in zip(row, units, most) if not is_constant(x)]
 
 
 def believed(scope: Scope, values: np.ndarray) -> np.ndarray:
@@ -50,9 +60,9 @@ def believed(scope: Scope, values: np.ndarray) -> np.ndarray:
         return values
     below = reached(values)
     inside: Any = True
-    for x, limit in scope.bounds:
+    for x, unit, limit in scope.bounds:
         if x.index in below:
-            inside = (abs(x) <= limit) & inside
+            inside = (abs(x) * unit <= limit) & inside
     return values if inside is True else values + select(inside, 0, math.nan)
 
 

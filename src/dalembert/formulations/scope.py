@@ -36,8 +36,8 @@ class Scope:
         arrays: for each input its traced scalars.
         parameters: names of the inputs that are symbols of the mechanism.
         quaternions: index in ``q`` of the first entry of each quaternion; closed forms use their unit length.
-        bounds: traced scalars and how large they may be for anything that is computed from them to be believed; see
-            :mod:`dalembert.formulations.bounds`.
+        bounds: traced scalars, what they are multiplied by, and how large that may be for anything that is computed
+            from them to be believed; see :mod:`dalembert.formulations.bounds`.
         held: coordinates, velocities and time in whose place values were put; equations tell of these states only.
     """
 
@@ -47,7 +47,7 @@ class Scope:
         self.arrays: dict[str, np.ndarray] = {}
         self.parameters: list[str] = []
         self.quaternions: list[int] = []
-        self.bounds: list[tuple[Expr, float]] = []
+        self.bounds: list[tuple[Expr, Any, float]] = []
         self.held: list[str] = []
         self._known: dict[Any, Expr] = {}
         self._print, self._printed = Print(), 0

@@ -159,7 +159,7 @@ def choose_speeds(
     K = np.concatenate([Y, rows])
     samples = states.at(K)
     inverted = inverse(K, samples, "the matrix of speeds and constraints")
-    bound(system.scope, inverted, samples)
+    bound(system.scope, inverted, samples, None if rank == len(A) else rows)
     B, N = inverted[:, :count], inverted[:, count:]
     if rank < len(A):
         N = product(N, weighed)

@@ -42,9 +42,10 @@ def stored(equations: Equations) -> dict[str, Any]:
         "parameters": scope.parameters,
         "quaternions": scope.quaternions,
         "held": scope.held,
-        "bounds": [limit for _, limit in scope.bounds],
+        "bounds": [limit for *_, limit in scope.bounds],
         "program": scope.program(
-            {str(k): quantity.values for k, quantity in enumerate(found)} | {"bounds": [x for x, _ in scope.bounds]},
+            {str(k): quantity.values for k, quantity in enumerate(found)}
+            | {"bounds": [x for x, *_ in scope.bounds], "units": [unit for _, unit, _ in scope.bounds]},
             "equations",
         ),
         "plan": _replaced(plan, iter([(q.name, q.symbol, k) for k, q in enumerate(found)])),
@@ -70,7 +71,7 @@ def restored(data: dict[str, Any]) -> Equations:
     values = inline(
         program, {p.name: scope.arrays[p.name] if p.shape else scope.arrays[p.name][0] for p in program.inputs}
     )
-    scope.bounds = list(zip(values["bounds"], data["bounds"]))
+    scope.bounds = list(zip(values["bounds"], values["units"], data["bounds"]))
     made = (Quantity(scope, name, symbol, plain_numbers(np.array(values[str(k)], dtype=object)))
             for name, symbol, k in _quantities(data["plan"]))  # fmt: skip
     plan = _replaced(data["plan"], made)

@@ -79,11 +79,11 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         return Quantity(scope, quantity.name, quantity.symbol, plain_numbers(result))
 
     if old.bounds:
-        bounded = moved(Quantity(old, "bounds", "", np.array([x for x, _ in old.bounds], dtype=object))).values
-        for x, (_, limit) in zip(bounded, old.bounds):
+        pairs = np.array([pair for *pair, _ in old.bounds], dtype=object)
+        for (x, unit), (*_, limit) in zip(moved(Quantity(old, "bounds", "", pairs)).values, old.bounds):
             if not is_constant(x):
-                scope.bounds.append((x, limit))
-            elif not abs(x) <= limit:
+                scope.bounds.append((x, unit, limit))
+            elif is_constant(unit) and not abs(x) * unit <= limit:
                 raise SingularityError(f"{equations.name!r}: speeds do not determine velocities at these values")
 
     def later(name: str) -> Callable[[], Quantity]:
