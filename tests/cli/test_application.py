@@ -385,6 +385,7 @@ def test_every_phrase_is_translated():
         "q0 has shape (3,)",
         "derive it by method='kane' to eliminate them",
         "give reference=, positions near an assembly",
+        "reference: 'arm' has no constraints that would be compared around it",
         "give to= (or --to) to choose",
         "q is where a mechanism stands that does not move",
         "say where the model lies by folder=",
