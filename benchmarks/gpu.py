@@ -1,9 +1,9 @@
 """Speed of the CUDA kernels, every cell checked against the float64 interpreter before and after it is timed.
 
-    python benchmarks/gpu.py [--robots panda talos] [--batch 4096 1048576 16777216] [--json out.json]
+    python benchmarks/gpu.py [--robots panda talos_reduced chain-16] [--batch 4096 1048576 16777216] [--json out.json]
 
 Times are device-resident, by CUDA events around eight calls in a row, median of several; up to 1048576 states with
-``kernel.bind``, since Python takes 15 to 35 us for a call. ``host`` adds the copies from and to pageable host memory,
+``kernel.bind``, since Python takes 10 to 30 us for a call. ``host`` adds the copies from and to pageable host memory,
 the best of three calls after one to warm up. ``of copy`` is the memory traffic a state needs at least - each input read
 once, each output written once - over the bandwidth of a device-to-device copy measured in the same run. ``XLA`` is our
 own straight-line program under ``jax.jit`` on the same card, in float32, if it is not too long to be compiled; ``frax``

@@ -52,14 +52,12 @@ class FrameQuantity:
     def _kernel(self, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The kernel that options ask for, and the inputs among them."""
         named = {k: options.pop(k) for k in self._inputs.intersection(options)}
+        if not all(isinstance(value, str) for value in options.values()):
+            return self.dynamics.kernel(self.name, **options), named
         key = tuple(options.items())
-        try:
-            return self._known[key], named
-        except (KeyError, TypeError):  # not yet known, or lists among them
-            kernel = self.dynamics.kernel(self.name, **options)
-        if all(isinstance(value, str) for value in options.values()):
-            self._known[key] = kernel
-        return kernel, named
+        if key not in self._known:
+            self._known[key] = self.dynamics.kernel(self.name, **options)
+        return self._known[key], named
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrameQuantity, (self.dynamics, self.name)
