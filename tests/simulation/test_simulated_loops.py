@@ -14,7 +14,7 @@ from dalembert.formats import load
 from dalembert.model import Body, Constraint, Frame, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.operations import lock
-from dalembert.simulation import RolloutTask, joint_stop, rollout, samples, simulate, sweep
+from dalembert.simulation import RolloutTask, SimulationError, joint_stop, rollout, samples, simulate, sweep
 from random_mechanisms import random_mechanism
 
 
@@ -377,3 +377,43 @@ def test_one_motion_of_a_batch_knows_its_own_parameters():
         assert np.abs(system.residual(motion(0.12345).q)["pin"]).max() < 1e-12
         single = simulate(system, q[k], v[k], motion.t).reactions()
         assert all(np.abs(motion.reactions()[name] - force).max() < 1e-5 for name, force in single.items())
+
+
+def offset_slider(rod):
+    """A crank of 0.1 m driven at 6 rad/s, a rod of a length that may be a letter, a slide 0.05 m beside the pivot."""
+    bodies = [Body("crank", Inertia(1.0, [0.05, 0, 0], np.diag([1e-6, 1e-3, 1e-3]))), Body("piston", Inertia(2.0))]
+    joints = [
+        Joint("drive", "revolute", "world", "crank", axis=[0, 1, 0]),
+        Joint("slide", "prismatic", "world", "piston", Transform.from_translation([0, 0, 0.05]), axis=[1, 0, 0]),
+    ]
+    rules = [
+        Constraint(
+            "rod", "distance", "crank", "piston", placement_a=Transform.from_translation([0.1, 0, 0]), value=rod
+        ),
+        Constraint("motor", "motion", "drive", coefficients=(0, 6)),
+    ]
+    return Mechanism("press", bodies, joints, constraints=rules)
+
+
+def test_motions_beyond_the_reach_of_loops_end_where_the_loop_would_open():
+    """A rod shorter than crank and offset together jams: sin(6 t) = (l - 0.05) / 0.1 at the dead point."""
+    sympy = pytest.importorskip("sympy")
+    lengths = np.array([0.13, 0.145, 0.16, 0.4])
+    jams = np.arcsin((lengths - 0.05) / 0.1, where=lengths < 0.15, out=np.full(4, np.inf)) / 6
+    systems = [ConstrainedDynamics(offset_slider(x), reference=[0, 0.1 + x]) for x in lengths]
+    q = [system.assemble() for system in systems]
+    v = [system.project_velocity(at, [6.0, 0]) for system, at in zip(systems, q)]
+    many = offset_slider(sympy.Symbol("l"))
+    with pytest.warns(SimulationWarning, match="2 of 4 motions did not stay finite.*beyond their reach"):
+        found = rollout(many, q, v, 1000, 1e-3, parameters={"l": lengths})
+    assert found.finite.tolist() == [False, False, True, True]
+    for k, (system, jam) in enumerate(zip(systems, jams)):
+        good = np.isfinite(found.q[k]).all(axis=1)
+        assert abs(good.sum() * 1e-3 - min(jam, 1.001)) < 5e-3  # steps of 1 ms; within some of the dead point it fails
+        times = np.arange(1001)[good] * 1e-3
+        residuals = [np.abs(system.residual(at, t)["rod"]).max() for at, t in zip(found.q[k][good], times)]
+        assert max(residuals) < 1e-3  # what counts as closed
+    for options in ({}, {"method": "Radau"}, {"method": "rk4"}, {"method": "rk4", "step": 1e-4}):  # the last marches
+        with pytest.raises(SimulationError, match="a given motion asks for more than the loops can reach") as told:
+            simulate(systems[0], q[0], v[0], 1.0, **options)
+        assert abs(told.value.time - jams[0]) < 3e-3

@@ -50,7 +50,7 @@ def violation(
     when, then = f" at t = {t:g} s" if timed and not np.ndim(t) else "", ", t" if timed else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
-    limit = _limits(system, G, allowed)
+    limit = limits(system, G, allowed)
     if not (off <= limit).all():
         k = int(np.argmax(off / limit))
         return (
@@ -104,7 +104,7 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
         return ""
     phi, G, rate, _ = system.evaluate("constraints", q, v, t)
     on_positions = system.constraints.holonomic
-    limit = _limits(system, G)
+    limit = limits(system, G)
     missing = np.einsum("...ij,...j->...i", G, v) - rate
     # Beside the constraints rows that repeat each other differ by the distance, and rates by that times the speed.
     away = 1 + (np.abs(phi) / limit)[:, on_positions].max(axis=-1, initial=0.0)
@@ -134,8 +134,14 @@ def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
     return np.asarray(b - np.einsum("...ij,...kj,...k->...i", U, U, b))
 
 
-def _limits(system: ConstrainedKernels, G: np.ndarray, allowed: float = INCONSISTENT) -> np.ndarray:
-    """By how much each row may be violated."""
+def limits(system: ConstrainedKernels, G: np.ndarray, allowed: float = INCONSISTENT) -> np.ndarray:
+    """By how much each row may be violated.
+
+    Args:
+        system: the constrained mechanism.
+        G: gradients of the constraints at some states, (..., m, nv).
+        allowed: how much is none, like :data:`INCONSISTENT`.
+    """
     largest = np.abs(G).max(axis=-1, initial=0.0).reshape(-1, len(system.rows)).max(axis=0, initial=0.0)
     parts = [largest[system.constraints.slice(name)] for name in system.constraints.info]
     sizes = np.concatenate([np.full(len(part), part.max(initial=0.0)) for part in parts])

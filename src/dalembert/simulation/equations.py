@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
-from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.scalar import Scalar, select
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
@@ -164,7 +164,7 @@ class TracedEquations:
         return manifold.on_rotations(self._tree, function, d, p, p)
 
     def projected(self, t: Scalar, q: Array, v: Array, order: int) -> tuple[Array, Array]:
-        """The state brought back to the constraints by Newton's method of least displacement.
+        """The state brought back to the constraints by Newton's method of least displacement; NaN where that fails.
 
         A step of the order p that turns bodies by an angle e leaves violations of e^(p + 1), and each of Newton's
         doubles the exponent. So many are taken that a tenth of a radian ends at rounding: e^16.
@@ -183,8 +183,13 @@ class TracedEquations:
         for _ in range(math.ceil(math.log2(16 / (order + 1))) if on_positions else 0):
             phi, G = self._constrained("positions", q=q, t=t)
             q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional))
-        _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
-        return q, v + _least(G[rows], rate[rows] - product(G[rows], v), pivots)
+        phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+        closed: Any = True
+        for k in on_positions:
+            if math.isfinite(farthest := float(self.system.farthest[k])):
+                closed = (abs(phi[k]) <= farthest) & closed
+        here = 0 if closed is True else select(closed, 0, math.nan)
+        return q + here, v + _least(G[rows], rate[rows] - product(G[rows], v), pivots) + here
 
 
 def _least(G: Array, b: Array, pivots: Pivots) -> Array:

@@ -237,7 +237,9 @@ def _tell_lost(found: Rollout) -> None:
     lost = np.argwhere(~found.finite & found.done)
     if len(lost):
         where = f", the first is {tuple(lost[0].tolist())}" if lost.shape[1] else ""
-        loops = ", or the constraints lose rank at a singular position" if found.system.has_loops else ""
+        loops = ""
+        if found.system.has_loops:
+            loops = ", or the constraints lose rank at a singular position, or a given motion is beyond their reach"
         warnings.warn(
             f"{len(lost)} of {found.finite.size} motions did not stay finite{where}: the step is too large, or the "
             f"mass matrix is singular on the way{loops}. Rollout.finite tells which",

@@ -143,13 +143,17 @@ def simulate(
     except KeyboardInterrupt:
         status = "interrupted"
     ranks.finish()
-    ranks.tell(float(times[0]), passing.passed if passing else None)
+    beyond = ""
+    if failed is not None:
+        beyond = system.beyond_reach(failed.time, failed.q, float(times[-1] - times[0]) * 1e-3)
+    if not beyond:
+        ranks.tell(float(times[0]), passing.passed if passing else None)
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
     if failed is not None:
-        message, why = failed.message, ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
+        message, why = failed.message, beyond or ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
         message = (message.replace(NO_MASS, "") if why else message) + why
         raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
     against = contradiction(system.constrained, made.q, made.v, made.t) if system.constrained is not None else ""
@@ -236,7 +240,11 @@ def _drive(
             if changed:
                 break
             if t < made.t1:
-                t, x = made.t1, system.projected(made.t1, made.x)
+                last, t, x = x, made.t1, system.projected(made.t1, made.x)
+                if fixed and (wrong := system.open_loop(t, recorder.split(x)[0])):
+                    raise Fault(
+                        f"after the next step {wrong}: it is too long, or goes too far", made.t0, *recorder.split(last)
+                    )
                 recorder.add(made, t, x)
                 ranks.add(t, x)
             engine.correct(x)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dalembert.constraints.assembly import moved
-from dalembert.constraints.consistency import violation
+from dalembert.constraints.consistency import DRIFT, limits, violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.forces import ForceSet
 from dalembert.dynamics import Dynamics
@@ -171,6 +171,55 @@ class System:
             size = np.linalg.svd(part, compute_uv=False)
             found.append(max(NONE, LOST * float(size[rank - 1] / size[0])) if rank and size[0] > 0 else NONE)
         return found[0], found[1]
+
+    @cached_property
+    def farthest(self) -> np.ndarray:
+        """How far off each row of the constraints a position may be that motions have: (m,), m or rad; as far as it
+        likes where redundant rows change, which come to contradict each other: that is told when the motion is known.
+        """
+        assert self.constrained is not None
+        if self.constrained.positional.varying:
+            return np.full(len(self.constrained.rows), np.inf)
+        G = self.constrained.evaluate("positions", np.asarray(self.constrained.reference, dtype=float), 0.0)[1]
+        return limits(self.constrained, G, DRIFT)
+
+    def open_loop(self, t: float, q: np.ndarray) -> str:
+        """What is open by how much after positions were brought back to the constraints; empty if nothing is.
+
+        Args:
+            t: time.
+            q: positions.
+        """
+        if not self.projects:
+            return ""
+        assert self.constrained is not None
+        phi = np.where(self.constrained.constraints.holonomic, self.constrained.evaluate("positions", q, t)[0], 0.0)
+        k = int(np.argmax(np.abs(phi) / self.farthest))
+        if abs(phi[k]) <= self.farthest[k]:
+            return ""
+        return f"the constraint {self.constrained.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
+
+    def beyond_reach(self, t: float, q: np.ndarray, moment: float) -> str:
+        """What to say if a moment later no position satisfies the constraints: given motions ask for too much.
+
+        Args:
+            t: time.
+            q: positions.
+            moment: s.
+        """
+        if not (self.has_loops and np.isfinite(q).all()):
+            return ""
+        assert self.constrained is not None
+        if not self.constrained.constraints.rheonomic:
+            return ""
+        try:
+            self.constrained.assemble(q, t + moment)
+        except SingularityError:
+            return (
+                ". A moment later nothing near satisfies the constraints: a given motion asks for more than the loops "
+                "can reach; ConstrainedDynamics(mechanism).assemble(q, t) tells how much is missing"
+            )
+        return ""
 
     def check_start(self, t: float, q: np.ndarray, v: np.ndarray, parameters: np.ndarray | None = None) -> None:
         """Raise an error that names the constraint which initial states violate; warn if nothing can move.
