@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dalembert.formulations import derive
+from dalembert.formulations import derive, from_lagrangian
 from dalembert.formulations.names import barred, look, rate_name, symbol_latex
 from dalembert.formulations.tracing import traced
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
@@ -139,3 +141,23 @@ def test_rates_and_bars_of_different_names_differ(name):
 def test_the_rate_of_what_ends_in_d_has_one_dot(name):
     assert symbol_latex(sympy.Symbol(rate_name(name))).startswith(r"\dot{")
     assert symbol_latex(sympy.Symbol(rate_name(name, 2))).startswith(r"\ddot{")
+
+
+@given(st.from_regex(r"[A-Za-z]{1,4}([0-9]{1,2}[a-z]?)?(_[a-z0-9]{1,2})?", fullmatch=True), st.integers(1, 3))
+@example("th1", 1)
+@example("x1_c", 2)
+@example("bd_1", 1)
+def test_a_rate_prints_as_its_coordinate_with_dots_on_its_letter(name, rates):
+    """The dots taken away, and the index apart, what is left is the coordinate: one thing has one spelling."""
+    coordinate, rate = (symbol_latex(sympy.Symbol(x)) for x in (name, rate_name(name, rates)))
+    letter = re.split("[_^]", coordinate, maxsplit=1)[0]
+    assert rate == rf"\{'d' * (rates - 1)}dot{{{letter}}}" + coordinate.removeprefix(letter)
+
+
+@pytest.mark.parametrize("name", ["th", "th1", "xc", "x1c", "qa"])
+def test_an_equation_spells_a_coordinate_one_way(name):
+    x, rate, m, g = sympy.symbols((name, rate_name(name), "m", "g"))
+    text = from_lagrangian(m * rate**2 / 2 + m * g * sympy.cos(x), [x], [rate]).latex()
+    letter, index = symbol_latex(x).split("_")
+    assert rf"\ddot{{{letter}}}_{index}" in text and rf"{{\left({letter}_{index} \right)}}" in text, text
+    assert "mathrm" not in text

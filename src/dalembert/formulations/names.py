@@ -32,7 +32,7 @@ READABLE = re.compile(rf"(?:[A-Za-z]|{'|'.join(GREEK)})(?:_?[0-9a-z]{{1,2}})?")
 
 _NOT_GREEK = rf"(?!(?:{'|'.join([*GREEK, *map(str.capitalize, GREEK)])})(?:\d|$))"
 _RUN_TOGETHER = re.compile(_NOT_GREEK + r"([A-Za-z])([A-Za-z]?\d+[a-z]{0,2}|[A-Za-z]|[xyz]{2})")
-_RATE_OF_WORD = re.compile(r"([A-Za-z]+d)_(d{0,2}dot)(_?[A-Za-z0-9]*)")
+_ACCENTED = re.compile(r"([A-Za-z][A-Za-z0-9]*?)(?:(?<=[A-Za-z0-9]d)_)?(d{0,3}dot|bar)(\d+|_\w+)?")
 _WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z][A-Za-z0-9]+")
 
 SEVERAL = {
@@ -56,7 +56,7 @@ def rate_name(name: str, rates: int = 1) -> str:
     stem, index = _stem_and_index(name)
     dots = f"{'d' * (rates - 1)}dot"
     if stem.endswith("d") and len(stem) > 1:  # bddot would be the second rate of b
-        return f"{stem[0]}{dots}_d{index}" if len(stem) == 2 else f"{stem}_{dots}{index}"
+        return f"{stem[0]}{dots}_d{index}" if len(stem) == 2 and "_" not in index else f"{stem}_{dots}{index}"
     return f"{stem}{dots}{index}"
 
 
@@ -73,7 +73,8 @@ def barred(name: str) -> str:
 
 
 def _stem_and_index(name: str) -> tuple[str, str]:
-    parts = re.fullmatch(r"([^\W\d_]+?)((?:_?\d+|[\u2080-\u2089]+|_\w+)?)", name)
+    numbered, low = r"([^\W\d_]+?)(\d+|[\u2080-\u2089]+)", r"([^\W_]+)(_\w+)"
+    parts = re.fullmatch(numbered, name) or re.fullmatch(low, name)
     return (parts[1], parts[2]) if parts else (name, "")
 
 
@@ -170,16 +171,20 @@ def spelled(name: str) -> str:
 def symbol_latex(symbol: Any) -> str:
     """LaTeX of a symbol: ``mr`` and ``I1x`` get an index, ``mass`` stands upright; letters side by side are a product.
 
+    Rates are spelt as what they are the rate of, with dots on its letter: ``thdot1`` like ``th1``.
+
     Args:
         symbol: of SymPy. Names that are LaTeX already stay as they are.
     """
     import sympy
 
     name = spelled(symbol.name)
+    if parts := _ACCENTED.fullmatch(name):
+        plain = symbol_latex(sympy.Symbol(parts[1] + (parts[3] or "")))
+        letter = re.split("[_^]", plain, maxsplit=1)[0]
+        return rf"\{parts[2]}{{{letter}}}{plain[len(letter) :]}"
     if parts := _RUN_TOGETHER.fullmatch(name):
         return f"{parts[1]}_{{{parts[2]}}}"
-    if parts := _RATE_OF_WORD.fullmatch(name):
-        return rf"\{parts[2]}{{\mathrm{{{parts[1]}}}}}" + (f"_{{{parts[3].strip('_')}}}" if parts[3] else "")
     text = sympy.latex(sympy.Symbol(name))
     if "\\" in name or "{" in name:
         return text
