@@ -417,3 +417,18 @@ def test_motions_beyond_the_reach_of_loops_end_where_the_loop_would_open():
         with pytest.raises(SimulationError, match="a given motion asks for more than the loops can reach") as told:
             simulate(systems[0], q[0], v[0], 1.0, **options)
         assert abs(told.value.time - jams[0]) < 3e-3
+
+
+@pytest.mark.parametrize("kind", ["weld", "prismatic"])
+def test_frames_half_a_turn_apart_are_no_start(kind):
+    """The sines that rows are made of vanish there, too."""
+    bodies = [
+        Body("arm", Inertia(1.0, [0.2, 0, 0], np.eye(3) / 50)),
+        Body("b", Inertia(1.0, [0.1, 0, 0], np.eye(3) / 50)),
+    ]
+    joints = [Joint("hinge", "revolute", "world", "arm", axis=[0, 1, 0]), Joint("f", "free", "world", "b")]
+    grip = Constraint("grip", kind, "arm", "b", placement_a=Transform.from_translation([0.4, 0, 0]))
+    held = Mechanism("held", bodies, joints, constraints=[grip])
+    with pytest.raises(ArgumentError, match="q0: the frames of 'grip' are half a turn apart"):
+        simulate(held, [0, 0.4, 0, 0, 0, 0, 1, 0], None, 0.1)
+    assert simulate(held, [0, 0.4, 0, 0, 0, 0, 0, 1], None, 0.01).status == "finished"

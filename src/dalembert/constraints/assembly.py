@@ -123,7 +123,9 @@ def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str
     )
 
 
-def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[str]:
+def mirrored(
+    system: ConstrainedKernels, q: np.ndarray, t: float = 0.0, rows: tuple[str, ...] = ("tilt about x", "turn about x")
+) -> list[str]:
     """Names of closures whose axes point against each other, or whose frames are half a turn apart.
 
     Such positions satisfy the equations too, because sines vanish twice; those of assembly are not defined there.
@@ -132,12 +134,13 @@ def mirrored(system: ConstrainedKernels, q: np.ndarray, t: float = 0.0) -> list[
         system: the constrained mechanism.
         q: positions.
         t: time, s.
+        rows: by which rows such closures are known: of axes, of frames.
     """
     state = State(system.numbers, q, None, t)
     found = []
     for item in system.numbers.constraints:
         meanings = LOOP_ROWS.get(item.kind, ())
-        if "tilt about x" not in meanings and "turn about x" not in meanings:
+        if not any(row in meanings for row in rows):
             continue
         R = state.pair(item).rotation
         measure = R[2, 2] if "tilt about x" in meanings else np.trace(np.asarray(R, dtype=float)) - 1

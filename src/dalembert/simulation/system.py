@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalembert.constraints.assembly import moved
+from dalembert.constraints.assembly import mirrored, moved
 from dalembert.constraints.consistency import DRIFT, limits, violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.forces import ForceSet
@@ -98,9 +98,8 @@ class System:
             stabilisation=old.stabilisation, parameters=first.tolist(), optimise=old.optimise,
         )  # fmt: skip
         found = System(self.dynamics, constrained, self.relaxation)
-        found.made = self.made.setdefault(
-            ("made", repr((constrained.pivots, constrained.positional))), {}
-        )  # programs have symbols, not numbers
+        chosen = constrained.pivots, constrained.positional, found.projects and found.farthest.tolist()
+        found.made = self.made.setdefault(("made", repr(chosen)), {})  # programs have symbols, not numbers
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -114,7 +113,7 @@ class System:
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
         if self.constrained is not None:
-            keys.append(self.constrained.kernel("forward_dynamics").key)
+            keys += [self.constrained.kernel("forward_dynamics").key, self.projects and self.farthest.tolist()]
         return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -176,12 +175,13 @@ class System:
     def farthest(self) -> np.ndarray:
         """How far off each row of the constraints a position may be that motions have: (m,), m or rad; as far as it
         likes where redundant rows change, which come to contradict each other: that is told when the motion is known.
+        Powers of ten, so that mechanisms of about the same size share programs.
         """
         assert self.constrained is not None
         if self.constrained.positional.varying:
             return np.full(len(self.constrained.rows), np.inf)
         G = self.constrained.evaluate("positions", np.asarray(self.constrained.reference, dtype=float), 0.0)[1]
-        return limits(self.constrained, G, DRIFT)
+        return np.asarray(10.0 ** np.round(np.log10(limits(self.constrained, G, DRIFT))))
 
     def open_loop(self, t: float, q: np.ndarray) -> str:
         """What is open by how much after positions were brought back to the constraints; empty if nothing is.
@@ -234,6 +234,13 @@ class System:
         if wrong:
             raise ArgumentError(wrong)
         own = self.constrained if self.has_loops else None
+        first = q.reshape(-1, q.shape[-1])[:1]
+        turned = mirrored(own, first[0], t, ("turn about x",)) if own is not None and len(first) else []
+        if turned:
+            raise ArgumentError(
+                f"q0: the frames of {', '.join(map(repr, turned))} are half a turn apart, where the rows of the "
+                "constraint vanish, too; find what is meant with ConstrainedDynamics(mechanism).assemble(q0)"
+            )
         if own is not None and len(own.pivots.rows) == self.mechanism.nv and not own.constraints.rheonomic:
             tell_locked(self.mechanism.name)
 
