@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.formulations import derive, from_lagrangian
-from dalembert.formulations.names import barred, look, rate_name, symbol_latex
+from dalembert.formulations.names import Print, barred, look, rate_name, symbol_latex
 from dalembert.formulations.tracing import traced
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.report.mathml import inline
@@ -161,3 +161,10 @@ def test_an_equation_spells_a_coordinate_one_way(name):
     letter, index = symbol_latex(x).split("_")
     assert rf"\ddot{{{letter}}}_{index}" in text and rf"{{\left({letter}_{index} \right)}}" in text, text
     assert "mathrm" not in text
+
+
+def test_rates_go_with_the_coordinate_that_is_written_letter_by_letter():
+    shown = Print()
+    written = {name: shown.symbol(sympy.Symbol(name)) for name in ("th", "t_h", "tddot_h", "thddot")}
+    assert written["th"] != written["t_h"]
+    assert written["thddot"] == r"\ddot{t}_{h}" and written["tddot_h"] == rf"\ddot{{{written['t_h']}}}"

@@ -179,10 +179,9 @@ def symbol_latex(symbol: Any) -> str:
     import sympy
 
     name = spelled(symbol.name)
-    if parts := _ACCENTED.fullmatch(name):
-        plain = symbol_latex(sympy.Symbol(parts[1] + (parts[3] or "")))
-        letter = re.split("[_^]", plain, maxsplit=1)[0]
-        return rf"\{parts[2]}{{{letter}}}{plain[len(letter) :]}"
+    if rate := rate_of(name):
+        plain, accent = rate
+        return accented(symbol_latex(sympy.Symbol(plain)), accent)
     if parts := _RUN_TOGETHER.fullmatch(name):
         return f"{parts[1]}_{{{parts[2]}}}"
     text = sympy.latex(sympy.Symbol(name))
@@ -190,6 +189,27 @@ def symbol_latex(symbol: Any) -> str:
         return text
     stem = re.split("[_^]", text, maxsplit=1)[0]
     return _WORD.sub(r"\\mathrm{\g<0>}", stem) + text[len(stem) :]
+
+
+def rate_of(name: str) -> tuple[str, str] | None:
+    """What a name is the rate (or the other, with a bar) of, and the accent that says so in TeX, if it is one.
+
+    Args:
+        name: in words, for example ``thetadot1``.
+    """
+    parts = _ACCENTED.fullmatch(name)
+    return (parts[1] + (parts[3] or ""), parts[2]) if parts else None
+
+
+def accented(latex: str, accent: str) -> str:
+    """LaTeX of a symbol with an accent on its letter, the index apart.
+
+    Args:
+        latex: of the symbol.
+        accent: of TeX, for example ``dot``.
+    """
+    letter = re.split(r"(?<!\\)[_^]", latex, maxsplit=1)[0]
+    return rf"\{accent}{{{letter}}}{latex[len(letter) :]}"
 
 
 def look(latex: str) -> str:
@@ -237,7 +257,9 @@ class Print:
             symbol: of SymPy.
         """
         if symbol.name not in self._written:
-            text = symbol_latex(symbol)
+            plain, accent = rate_of(spelled(symbol.name)) or ("", "")
+            # A coordinate that is written letter by letter lends that to its rates.
+            text = accented(self._written[plain], accent) if plain in self._written else symbol_latex(symbol)
             if look(text) in self._looks:
                 text = verbatim(symbol.name, self._looks)
             self._written[symbol.name] = text
