@@ -163,8 +163,8 @@ def test_an_equation_spells_a_coordinate_one_way(name):
     assert "mathrm" not in text
 
 
-def test_rates_go_with_the_coordinate_that_is_written_letter_by_letter():
-    shown = Print()
-    written = {name: shown.symbol(sympy.Symbol(name)) for name in ("th", "t_h", "tddot_h", "thddot")}
+@pytest.mark.parametrize("write", [Print().symbol, Notation().latex])
+def test_rates_go_with_the_coordinate_that_is_written_letter_by_letter(write):
+    written = {name: write(sympy.Symbol(name)) for name in ("th", "t_h", "tddot_h", "thddot")}
     assert written["th"] != written["t_h"]
     assert written["thddot"] == r"\ddot{t}_{h}" and written["tddot_h"] == rf"\ddot{{{written['t_h']}}}"

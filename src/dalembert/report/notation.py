@@ -10,7 +10,17 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dalembert.formulations.names import GREEK, expression_latex, look, rate_name, spelled, symbol_latex, verbatim
+from dalembert.formulations.names import (
+    GREEK,
+    accented,
+    expression_latex,
+    look,
+    rate_name,
+    rate_of,
+    spelled,
+    symbol_latex,
+    verbatim,
+)
 
 DIGITS = 6
 """Significant digits of numbers."""
@@ -40,6 +50,7 @@ class Notation:
         self.decimal = decimal
         self._shown: dict[Any, Any] = {}
         self._readers: dict[str, str] = {}  # who looks like that: theta1, theta_1, or a Greek letter typed as such
+        self._by_letters: dict[str, str] = {}
 
     def latex(self, value: Any) -> str:
         """LaTeX of a number, expression or matrix.
@@ -112,6 +123,11 @@ class Notation:
 
         name = atom.name if atom.is_Symbol else atom.func.__name__
         plain_name = spelled(name)
+        coordinate, accent = rate_of(plain_name) or ("", "")
+        if coordinate in self._by_letters:
+            fresh = accented(self._by_letters[coordinate], accent)
+            if self._readers.setdefault(fresh, name) == name:
+                return sympy.Symbol(fresh)
         if _SAFE.fullmatch(plain_name):
             shown = look(symbol_latex(sympy.Symbol(plain_name)))
             if self._readers.setdefault(shown, name) == name:
@@ -120,6 +136,7 @@ class Notation:
                 return sympy.Symbol(plain_name) if atom.is_Symbol else sympy.Function(plain_name)(*atom.args)
         fresh = verbatim(name, self._readers)
         self._readers[fresh] = name
+        self._by_letters[name] = fresh
         return sympy.Symbol(fresh)
 
     def _rounded(self, expression: Any) -> Any:
