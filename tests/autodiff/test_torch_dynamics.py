@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from random_mechanisms import random_mechanism
 
 torch = pytest.importorskip("torch", reason="needs PyTorch")
 
-from dalembert.autodiff.torch import TorchDynamics, _operation  # noqa: E402
+from dalembert.autodiff.torch import TorchDynamics, _call, _operation  # noqa: E402
 
 ONE_DEGREE = ("revolute", "prismatic", "helical", "universal", "cylindrical", "planar")
 
@@ -215,3 +216,33 @@ def test_parameters_as_inputs_are_refused():
     with pytest.raises(ArgumentError, match="wrench on flange"):
         TorchDynamics(da.Dynamics(arm, wrenches=("flange",)))
     TorchDynamics(da.Dynamics(da.substitute(cart, dict.fromkeys(cart.symbols, 1.0))))
+
+
+class _Elsewhere:
+    """A tensor on a device that this machine does not have, as far as it is looked at before the kernel is called."""
+
+    def __init__(self, kind):
+        self.device, self.is_cuda = torch.device(kind), kind == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("places", "made_for", "told"),
+    [
+        (("cuda", "cpu", "cuda"), "cuda", r"v is on cpu, the kernels are for cuda: move it with \.to\('cuda'\)$"),
+        (("cpu", "cpu", "cpu"), "cuda", r"q is on cpu.*\.to\('cuda'\), or make them with Dynamics\(.*'cpu'\)"),
+        (("cuda", "cuda", "cuda"), "cpu", r"q is on cuda.*\.to\('cpu'\), or make them with Dynamics\(.*'cuda'\)"),
+        (("mps", "mps", "mps"), "cpu", r"q is on mps, the kernels are for cpu: move it with \.to\('cpu'\)$"),
+    ],
+)
+def test_advice_on_devices_leads_somewhere(places, made_for, told):
+    kernel = da.Dynamics(da.load("demo_arm")).kernel("inverse_dynamics")
+    with pytest.raises(ArgumentError, match=told):
+        _call(torch, SimpleNamespace(device=made_for), kernel, *map(_Elsewhere, places))
+
+
+def test_tensors_without_numbers_do_not_mix_with_others():
+    """PyTorch asks for shapes alone as soon as one tensor is on ``meta``; numbers of others would be lost."""
+    functions = TorchDynamics(da.Dynamics(da.load("demo_arm")))
+    zero = torch.zeros(6, dtype=torch.float64)
+    with pytest.raises(ArgumentError, match="a is on meta, q on cpu"):
+        functions.inverse_dynamics(zero, zero, zero.to("meta"))

@@ -8,6 +8,7 @@ from motion_cases import by, pendulum
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.classical import rolling_disc
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
@@ -432,3 +433,24 @@ def test_frames_half_a_turn_apart_are_no_start(kind):
     with pytest.raises(ArgumentError, match="q0: the frames of 'grip' are half a turn apart"):
         simulate(held, [0, 0.4, 0, 0, 0, 0, 1, 0], None, 0.1)
     assert simulate(held, [0, 0.4, 0, 0, 0, 0, 0, 1], None, 0.01).status == "finished"
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "rk4"}, {"method": "semi-implicit-euler"}])
+def test_a_reference_without_gradients_is_no_obstacle(options):
+    """Neutral, a disc lies flat and has no lowest point; the motion starts elsewhere."""
+    flat, start = ConstrainedDynamics(rolling_disc()), np.array([0, 0, 0.4, *np.sin([0.6, 0, 0]), np.cos(0.6)])
+    q = flat.assemble(start)
+    v = flat.project_velocity(q, np.array([0, 0, 0, 0.1, 0, 3.0]))
+    there = ConstrainedDynamics(rolling_disc(), reference=q)
+    found, wanted = (simulate(system, q, v, 0.1, **options) for system in (flat, there))
+    assert np.abs(found.q[-1] - wanted.q[-1]).max() < 1e-8
+    assert rollout(flat, q, v, 10, 1e-3).finite.all()
+
+
+def test_motions_of_a_batch_that_ended_can_be_looked_at():
+    """States are NaN from there on, in between as well."""
+    system = ConstrainedDynamics(offset_slider(0.13), reference=[0, 0.23])
+    q = system.assemble()
+    with pytest.warns(SimulationWarning, match="did not stay finite"):
+        found = rollout(system, q, system.project_velocity(q, [6.0, 0]), 400, 1e-3).trajectory()
+    assert np.isfinite(found(0.1).q).all() and np.isnan(found(0.3).q).all()

@@ -201,6 +201,10 @@ def _whole(results: tuple[Any, ...]) -> Any:
 def _empty(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[Any, ...]:
     """Tensors of the shape and type of the results."""
     for x, port in zip(tensors, kernel.inputs):
+        if x.device.type != tensors[0].device.type:  # PyTorch asks for the shape alone if one of them has no numbers
+            raise ArgumentError(
+                f"{kernel.name}: {port.name} is on {x.device}, {kernel.inputs[0].name} on {tensors[0].device}"
+            )
         if x.shape[-1:] != port.shape:
             raise ArgumentError(
                 f"{kernel.name}: {port.name} has shape {tuple(x.shape)}; expected (..., {port.shape[0]})"
@@ -225,9 +229,11 @@ def _call(torch: Any, dynamics: Dynamics, kernel: Any, *tensors: Any) -> tuple[A
     wanted = "cuda" if dynamics.device == "cuda" else "cpu"
     for x, port in zip(tensors, kernel.inputs):
         if x.device.type != wanted:
+            kinds = {y.device.type for y in tensors}  # kernels can be made only where all tensors are
+            make = f", or make them with Dynamics(..., device={x.device.type!r})" if len(kinds) == 1 else ""
+            make = make if kinds <= {"cpu", "cuda"} else ""
             raise ArgumentError(
-                f"{port.name} is on {x.device}, the kernels are for {wanted}: make them with "
-                f"Dynamics(..., device={'cuda' if x.is_cuda else 'cpu'!r})"
+                f"{port.name} is on {x.device}, the kernels are for {wanted}: move it with .to({wanted!r}){make}"
             )
     results = _empty(torch, dynamics, kernel, *tensors)
     given = [x.detach().to(results[0].dtype) for x in tensors]  # NumPy and CuPy do not know all types of PyTorch

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.simulation.integrators import Step
 from dalembert.simulation.manifold import displaced
-from dalembert.simulation.singularity import ZERO, least_singular_value
+from dalembert.simulation.singularity import ZERO, extreme_singular_values, least_singular_value
 from dalembert.simulation.system import System
 
 NEAR = 1e-2
@@ -125,6 +125,5 @@ class Nearness:
 
     def _decompose(self) -> None:
         """Learn the least singular value that should not vanish, and the largest."""
-        size = np.linalg.svd(self._G, compute_uv=False)
-        least, most = float(size[self._rank - 1]), max(float(size[0]), np.finfo(float).tiny)
+        least, most = (float(size[0]) for size in extreme_singular_values(self._G[None], self._rank))
         self._known, self._turned, self.largest = (least, most), 0.0, max(self.largest, least / most)

@@ -145,7 +145,8 @@ def simulate(
     ranks.finish()
     beyond = ""
     if failed is not None:
-        beyond = system.beyond_reach(failed.time, failed.q, float(times[-1] - times[0]) * 1e-3)
+        moment = max(float(times[-1] - times[0]) * 1e-3, engine.length if isinstance(engine, Fixed) else 0.0)
+        beyond = system.beyond_reach(failed.time, failed.q, moment)
     if not beyond:
         ranks.tell(float(times[0]), passing.passed if passing else None)
     seconds = time.perf_counter() - began

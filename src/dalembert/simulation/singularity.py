@@ -146,7 +146,7 @@ class RankWatch:
         n, change = len(G), np.diff(G, axis=0)
         way = np.concatenate([[0.0], np.cumsum(np.sqrt(np.einsum("kij,kij->k", change, change)))])
         first = np.arange(0, n, BLOCK)
-        least, most = _sizes(G[first], self.rank)
+        least, most = extreme_singular_values(G[first], self.rank)
         s = least / most
         self._largest = max(self._largest, float(s.max()))
         # Between steps G goes farther than from step to step; twice as far, as slopes below.
@@ -223,9 +223,16 @@ def singular_times(system: System, t: np.ndarray, x: np.ndarray) -> tuple[float,
     return tuple(watch.times)
 
 
-def _sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least singular value that should not vanish, and the largest, of many G."""
-    size = np.linalg.svd(G, compute_uv=False)
+def extreme_singular_values(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least singular value that should not vanish, and the largest, of many G.
+
+    The former is 0 where G does not exist, as of a disc that lies flat.
+
+    Args:
+        G: gradients of constraints, (k, m, nv).
+        rank: how many singular values should not vanish.
+    """
+    size = np.linalg.svd(np.where(np.isfinite(G).all(axis=(1, 2), keepdims=True), G, 0.0), compute_uv=False)
     return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)
 
 
@@ -236,5 +243,5 @@ def least_singular_value(G: np.ndarray, rank: int) -> np.ndarray:
         G: gradients of constraints, (k, m, nv).
         rank: how many singular values should not vanish.
     """
-    least, most = _sizes(G, rank)
+    least, most = extreme_singular_values(G, rank)
     return least / most

@@ -144,6 +144,8 @@ class System:
         assert self.constrained is not None
         nq, on_positions = self.mechanism.nq, self.constrained.constraints.holonomic
         x = x.copy()
+        if not np.isfinite(x).all():  # of a motion that has ended
+            return x
         normalise_in_place(self.tree, x[:nq])
         before = np.inf
         for _ in range(MOST):
@@ -167,20 +169,21 @@ class System:
         G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
         found = []
         for part, rank in ((G[on_positions], own.positional.rank), (G, own.pivots.rank)):
-            size = np.linalg.svd(part, compute_uv=False)
-            found.append(max(NONE, LOST * float(size[rank - 1] / size[0])) if rank and size[0] > 0 else NONE)
+            size = np.linalg.svd(part, compute_uv=False) if rank and np.isfinite(part).all() else np.zeros(1)
+            found.append(max(NONE, LOST * float(size[rank - 1] / size[0])) if size[0] > 0 else NONE)
         return found[0], found[1]
 
     @cached_property
     def farthest(self) -> np.ndarray:
         """How far off each row of the constraints a position may be that motions have: (m,), m or rad; as far as it
         likes where redundant rows change, which come to contradict each other: that is told when the motion is known.
-        Powers of ten, so that mechanisms of about the same size share programs.
+        So it is where the reference has no gradient (a disc that lies flat). Powers of ten, so that mechanisms of about
+        the same size share programs.
         """
         assert self.constrained is not None
-        if self.constrained.positional.varying:
-            return np.full(len(self.constrained.rows), np.inf)
         G = self.constrained.evaluate("positions", np.asarray(self.constrained.reference, dtype=float), 0.0)[1]
+        if self.constrained.positional.varying or not np.isfinite(G).all():
+            return np.full(len(self.constrained.rows), np.inf)
         return np.asarray(10.0 ** np.round(np.log10(limits(self.constrained, G, DRIFT))))
 
     def open_loop(self, t: float, q: np.ndarray) -> str:

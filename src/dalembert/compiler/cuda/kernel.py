@@ -26,8 +26,8 @@ from dalembert.errors import ArgumentError
 NAMES: dict[np.dtype, Real] = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 BINDS = (
-    "bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, which is not empty, on the "
-    "current device; out shares no memory with the others"
+    "bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, all of the same length, which "
+    "is not 0, on the current device; out shares no memory with the others"
 )
 
 
