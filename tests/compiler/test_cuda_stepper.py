@@ -9,8 +9,8 @@ import dalembert as da
 from dalembert.algebra import scalar
 from dalembert.compiler.cuda.stepper import stepper_source
 from dalembert.errors import ArgumentError
+from dalembert.simulation.moving import as_system
 from dalembert.simulation.stepping import recurrence
-from dalembert.simulation.system import as_system
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 

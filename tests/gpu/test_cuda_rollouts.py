@@ -9,8 +9,8 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError
 from dalembert.simulation import STEPPERS, rollout
+from dalembert.simulation.moving import as_system
 from dalembert.simulation.stepping import recurrence
-from dalembert.simulation.system import as_system
 from random_mechanisms import random_mechanism
 
 pytestmark = pytest.mark.gpu

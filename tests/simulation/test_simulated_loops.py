@@ -107,7 +107,7 @@ def test_positions_and_velocities_go_back_each_for_themselves(linkage):
     """By the multipliers of Gear, Gupta and Leimkuhler dphi/dt = -w phi whatever the velocities; by those of the
     accelerations d(G v)/dt = -w G v whatever the positions. Checked on the flow itself, off the constraints."""
     from dalembert.simulation.kernel_equations import KernelEquations
-    from dalembert.simulation.system import as_system
+    from dalembert.simulation.moving import as_system
 
     system, q, v = linkage
     w = 7.0

@@ -17,8 +17,8 @@ from dalembert.constraints.classical import four_bar, parallel_four_bars, slider
 from dalembert.errors import SimulationWarning
 from dalembert.model import Constraint
 from dalembert.simulation import Event, SimulationError, rollout, simulate, singularity
+from dalembert.simulation.moving import as_system
 from dalembert.simulation.singularity import RankWatch
-from dalembert.simulation.system import as_system
 
 PARALLEL = np.array([1.0, -1, 1, -1, 1])
 UPRIGHT = PARALLEL * np.pi / 2

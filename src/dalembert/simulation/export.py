@@ -18,8 +18,8 @@ from dalembert.errors import ArgumentError, FormatError, MissingExtraError, Mode
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
 from dalembert.simulation.events import Occurrence
+from dalembert.simulation.moving import Moving, as_system
 from dalembert.simulation.names import position_names, velocity_names
-from dalembert.simulation.system import Moving, as_system
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory

@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
 from dalembert.simulation.fingerprint import fingerprint
+from dalembert.simulation.moving import Moving, as_system
 from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.rollout import rollout
-from dalembert.simulation.system import Moving, as_system
 
 _live: dict[str, RolloutTask] = {}
 """Tasks that this process has compiled, by key: a cluster sends a new copy of the same task with every piece."""

@@ -20,12 +20,13 @@ from dalembert.simulation.integrators import NO_MASS, Adaptive, Fixed, Step, int
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
+from dalembert.simulation.moving import Moving, as_system
 from dalembert.simulation.passage import Passing
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
 from dalembert.simulation.state import UNIT, as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
-from dalembert.simulation.system import Moving, System, as_system
+from dalembert.simulation.system import System
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.watch import Watch
 

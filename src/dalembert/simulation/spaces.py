@@ -21,8 +21,9 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, real_array
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.manifold import quaternion_places
+from dalembert.simulation.moving import Moving
 from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity, parameter_array
-from dalembert.simulation.system import Moving, System
+from dalembert.simulation.system import System
 
 
 class Space(Protocol):
