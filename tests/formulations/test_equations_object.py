@@ -401,6 +401,11 @@ def test_quasi_velocities_are_the_velocities_of_reduced_equations():
     assert numbers["mass_matrix"].shape == (3, 3)
     kernel = equations.compile("coriolis")
     assert [port.name for port in kernel.inputs] == ["q", "u", "m", "r"]
+    for name in ("u", "v"):
+        by_name = equations.evaluate(q=np.zeros(6), **{name: np.ones(3)}, m=2.0, r=0.5, g=9.81)
+        assert by_name.keys() == numbers.keys() and all(np.array_equal(by_name[k], numbers[k]) for k in numbers)
+    with pytest.raises(ArgumentError, match="u is given twice"):
+        equations.evaluate(np.zeros(6), np.ones(3), u=np.ones(3), m=2.0, r=0.5, g=9.81)
 
 
 class TestFromLagrangian:

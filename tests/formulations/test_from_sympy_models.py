@@ -249,6 +249,25 @@ def test_a_lagrangian_without_rates_is_refused():
         from_lagrangian(sympy.Symbol("x1dot") ** 2 + sympy.Symbol("xdot1") ** 2, ["x1"])
 
 
+@pytest.mark.parametrize("where", ["lagrangian", "forces", "dissipation"])
+@pytest.mark.parametrize("spelling", ["theta1dot", "thetadot_1", "theta_1dot", "thetadot1", "theta_dot_1"])
+def test_a_rate_in_another_spelling_than_the_others_is_no_parameter(where, spelling):
+    x, theta, m, k, xdot = sympy.symbols("x theta_1 m k xdot")
+    slip = sympy.Symbol(spelling)
+    law = m * xdot**2 / 2 - k * x * theta
+    given = {"lagrangian": law, "forces": [0, 0], "dissipation": 0}
+    given[where] = {"lagrangian": law + m * slip**2, "forces": [0, -k * slip], "dissipation": k * slip**2}[where]
+    with pytest.raises(ArgumentError, match=f"is {spelling} the rate of theta_1.*qdot="):
+        from_lagrangian(q=[x, theta], qdot=[xdot, sympy.Symbol("omega")], **given)
+    assert len(from_lagrangian(q=[x, theta], qdot=[xdot, slip], **given).mass_matrix) == 2
+
+
+def test_a_symbol_beside_functions_of_time_that_looks_like_a_rate_is_no_parameter():
+    x, theta = dynamicsymbols("x theta")
+    with pytest.raises(ArgumentError, match="is theta_dot the rate of theta"):
+        from_lagrangian(x.diff() ** 2 + sympy.Symbol("theta_dot") ** 2, [x, theta])
+
+
 def test_a_coordinate_is_given_once():
     x, rate = sympy.symbols("x xdot")
     with pytest.raises(ArgumentError, match="x, xdot occurs twice"):

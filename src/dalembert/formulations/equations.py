@@ -254,21 +254,17 @@ class Equations:
 
         Args:
             q: positions, (..., nq); q=... will do, too.
-            v: velocities, (..., n), or v=...; parts that need them are left out without.
+            v: velocities, (..., n), or v=..., for Kane's speeds also u=...; parts that need them are left out without.
             inputs: values of parameters by name, and of other inputs by port (``t``, wrenches, ...).
         """
-        for name, value in (("q", q), ("v", v)):
-            if value is not None and name in inputs:
-                raise ArgumentError(
-                    f"evaluate: {name} is given twice; a parameter called {name} is given by {name}_=..."
-                )
-        q, v = inputs.pop("q", q), inputs.pop("v", v)
+        port = self.velocity_port
+        q, v = _given_once(q, inputs, "q"), _given_once(v, inputs, "v", port)
         if q is None:
             raise ArgumentError(f"the equations of {self.name!r} need the positions q")
-        given = {"q": q, **({} if v is None else {self.velocity_port: v}), **inputs}
+        given = {"q": q, **({} if v is None else {port: v}), **inputs}
         parts = self.quantities()
         if v is None:
-            parts = {k: x for k, x in parts.items() if self.velocity_port not in (p.name for p in x.program.inputs)}
+            parts = {k: x for k, x in parts.items() if port not in (p.name for p in x.program.inputs)}
         return self.numbers(tuple(parts), given)
 
     def numbers(self, names: Sequence[str], inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -312,6 +308,16 @@ class Equations:
         from dalembert.formulations.accelerations import solved_accelerations
 
         return solved_accelerations(self)
+
+
+def _given_once(value: Any, inputs: dict[str, Any], *names: str) -> Any:
+    """What is given in its place or, among the inputs, by one of its names."""
+    by_name = {name: inputs.pop(name) for name in names if name in inputs}
+    found = [*([] if value is None else [value]), *by_name.values()]
+    if len(found) > 1:
+        name = list(by_name)[-1]
+        raise ArgumentError(f"evaluate: {name} is given twice; a parameter called {name} is given by {name}_=...")
+    return found[0] if found else None
 
 
 def _indented(text: str) -> str:

@@ -16,7 +16,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.names import rate_name
-from dalembert.formulations.pfaffian import with_inputs
+from dalembert.formulations.pfaffian import rate_by_another_name, with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_items, shown
@@ -71,6 +71,7 @@ def from_lagrangian(
             f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by "
             "qdot=[...] what they are called there"
         )
+    _refuse_rates_by_other_names(known, coordinates, rates)
     if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
         raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
     acting = None if acting is None else [_as_symbols(f, [*coordinates, *rates]) for f in acting]
@@ -199,6 +200,16 @@ def _refuse_repetition(variables: Sequence[Any]) -> None:
     twice = sorted({str(x) for x in variables if variables.count(x) > 1})
     if twice:
         raise ArgumentError(f"from_lagrangian: {', '.join(twice)} occurs twice among coordinates and rates")
+
+
+def _refuse_rates_by_other_names(expressions: Sequence[Any], coordinates: Sequence[Any], rates: Sequence[Any]) -> None:
+    names = [x.name if x.is_Symbol else x.func.__name__ for x in coordinates]
+    slip = rate_by_another_name(expressions, names, map(str, [*coordinates, *rates]))
+    if slip:
+        raise ArgumentError(
+            f"from_lagrangian: is {slip[0]} the rate of {slip[1]}? The rates are {', '.join(map(str, rates))}; say by "
+            "qdot=[...] if they are called otherwise"
+        )
 
 
 def _as_symbols(force: Any, variables: Sequence[Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,15 +133,31 @@ def _start_clock(system: System, expressions: Sequence[Any]) -> None:
 
 
 def _refuse_rates_by_other_names(system: System, expressions: Sequence[Any], what: str) -> None:
-    """``q1dot`` where the rate of q1 is ``qdot1`` is a slip, not one more parameter."""
-    known = {str(x) for x in system.scope.known()}
-    rates = {_bare(f"{x}dot"): x for x in map(str, system.scope.names["q"])}
-    for name in sorted({symbol.name for x in expressions if is_sympy(x) for symbol in x.free_symbols} - known):
+    slip = rate_by_another_name(expressions, map(str, system.scope.names["q"]), map(str, system.scope.known()))
+    if slip:
+        raise ArgumentError(
+            f"{what}: is {slip[0]} the rate of {slip[1]}? The velocities are called "
+            f"{', '.join(map(str, system.scope.names['v']))} here"
+        )
+
+
+def rate_by_another_name(
+    expressions: Sequence[Any], coordinates: Iterable[str], known: Iterable[str]
+) -> tuple[str, str] | None:
+    """A symbol that looks like a rate and is none, and its coordinate: ``q1dot`` where the rate of q1 is ``qdot1`` is
+    a slip, not one more parameter.
+
+    Args:
+        expressions: of SymPy, or others, which have no symbols.
+        coordinates: their names.
+        known: names of all symbols whose meaning is clear.
+    """
+    rates = {_bare(f"{x}dot"): x for x in coordinates}
+    used = {symbol.name for x in expressions if is_sympy(x) for symbol in x.free_symbols}
+    for name in sorted(used.difference(known)):
         if "dot" in name and _bare(name) in rates:
-            raise ArgumentError(
-                f"{what}: is {name} the rate of {rates[_bare(name)]}? The velocities are called "
-                f"{', '.join(map(str, system.scope.names['v']))} here"
-            )
+            return name, rates[_bare(name)]
+    return None
 
 
 def _bare(name: str) -> str:
