@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import assembly_modes
+from dalembert.constraints.assembly_modes import assembly_modes
 from dalembert.constraints.classical import (
     ANDREWS_START,
     andrews,

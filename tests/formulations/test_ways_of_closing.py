@@ -24,7 +24,7 @@ from dalembert.constraints.classical import (
 )
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import derive, laws, verify
-from dalembert.formulations.linear import clear_ranks
+from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import LoopCloser
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.parameters import substitute

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.constraints import assembly
+from dalembert.constraints import descent, vicinity
 from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.rows import Row
 from dalembert.errors import ArgumentError, SingularityError
@@ -145,7 +145,7 @@ def analyse(
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
     if v is not None and real_array(v, "analyse, v").shape != still.shape:
         raise ArgumentError(f"analyse looks at one state: v has shape {np.shape(v)}, must be ({mechanism.nv},)")
-    assembly.check_gradients(system, G, t)
+    descent.check_gradients(system, G, t)
     null, rank = _null_space(G, tolerance)
     on_positions = system.constraints.holonomic
     names = system.velocity_names()
@@ -159,7 +159,7 @@ def analyse(
     residual = {
         name: float(np.abs(phi[system.constraints.slice(name)]).max(initial=0.0)) for name in system.constraints.info
     }
-    usual_rank = max([rank, *assembly.ranks_nearby(system, q, t, tolerance, neighbours)])
+    usual_rank = max([rank, *vicinity.ranks_nearby(system, q, t, tolerance, neighbours)])
     sides = {"velocities": rate}
     moving = np.linalg.pinv(G, rcond=tolerance) @ rate if v is None else np.asarray(v, dtype=float)
     if np.allclose(G @ moving, rate, rtol=0, atol=1e-9 * (1 + np.abs(rate).max(initial=0.0))) and (

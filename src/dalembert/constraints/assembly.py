@@ -7,7 +7,6 @@ tried, random but always the same, farther and farther around it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.descent import check_gradients, descend, moved, normalise, row_units, units
 from dalembert.constraints.loops import LOOP_ROWS
-from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
@@ -26,8 +24,6 @@ from dalembert.model.checks import expect_names, expect_real, expect_whole, real
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
 
-UNCLEAR = (1e-11, 1e-4)
-"""Singular values, of the largest, that tell neither rank nor the want of it."""
 
 RESTARTS = 12
 """How many other starts are tried where there is no way down from the given one."""
@@ -61,9 +57,9 @@ def assemble(
         seed: of the other starts.
     """
     mechanism = system.mechanism
-    start, t = _start(system, q), expect_real(t, "t")
+    start, t = start_of(system, q), expect_real(t, "t")
     tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
-    free = _free(mechanism, keep)
+    free = free_velocities(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
     normalise(mechanism, start)
     on_positions = system.constraints.holonomic
@@ -84,7 +80,7 @@ def assemble(
     raise SingularityError(_cannot(system, best, expect_names(keep, "keep"), t, restarts))
 
 
-def _start(system: ConstrainedKernels, q: Any) -> np.ndarray:
+def start_of(system: ConstrainedKernels, q: Any) -> np.ndarray:
     mechanism = system.mechanism
     if isinstance(q, Mapping):
         q = by_joint(mechanism, q, "q", np.asarray(system.reference, dtype=float), mechanism.q_slice)
@@ -96,7 +92,7 @@ def _start(system: ConstrainedKernels, q: Any) -> np.ndarray:
     return start
 
 
-def _free(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
+def free_velocities(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
     free = np.ones(mechanism.nv, dtype=bool)
     for name in expect_names(keep, "keep"):
         free[mechanism.v_slice(name)] = False
@@ -149,158 +145,6 @@ def mirrored(
     return found
 
 
-def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
-    """How many rows of the constraints are independent at a position.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
-        tolerance: below this fraction of the largest, singular values count as zero.
-    """
-    return int((_sizes(system, q, t) > tolerance).sum())
-
-
-def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
-    """Whether the rank at assembled positions is one, and not what rounding has left.
-
-    Where two ways of closing meet, positions are found to the square root of the tolerance only, and rows that depend
-    on each other there seem not to.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
-    """
-    size = _sizes(system, q, t)
-    return not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
-
-
-def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
-    """Singular values of the rows, the largest being one."""
-    G = system.evaluate("positions", q, t)[1]
-    size = np.linalg.svd(G * column_scale(G), compute_uv=False)
-    return np.asarray(size / (size.max(initial=0.0) or 1.0))
-
-
-def neighbours(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
-) -> list[tuple[np.ndarray, int]]:
-    """Assembled positions close to a position and the rank at each, as many as are found.
-
-    Where the rank is another than at the position itself, ways of closing may meet there that leave different freedoms,
-    and most starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows
-    have beside the constraints.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
-        tolerance: as for :func:`rank`.
-        count: how many starts to try; more, where ranks differ or are not clear.
-    """
-    rng = np.random.default_rng(0)
-    here, most = rank(system, q, t, tolerance), 0
-    clear: list[tuple[np.ndarray, int]] = []
-    doubtful: list[tuple[np.ndarray, int]] = []
-    for k in range(8 * count):
-        start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv) * units(system))
-        try:
-            found = assemble(system, start, t, restarts=0)
-            (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
-        except SingularityError:
-            pass
-        with suppress(np.linalg.LinAlgError):  # laws of velocities need not exist beside the constraints
-            most = most or rank(system, start, t, tolerance)
-        enough = len(clear) >= count or k + 1 - len(doubtful) >= count
-        if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
-            break
-    return clear or doubtful
-
-
-def ranks_nearby(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
-) -> list[int]:
-    """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
-    return [there for _, there in neighbours(system, q, t, tolerance, count)]
-
-
-def assembly_modes(
-    system: ConstrainedKernels,
-    q: Any = None,
-    t: float = 0.0,
-    keep: Sequence[str] = (),
-    *,
-    starts: int = 60,
-    spread: float = 2.0,
-    seed: int = 0,
-) -> list[np.ndarray]:
-    """Different assemblies with some joints held, found from random starts; in the order in which they were found.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions of the held joints, and the first start; the reference by default.
-        t: time, s.
-        keep: joints whose positions are held; enough of them that assemblies are isolated points.
-        starts: number of starts.
-        spread: standard deviation of the random starts, m or rad; of a mechanism larger than a metre, its longest
-            distance or rad.
-        seed: of the random starts.
-    """
-    mechanism = system.mechanism
-    rng = np.random.default_rng(expect_whole(seed, "seed", high=2**64))
-    starts, spread = expect_whole(starts, "starts", 1), expect_real(spread, "spread", 0)
-    base = _start(system, system.reference if q is None else q)
-    free = _free(mechanism, keep)
-    unit = units(system)
-    modes: list[np.ndarray] = []
-    marks: list[np.ndarray] = []
-    for k in range(starts):
-        step = np.where(free, rng.normal(size=mechanism.nv) * spread * unit, 0.0) if k else np.zeros(mechanism.nv)
-        try:
-            found = assemble(system, moved(mechanism, base, step), t, keep, restarts=0)
-        except SingularityError:
-            continue
-        mark = _mark(mechanism, found, unit)
-        if all(np.abs(mark - other).max(initial=0.0) > 1e-5 for other in marks):
-            modes.append(found)
-            marks.append(mark)
-    _refuse_continuum(system, modes, t, free)
-    return modes
-
-
-def _refuse_continuum(system: ConstrainedKernels, modes: list[np.ndarray], t: float, free: np.ndarray) -> None:
-    """Assemblies are isolated points if the joints that are not held cannot move; at a singular one they seem to."""
-    ranks = []
-    for q in modes:
-        G = system.evaluate("positions", q, t)[1][system.constraints.holonomic][:, free]
-        size, Vt = np.linalg.svd(G * column_scale(G))[1:]
-        ranks.append(int((size > 1e-8 * size.max(initial=0.0)).sum()))
-    if not modes or max(ranks) == int(free.sum()):
-        return
-    moving = np.abs(Vt[ranks[-1] :]).max(axis=0)
-    names = [name for name, is_free in zip(system.velocity_names(), free) if is_free]
-    raise ArgumentError(
-        f"assemblies of {system.mechanism.name!r} with these joints held are no isolated points: "
-        f"{int(free.sum()) - max(ranks)} freedoms are left. Hold more joints in keep=, for example the one of "
-        f"{names[int(moving.argmax())]!r}"
-    )
-
-
-def _mark(mechanism: Mechanism, q: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Positions as numbers that do not care for whole turns or the sign of a quaternion, in their units."""
-    entries: list[float] = []
-    for link in mechanism.tree.links:
-        own = np.asarray(link.position(q), dtype=float)
-        if link.kind == "spherical":
-            entries += np.outer(own, own).ravel().tolist()
-        elif link.kind == "revolute":
-            entries += [np.cos(own[0]), np.sin(own[0])]
-        else:
-            entries.append(float(own[0]) / float(unit[link.v]))
-    return np.array(entries)
-
-
 def project_velocity(
     system: ConstrainedKernels, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
 ) -> np.ndarray:
@@ -317,7 +161,7 @@ def project_velocity(
     mechanism = system.mechanism
     if isinstance(v, Mapping):
         v = by_joint(mechanism, v, "v", np.zeros(mechanism.nv), mechanism.v_slice)
-    q, v, t, keep = _start(system, q), np.array(real_array(v, "v")), expect_real(t, "t"), expect_names(keep, "keep")
+    q, v, t, keep = start_of(system, q), np.array(real_array(v, "v")), expect_real(t, "t"), expect_names(keep, "keep")
     if v.shape != (mechanism.nv,):
         raise ArgumentError(f"v has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)")
     _, G, rate, _ = system.evaluate("constraints", q, v, t)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
-from dalembert.constraints.assembly import RESTARTS, assemble, is_clear, neighbours, rank
+from dalembert.constraints.assembly import RESTARTS, assemble
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
+from dalembert.constraints.vicinity import is_clear, neighbours, rank
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints import assembly, numeric
+from dalembert.constraints import assembly, assembly_modes, numeric
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.inverse import Drives, inverse_dynamics
 from dalembert.constraints.kernels import ConstrainedKernels
@@ -208,9 +208,9 @@ class ConstrainedDynamics(ConstrainedKernels):
             q: positions of the held joints, and the first start; the reference by default.
             t: time, s.
             keep: joints whose positions are held; so many that assemblies are isolated, or it is an error.
-            options: of :func:`dalembert.constraints.assembly.assembly_modes`: ``starts``, ``spread``, ``seed``.
+            options: of :func:`dalembert.constraints.assembly_modes.assembly_modes`: ``starts``, ``spread``, ``seed``.
         """
-        return assembly.assembly_modes(self, q, t, keep, **options)
+        return assembly_modes.assembly_modes(self, q, t, keep, **options)
 
     def project_velocity(self, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
         """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy.

@@ -15,8 +15,9 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algorithms.triangular import factor
 from dalembert.errors import SingularityError, UnsupportedError
-from dalembert.formulations.linear import SMALL, inverse, is_singular
+from dalembert.formulations.linear import SMALL, inverse
 from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.sample_ranks import is_singular
 
 if TYPE_CHECKING:
     from dalembert.formulations.equations import Equations

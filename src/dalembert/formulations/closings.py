@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
 from dalembert.errors import SingularityError
-from dalembert.formulations.linear import clear_ranks
+from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import ATTEMPTS, Inputs, LoopCloser, neutral, typical_inputs
 from dalembert.formulations.system import System
 

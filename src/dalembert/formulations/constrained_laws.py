@@ -11,12 +11,12 @@ import numpy as np
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import ranks_nearby
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.numeric import METHODS
+from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
-from dalembert.formulations.linear import clear_ranks
+from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
 from dalembert.formulations.system import System
 

@@ -17,9 +17,9 @@ from dalembert.formulations.agreement import Row
 from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.linear import rounded_rows
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import named_inputs
+from dalembert.formulations.sample_ranks import rounded_rows
 from dalembert.model import Inertia, Mechanism
 
 STEP = 1e-30

@@ -14,15 +14,9 @@ from dalembert.formulations.assembly import quantity
 from dalembert.formulations.bounds import bound
 from dalembert.formulations.closings import Assemblies, assemblies
 from dalembert.formulations.equations import Step
-from dalembert.formulations.linear import (
-    dependent_columns,
-    follows_always,
-    independent_rows,
-    inverse,
-    is_constant,
-    row_weights,
-)
+from dalembert.formulations.linear import inverse, is_constant
 from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
+from dalembert.formulations.sample_ranks import dependent_columns, follows_always, independent_rows, row_weights
 from dalembert.formulations.system import System
 from dalembert.model.checks import expect_names
 

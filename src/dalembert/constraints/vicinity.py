@@ -1,0 +1,95 @@
+"""The rank of constraints at assembled positions, and at those beside them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.constraints.assembly import assemble
+from dalembert.constraints.descent import moved, units
+from dalembert.constraints.pivots import column_scale
+from dalembert.errors import SingularityError
+
+if TYPE_CHECKING:
+    from dalembert.constraints.kernels import ConstrainedKernels
+
+UNCLEAR = (1e-11, 1e-4)
+"""Singular values, of the largest, that tell neither rank nor the want of it."""
+
+
+def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
+    """How many rows of the constraints are independent at a position.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions.
+        t: time, s.
+        tolerance: below this fraction of the largest, singular values count as zero.
+    """
+    return int((_sizes(system, q, t) > tolerance).sum())
+
+
+def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
+    """Whether the rank at assembled positions is one, and not what rounding has left.
+
+    Where two ways of closing meet, positions are found to the square root of the tolerance only, and rows that depend
+    on each other there seem not to.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions.
+        t: time, s.
+    """
+    size = _sizes(system, q, t)
+    return not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
+
+
+def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
+    """Singular values of the rows, the largest being one."""
+    G = system.evaluate("positions", q, t)[1]
+    size = np.linalg.svd(G * column_scale(G), compute_uv=False)
+    return np.asarray(size / (size.max(initial=0.0) or 1.0))
+
+
+def neighbours(
+    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+) -> list[tuple[np.ndarray, int]]:
+    """Assembled positions close to a position and the rank at each, as many as are found.
+
+    Where the rank is another than at the position itself, ways of closing may meet there that leave different freedoms,
+    and most starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows
+    have beside the constraints.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions.
+        t: time, s.
+        tolerance: as for :func:`rank`.
+        count: how many starts to try; more, where ranks differ or are not clear.
+    """
+    rng = np.random.default_rng(0)
+    here, most = rank(system, q, t, tolerance), 0
+    clear: list[tuple[np.ndarray, int]] = []
+    doubtful: list[tuple[np.ndarray, int]] = []
+    for k in range(8 * count):
+        start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv) * units(system))
+        try:
+            found = assemble(system, start, t, restarts=0)
+            (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
+        except SingularityError:
+            pass
+        with suppress(np.linalg.LinAlgError):  # laws of velocities need not exist beside the constraints
+            most = most or rank(system, start, t, tolerance)
+        enough = len(clear) >= count or k + 1 - len(doubtful) >= count
+        if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
+            break
+    return clear or doubtful
+
+
+def ranks_nearby(
+    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+) -> list[int]:
+    """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
+    return [there for _, there in neighbours(system, q, t, tolerance, count)]
