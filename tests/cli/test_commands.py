@@ -258,6 +258,23 @@ def test_derive_takes_the_way_of_closing_that_q_says(capsys, tmp_path):
     assert "--q: got shape (1,)" in run(capsys, *words, "--q", "0.5").err
 
 
+@pytest.mark.parametrize("kept", ["drive", "knee", "pivot", "qdot2"])
+def test_derive_keeps_the_velocity_that_is_named(capsys, tmp_path, kept):
+    words = ("derive", "four_bar", "--method", "kane", "--independent", kept)
+    told = da.derive(da.load("four_bar"), "kane", independent=[kept])
+    assert run(capsys, *words, "--json").json["parts"]["kinematics"] == [[str(x)] for x in told.kinematics.sympy()]
+    document = tmp_path / "four_bar.md"
+    assert run(capsys, *words, "--to", str(document)).code == 0
+    assert "chosen by the user" in document.read_text(encoding="utf-8")
+
+
+def test_derive_says_which_velocities_can_be_kept(capsys):
+    assert "--method kane" in run(capsys, "derive", "four_bar", "--independent", "pivot").err
+    for names in (["--independent", "nobody"], ["--independent", "pivot", "--independent", "knee"]):
+        outcome = run(capsys, "derive", "four_bar", "--method", "kane", *names)
+        assert outcome.code == 2 and "velocit" in outcome.err
+
+
 def test_verify_asks_pinocchio_if_it_is_there(capsys):
     pytest.importorskip("pinocchio")
     for arguments in (["demo_arm"], ["demo_arm", "--base", "free"], ["puma560"], ["stacker"], ["free_body"]):

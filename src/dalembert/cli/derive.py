@@ -7,6 +7,7 @@ examples:
   dalembert derive stacker --method kronecker
   dalembert derive cart_pole --method kane --steps            the derivation, step by step
   dalembert derive four_bar --method kane --q drive=1         loops closed as around these positions
+  dalembert derive four_bar --method kane --independent pivot   the velocity that is kept
   dalembert derive my_arm.urdf --include damping              damping of the joints enters when asked for
   dalembert derive double_pendulum --set l1=1 --latex         for a document of your own
   dalembert derive stacker --method kane --to report.html     a whole document: .html, .tex or .md
@@ -56,6 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for kane, positions around which loops are closed, where they close in ways of different mobility: "
         "JOINT=VALUE or all numbers with commas (default: neutral)",
     )
+    parser.add_argument(
+        "--independent",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="for kane, a velocity or joint that is kept where constraints are solved for the others; may be repeated",
+    )
     parser.add_argument("--steps", action="store_true", help="print the derivation, not only the result")
     parser.add_argument("--latex", action="store_true", help="print LaTeX")
     parser.add_argument(
@@ -74,7 +82,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.to is not None:
         return _write_report(options, terminal, mechanism)
     terminal.progress("deriving ...")
-    equations = derive(mechanism, options.method, include=options.include, **_reference(options))
+    equations = derive(mechanism, options.method, include=options.include, **_of_kane(options))
     if options.json:
         parts = {name: _written(part) for name, part in equations.quantities().items()}
         terminal.json(
@@ -103,13 +111,13 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _reference(options: argparse.Namespace) -> dict[str, Any]:
-    """Positions around which loops are closed, if they are given."""
-    if not options.q:
-        return {}
-    if options.method != "kane":
-        raise ArgumentError("--q says how loops are closed that --method kane eliminates; leave it out")
-    return {"reference": vector(options.q, "--q")}
+def _of_kane(options: argparse.Namespace) -> dict[str, Any]:
+    """What constraints are solved for, and around which positions loops are closed, if that is given."""
+    for flag, given in (("--q", options.q), ("--independent", options.independent)):
+        if given and options.method != "kane":
+            raise ArgumentError(f"{flag} is about constraints, which only --method kane eliminates; leave it out")
+    found: dict[str, Any] = {"reference": vector(options.q, "--q")} if options.q else {}
+    return found | ({"independent": options.independent} if options.independent else {})
 
 
 def _written(part: Quantity) -> Any:
@@ -125,7 +133,7 @@ def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Me
     from dalembert.report import report
 
     terminal.progress("deriving, comparing and writing ...")
-    path = report(mechanism, options.to, options.method, include=options.include, **_reference(options))
+    path = report(mechanism, options.to, options.method, include=options.include, **_of_kane(options))
     size = path.stat().st_size
     if options.json:
         terminal.json({"model": mechanism.name, "method": options.method, "file": str(path), "bytes": size})
