@@ -1,5 +1,6 @@
 """Mechanisms with constraints and force elements: drift, energy, batches, inconsistent starts."""
 
+import importlib.util
 import warnings
 
 import numpy as np
@@ -15,7 +16,17 @@ from dalembert.formats import load
 from dalembert.model import Body, Constraint, Frame, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.operations import lock
-from dalembert.simulation import RolloutTask, SimulationError, joint_stop, rollout, samples, simulate, sweep
+from dalembert.pictures import draw_energies
+from dalembert.simulation import (
+    RolloutTask,
+    SimulationError,
+    joint_stop,
+    load_trajectory,
+    rollout,
+    samples,
+    simulate,
+    sweep,
+)
 from random_mechanisms import random_mechanism
 
 
@@ -418,6 +429,31 @@ def test_motions_beyond_the_reach_of_loops_end_where_the_loop_would_open():
         with pytest.raises(SimulationError, match="a given motion asks for more than the loops can reach") as told:
             simulate(systems[0], q[0], v[0], 1.0, **options)
         assert abs(told.value.time - jams[0]) < 3e-3
+
+
+@pytest.mark.parametrize("hold", [None, 1])
+def test_what_follows_the_end_of_a_motion_is_not_a_number(hold, tmp_path):
+    """The press jams; until then everything is what the part alone tells, and nothing is told of later."""
+    press = offset_slider(0.13)
+    q = ConstrainedDynamics(press, reference=[0, 0.23]).assemble()
+    v = ConstrainedDynamics(press, reference=q).project_velocity(q, [6.0, 0])
+    with pytest.warns(SimulationWarning, match="beyond their reach"):
+        motion = rollout(press, q, v, 300, 1e-3, control=lambda t, q, v: -v, hold=hold).trajectory()
+    end = int(np.argmin(np.isfinite(motion.v).all(axis=1)))
+    assert 140 < end < 160 and np.isnan(motion.q[end:]).all()
+    part = motion[:end]
+    for name in ("work", "energy", "power", "a", "qdot"):
+        whole, known = getattr(motion, name), getattr(part, name)
+        assert np.isfinite(known).all() and np.array_equal(whole[:end], known), name
+        assert np.isnan(whole[end:].reshape(len(motion) - end, -1)).any(axis=1).all(), name
+    for name, force in motion.reactions().items():
+        assert np.array_equal(force[:end], part.reactions()[name]) and np.isnan(force[end:]).any(axis=1).all(), name
+    assert np.isnan(motion(0.2).v).all() and np.isnan(motion["slide", 0.25].q)
+    motion.to_npz(tmp_path / "ended.npz")
+    assert np.array_equal(load_trajectory(tmp_path / "ended.npz", press).q, motion.q, equal_nan=True)
+    if importlib.util.find_spec("matplotlib"):
+        motion.plot()
+        draw_energies(motion)
 
 
 @pytest.mark.parametrize("kind", ["weld", "prismatic"])

@@ -125,18 +125,20 @@ def _along_ways(parts: Trajectory) -> np.ndarray:
 
 
 def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """The integral from the first sample on, by cubic splines between jumps.
+    """The integral from the first sample on, by cubic splines between jumps; NaN from where the motion has ended on.
 
     Args:
         t: times; two equal ones mark a jump.
-        rate: what to integrate, (T, ...).
+        rate: what to integrate, (T, ...); NaN from where the motion has ended on.
     """
     from scipy.interpolate import CubicSpline
 
     if (np.diff(t) < 0).any():
         raise ArgumentError("the samples of this part are not in the order of time; work is done from one to the next")
-    total = np.zeros(rate.shape)
-    cuts = [0, *(np.flatnonzero(np.diff(t) == 0) + 1).tolist(), len(t)]
+    there = np.isfinite(rate).all(axis=tuple(range(1, rate.ndim)))
+    last = len(t) if there.all() else int(np.argmin(there))
+    total = np.full(rate.shape, np.nan)
+    cuts = [0, *(np.flatnonzero(np.diff(t[:last]) == 0) + 1).tolist(), last]
     for begin, end in pairwise(cuts):
         start = total[begin - 1] if begin else 0.0
         total[begin:end] = start
