@@ -216,8 +216,9 @@ def _dependent(states: Assemblies, A: np.ndarray, rank: int) -> tuple[list[int],
     if everywhere:
         return dependent, "this part of A is constant, so it is regular at every state"
     return dependent, (
-        f"at typical states this part of A is the best conditioned (condition number about {condition:.2g}) that "
-        "keeps the first coordinates; the equations do not hold where it is singular"
+        f"the last ones whose part of A is well conditioned at typical states (condition number about {condition:.2g}), so "
+        "that the first are kept where that can be. The equations do not hold where this part is singular; independent= "
+        "keeps other velocities"
     )
 
 
