@@ -3,6 +3,7 @@
 import pickle
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -170,6 +171,31 @@ def test_spring_holds_a_mass_at_its_stretch():
     )  # fmt: skip
     found = equilibrium(ConstrainedDynamics(rail, forces="all"), [1.0])
     assert abs((3.0 - found.q[0] - 1.0) * 50.0 - 2.0 * 9.81) < 1e-6
+
+
+def test_a_chain_in_cartesian_coordinates_hangs_as_links_do():
+    """Its weights do not vary with position, only the directions of its links do; every link pulls as hard sideways."""
+    masses, length, span = (1.0, 2.0, 0.5), 0.5, 1.4
+    bodies, joints = [], []
+    for k, mass in enumerate(masses):
+        bodies += [Body(f"slide{k}", Inertia(0.0)), Body(f"bead{k}", Inertia.point(mass))]
+        joints.append(Joint(f"x{k}", "prismatic", "world", f"slide{k}", axis=[1, 0, 0]))
+        joints.append(Joint(f"z{k}", "prismatic", f"slide{k}", f"bead{k}"))
+    ends = ["world", *(f"bead{k}" for k in range(3)), "world"]
+    wall = Transform.from_translation(np.array([span, 0.0, 0.0]))
+    links = [
+        Constraint(f"link{k}", "distance", a, b, value=length, **({"placement_b": wall} if k == 3 else {}))
+        for k, (a, b) in enumerate(pairwise(ends))
+    ]
+    chain = ConstrainedDynamics(Mechanism("chain", bodies, joints, constraints=links))
+    hanging = chain.assemble([0.3, -0.4, 0.7, -0.5, 1.1, -0.4])
+    found = equilibrium(chain, hanging)
+    assert max(np.abs(gap).max() for gap in chain.residual(found.q).values()) < 1e-12
+    steps = np.diff(np.vstack([[0, 0], found.q.reshape(3, 2), [span, 0]]), axis=0)
+    slopes = steps[:, 1] / steps[:, 0]
+    sideways = np.diff(slopes) / np.array(masses)  # g / horizontal pull, the same at every bead
+    assert np.abs(sideways - sideways[0]).max() < 1e-8 * abs(sideways[0])
+    assert np.abs(found.q - hanging).max() > 1e-2
 
 
 def test_no_equilibrium_is_told():

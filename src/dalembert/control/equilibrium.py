@@ -112,12 +112,15 @@ class _Tree:
         self.dynamics, self.v = dynamics, v
         self.last = () if values is None else (values,)
 
-    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Needed forces, their derivative, constraint residuals, constraint rows."""
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Needed forces, constraint residuals, constraint rows."""
         nothing = np.zeros(len(self.v))
         needed = self.dynamics.inverse_dynamics(q, self.v, nothing, *self.last)
-        slope = self.dynamics.inverse_dynamics_derivatives(q, self.v, nothing, *self.last)[0]
-        return needed, slope, np.zeros(0), np.zeros((0, len(self.v)))
+        return needed, np.zeros(0), np.zeros((0, len(self.v)))
+
+    def slope(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Derivative of the needed forces; a tree has no multipliers."""
+        return self.dynamics.inverse_dynamics_derivatives(q, self.v, np.zeros(len(self.v)), *self.last)[0]
 
     def broken(self, q: np.ndarray) -> str:
         """Which constraint the state breaks: there is none."""
@@ -131,20 +134,24 @@ class _Loops:
         self.system, self.v = system, v
         self.loops = system.constraints.count
 
-    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Needed forces, their derivative, constraint residuals, constraint rows."""
-        tree, n, h = self.system.mechanism.tree, len(self.v), 1e-6
-        nothing = np.zeros(n)
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Needed forces, constraint residuals, constraint rows."""
+        _, applied, G, _ = self.system.evaluate("terms", q, self.v, np.zeros(len(self.v)), 0.0)
+        return -applied, self.system.evaluate("positions", q, 0.0)[0], G
 
-        def needed(position: np.ndarray) -> np.ndarray:
-            return -self.system.evaluate("terms", position, self.v, nothing, 0.0)[1]
+    def slope(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Derivative of the needed forces that constraints leave; what they bear turns with their directions."""
+        tree, n, h = self.system.mechanism.tree, len(self.v), 1e-6
+
+        def unborne(position: np.ndarray) -> np.ndarray:
+            needed, _, G = self.at(position)
+            return needed - G.T @ multipliers
 
         slope = np.empty((n, n))
         for k, unit in enumerate(np.eye(n)):
             ahead, behind = (manifold.displaced(tree, q, s * h * unit) for s in (1, -1))
-            slope[:, k] = (needed(ahead) - needed(behind)) / (2 * h)
-        phi, G = self.system.evaluate("positions", q, 0.0)
-        return needed(q), slope, phi, G
+            slope[:, k] = (unborne(ahead) - unborne(behind)) / (2 * h)
+        return slope
 
     def broken(self, q: np.ndarray) -> str:
         """Which constraint the state breaks, in words; a steady motion has to keep its velocity, too."""
@@ -168,8 +175,8 @@ def _newton(
     """Damped Gauss-Newton for needed(q) = S tau + G^T lambda and phi(q) = 0; of many solutions the nearest."""
     n = len(moving)
     S = np.eye(n)[:, motors]
-    needed, slope, phi, G = problem.at(q)
-    scale = max(float(np.abs(needed).max()), float(np.abs(slope).max()), 1e-300)
+    needed, phi, G = problem.at(q)
+    scale = max(float(np.abs(needed).max()), float(np.abs(problem.slope(q, np.zeros(len(phi)))).max()), 1e-300)
     unknowns = np.zeros(0)
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -185,6 +192,7 @@ def _newton(
         # forces of motors and constraints are eliminated: only what is across their range counts
         columns = np.hstack([S, G.T])
         across = np.eye(n) - columns @ np.linalg.pinv(columns, rcond=1e-12) if columns.size else np.eye(n)
+        slope = problem.slope(q, unknowns[len(motors) :])
         matrix = np.vstack([across @ slope / scale, G])[:, moving]
         step = np.zeros(n)
         step[moving] = np.linalg.lstsq(matrix, -residual, rcond=1e-10)[0]
@@ -193,10 +201,10 @@ def _newton(
             trial = manifold.displaced(model.tree, q, step / 2**halvings)
             manifold.normalise_in_place(model.tree, trial)
             data = problem.at(trial)
-            new_unknowns, new_residual = left(data[0], data[2], data[3])
+            new_unknowns, new_residual = left(*data)
             if np.linalg.norm(new_residual) < (1 - 1e-3 / 2**halvings) * size:
                 q, unknowns, residual = trial, new_unknowns, new_residual
-                needed, slope, phi, G = data
+                G = data[2]
                 break
         else:
             break
