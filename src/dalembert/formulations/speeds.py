@@ -216,7 +216,7 @@ def _dependent(states: Assemblies, A: np.ndarray, rank: int) -> tuple[list[int],
     if everywhere:
         return dependent, "this part of A is constant, so it is regular at every state"
     return dependent, (
-        f"the last ones whose part of A is well conditioned at typical states (condition number about {condition:.2g}), "
+        f"the last ones whose part of A is well conditioned at typical states (condition about {condition:.2g}), "
         "so that the first are kept where that can be. The equations do not hold where this part is singular; "
         "independent= keeps other velocities"
     )
