@@ -20,6 +20,7 @@ from dalembert.formulations.equations import METHODS as WORDS
 from dalembert.model import WORLD, Body, Inertia, Joint
 from dalembert.report import document, report, self_check
 from dalembert.report.document import Display, Heading, Sequence, Table
+from dalembert.report.evidence_section import agreement_of
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
@@ -257,6 +258,19 @@ def test_html_without_the_library_says_what_to_install(tmp_path, monkeypatch):
     assert not (tmp_path / "report.html").exists()
 
 
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker"])
+@pytest.mark.parametrize("moments", [(1, 1, 2), (1, 2, 3)], ids=["symmetric", "any"])
+def test_tops_in_euler_angles_are_written_out_however_long_the_way(method, moments):
+    """What is short in the end is short on paper: hundreds of operations cancel."""
+    phi, theta, psi, M, h, g, *I = sympy.symbols("phi theta psi M h g I_1:4")
+    about = {axis: getattr(sympy, f"rot_ccw_axis{axis}") for axis in (1, 3)}
+    R = about[3](phi) * about[1](theta) * about[3](psi)
+    tensor = sympy.diag(*(I[k - 1] for k in moments))
+    top = MovingBodyFormula("top", M, list(R * sympy.Matrix([0, 0, h])), R, tensor)
+    made = document(MovingBodies("top", [phi, theta, psi], [top], [0, 0, -g]), method, agreement=False)
+    assert not any(isinstance(block, Sequence) for block in made.blocks)
+
+
 def test_six_joints_stay_small(tmp_path):
     """Numeric arm of six joints: named intermediates, under 2 MB."""
     path = report(da.load("puma560"), tmp_path / "puma.html", "kane")
@@ -264,15 +278,29 @@ def test_six_joints_stay_small(tmp_path):
     assert 'class="sequence"' in path.read_text(encoding="utf-8")
 
 
-def test_twelve_joints_are_told_in_short(tmp_path):
-    """A chain whose equations fill no page: counted, compared, not printed."""
+def chain(links):
     joints, bodies = [], []
-    for k in range(12):
+    for k in range(links):
         bodies.append(da.Body(f"b{k}", da.Inertia(1.0, [0.1, 0.02, 0.03], np.diag([0.01, 0.02, 0.025]))))
         at = da.Transform(np.eye(3), np.array([0.3, 0.0, 0.1]))
         parent = f"b{k - 1}" if k else "world"
         joints.append(da.Joint(f"j{k}", "revolute", parent, f"b{k}", placement=at, axis=np.eye(3)[k % 3]))
-    path = report(da.Mechanism("chain", tuple(bodies), tuple(joints)), tmp_path / "chain.html", "lagrange")
+    return da.Mechanism("chain", tuple(bodies), tuple(joints))
+
+
+@pytest.mark.parametrize("links", [2, 11])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_route_of_the_document_is_among_those_compared_and_the_others_are_told(method, links):
+    """However large: a table of other routes would say nothing of the equations above it."""
+    found = agreement_of(chain(links), derive(chain(links), method))
+    compared = {row.who.removeprefix("derived: ") for row in found.rows if row.quantity == "Coriolis forces"}
+    told = " ".join(found.skipped)
+    assert method in compared and all(route in compared or route in told for route in METHODS)
+
+
+def test_twelve_joints_are_told_in_short(tmp_path):
+    """A chain whose equations fill no page: counted, compared, not printed."""
+    path = report(chain(12), tmp_path / "chain.html", "lagrange")
     assert path.stat().st_size < 200_000
     assert "dalembert export" in path.read_text(encoding="utf-8")
 

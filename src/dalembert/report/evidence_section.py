@@ -34,7 +34,7 @@ ROUTES = ("newton-euler", "kane", "lagrange", "kronecker")
 def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) -> Agreement:
     """Every formulation and algorithm against every other, and the laws that these equations must obey.
 
-    Of large mechanisms only the routes that scale are compared.
+    Of large mechanisms only the routes that scale are compared with the one taken.
 
     Args:
         origin: what was derived, if it is known.
@@ -46,7 +46,15 @@ def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) 
         return checked_by_laws(equations)
     large = origin.nv > LARGE
     q = equations.reference if origin.constraints else None
-    found = verify(origin, states=1, methods=("newton-euler", "kane"), q=q) if large else verify(origin, q=q)
+    if large:
+        taken = {"newton-euler", "kane", equations.method}
+        routes = tuple(route for route in ROUTES if route in taken)
+        found = verify(origin, states=1, methods=routes, q=q)
+        others = " and ".join(route for route in ROUTES if route not in routes)
+        reason = f"{others}: {origin.nv} degrees of freedom; compared by verify, methods=[...]"
+        found = replace(found, skipped=(reason, *found.skipped))
+    else:
+        found = verify(origin, q=q)
     if equations.gravity_field is not None:
         found = replace(found, skipped=(*found.skipped, "the field of gravity: routes are compared in uniform gravity"))
     if equations.velocity_port == "v":

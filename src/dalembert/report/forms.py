@@ -19,8 +19,8 @@ from dalembert.report.notation import Notation
 BUDGET = 30_000
 """Elementary steps spent on writing out one quantity; what needs more would fill pages."""
 
-LARGEST = 800
-"""Operations of a quantity for which writing it out is tried."""
+LARGEST = 2_400
+"""Operations of a quantity for which writing it out is tried; those of Euler angles are many before they cancel."""
 
 FEW = 4
 """Degrees of freedom up to which a quantity may take many lines."""
@@ -64,11 +64,10 @@ class Forms:
 
     def _attempt(self, quantity: Quantity) -> list[Any] | None:
         scope = quantity.scope
-        patience = 3 if scope.quaternions else 1  # their unit length makes short what is long at first
-        if quantity.cost.operations > patience * LARGEST:
+        if quantity.cost.operations > LARGEST:
             return None
         try:
-            budget = patience * BUDGET
+            budget = BUDGET * (3 if scope.quaternions else 1)  # their unit length makes short what is long at first
             (entries,) = closed_forms(quantity.program, scope.symbols, self._rates, scope.unit_vectors, budget)
         except Swell:
             return None
