@@ -275,3 +275,23 @@ def test_what_rounding_leaves_of_zero_is_not_written(angles, length):
 def test_numbers_stay_exact_where_all_have_an_exact_form():
     assert closed(lambda a, b, c: math.sqrt(0.5) * a + 1e-20 * sin(b)).coeff(sympy.sin(B)) != 0
     assert closed(lambda a, b, c: math.sqrt(2) * a) == sympy.sqrt(2) * A
+
+
+@pytest.mark.parametrize("share", [sympy.Rational(2, 5), sympy.Rational(784, 75), sympy.sqrt(2) / 3, sympy.pi / 7])
+def test_exact_numbers_stay_exact_however_they_are_written(share):
+    """As they stand and as named intermediates, too, where what is too long for a textbook ends up."""
+    m, r = sympy.symbols("m r", positive=True)
+    matter = Inertia(m, [0, 0, 0], share * m * r**2 * sympy.eye(3))
+    ball = Mechanism("ball", (Body("b", matter),), (Joint("f", "spherical", WORLD, "b"),))
+    M = derive(ball, "kane").mass_matrix
+    definitions, written_out = M.intermediates()
+    for symbol, value in definitions[::-1]:
+        written_out = written_out.subs(symbol, value)
+    for form in (M.sympy(), M.sympy(simplify=False), written_out):
+        assert form[0, 0] == share * m * r**2
+
+
+def test_numbers_stay_decimals_where_one_of_them_is_not_exact():
+    M = derive(load("cart_pole")).substitute({"l": math.e, "m": 0.4}).mass_matrix
+    for form in (M.sympy(simplify=False), M.intermediates()[1]):
+        assert sympy.Float(0.4) in form.atoms(sympy.Float)

@@ -18,6 +18,7 @@ import sympy
 from dalembert.compiler.evaluate import interpret
 from dalembert.compiler.printers.sympy import OPERATIONS
 from dalembert.compiler.program import PREDICATES, Program
+from dalembert.formulations.exact_numbers import exact_form
 from dalembert.formulations.polynomials import BITS, ONE, Polynomial, Swell, content, divided
 from dalembert.formulations.roots import square_root
 from dalembert.formulations.written_form import Writer
@@ -80,23 +81,15 @@ class Reader(Writer):
         """A constant, made exact where it looks as if it had been."""
         if not math.isfinite(value):
             return self.symbol(sympy.nan if math.isnan(value) else sympy.oo if value > 0 else -sympy.oo)
-        exact = Fraction(value).limit_denominator(10**6)
-        if abs(float(exact) - value) <= 1e-15 * abs(value):
-            return _constant(exact)
-        simple = Fraction(value).limit_denominator(1000)  # a few roundings away from a fraction as simple as that
-        if abs(float(simple) - value) <= 1e-14 * abs(value):
-            return _constant(simple)
-        square = Fraction(value * value).limit_denominator(1000)
-        if abs(float(square) - value * value) <= 1e-15 * value * value:
+        if form := exact_form(value):
+            share, root = form
+            if root == 1:
+                return _constant(share)
+            if root == sympy.pi:
+                return self.algebra.scale(self.symbol(root), share)
             if self.algebra.rounded:
                 return _constant(Fraction(value))
-            root = sympy.sqrt(sympy.Rational(square.numerator, square.denominator))
-            factor, rest = root.as_coeff_Mul()
-            generator = self.algebra.root(("symbol", rest), {0: int(rest**2)})
-            return self.algebra.scale(generator, Fraction(int(factor.p), int(factor.q)) * (1 if value > 0 else -1))
-        turns = Fraction(value / math.pi).limit_denominator(1000)
-        if abs(float(turns) * math.pi - value) <= 4e-16 * abs(value):
-            return self.algebra.scale(self.symbol(sympy.pi), turns)
+            return self.algebra.scale(self.algebra.root(("symbol", root), {0: int(root**2)}), share)
         self._odd.add(value)
         if len(self._odd) > MOST_ODD_NUMBERS:
             raise Swell

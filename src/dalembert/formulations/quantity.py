@@ -82,8 +82,8 @@ class Quantity:
         """A SymPy expression, column matrix, matrix, or (with more dimensions) array.
 
         What would swell beyond all bounds raises :class:`~dalembert.errors.UnsupportedError`; large results are read
-        with :meth:`intermediates`. Simplified, it is exact if all numbers are: short decimals, small fractions, their
-        roots, multiples of pi. Otherwise it is as exact as floats are, and what rounding leaves of zero is left out.
+        with :meth:`intermediates`. It is exact if all numbers are: short decimals, small fractions, their roots,
+        multiples of pi. Otherwise it is as exact as floats are; simplified, what rounding leaves of zero is left out.
 
         Args:
             simplify: bring it to textbook shape; work is bounded, and what is too large for it is left as it stands.
@@ -126,13 +126,14 @@ class Quantity:
     @cached_property
     def _written_out(self) -> Any:
         from dalembert.compiler.printers.sympy import to_sympy
+        from dalembert.formulations.exact_numbers import number_writer
 
         if (size := written_out_size(self.program)) > LARGEST_WRITTEN_OUT:
             raise UnsupportedError(
                 f"{self.name} written out would have {float(size):.3g} operations, computed it has "
                 f"{self.cost.operations}; read it with .intermediates(), or substitute() numbers for symbols"
             )
-        return to_sympy(self.program, self.scope.symbols)[self.name]
+        return to_sympy(self.program, self.scope.symbols, number_writer(self.program))[self.name]
 
     def intermediates(self) -> tuple[list[tuple[Any, Any]], Any]:
         """A list of definitions (symbol, expression in inputs and earlier symbols), and the result in terms of them.
@@ -140,8 +141,9 @@ class Quantity:
         Works at any size: this is the program, read as mathematics.
         """
         from dalembert.compiler.printers.sympy import to_sympy_steps
+        from dalembert.formulations.exact_numbers import number_writer
 
-        definitions, outputs = to_sympy_steps(self.program, self.scope.symbols)
+        definitions, outputs = to_sympy_steps(self.program, self.scope.symbols, number_writer(self.program))
         return definitions, outputs[self.name]
 
     def latex(self, form: str = "auto") -> str:

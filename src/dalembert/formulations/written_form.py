@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import sympy
 
-from dalembert.formulations.polynomials import BITS, BYTE, Algebra, Coefficient, Polynomial, Swell, content, divided
+from dalembert.formulations.exact_numbers import is_fraction, written_fraction
+from dalembert.formulations.polynomials import BITS, BYTE, Algebra, Polynomial, Swell, content, divided
 from dalembert.formulations.roots import quotient, squares
 from dalembert.formulations.trigonometry import Form, Terms, shortest
 
@@ -145,8 +145,8 @@ class Writer:
         factor, mono = content(p)
         rest = divided(p, factor, mono)
         short = all(-MOST_DIGITS < c < MOST_DIGITS for c in rest.values())
-        if not _is_fraction(factor):  # 0.01 (100 a + 9 b) is a + 0.09 b
-            short = short and not any(map(_is_fraction, p.values()))
+        if not is_fraction(factor):  # 0.01 (100 a + 9 b) is a + 0.09 b
+            short = short and not any(map(is_fraction, p.values()))
         if not short:  # the common factor of two floats is a power of two, and helps nobody
             factor = 1 if factor > 0 else -1
             rest = divided(p, factor, mono)
@@ -154,10 +154,10 @@ class Writer:
         if short and 2 < len(rest) <= 16:
             lengths = {x: sympy.Dummy() for x in inner.atoms(sympy.Pow) if not x.exp.is_Integer}
             inner = sympy.factor(inner.xreplace(lengths)).xreplace({name: x for x, name in lengths.items()})
-        return [_shown(factor), self._monomial(mono), inner]
+        return [written_fraction(factor), self._monomial(mono), inner]
 
     def _plain(self, p: Polynomial) -> sympy.Expr:
-        return sympy.Add(*(_shown(c) * self._monomial(mono) for mono, c in p.items()))
+        return sympy.Add(*(written_fraction(c) * self._monomial(mono) for mono, c in p.items()))
 
     def _monomial(self, mono: int) -> sympy.Expr:
         exponents = dict(self.algebra.exponents(mono))
@@ -201,14 +201,3 @@ class Writer:
 def _only(p: Polynomial) -> int:
     """The generator of a polynomial that is one generator."""
     return (next(iter(p)).bit_length() - 1) // BITS
-
-
-def _shown(c: Coefficient) -> sympy.Expr:
-    """Small fractions as fractions, other numbers as decimals: 784/75, but 9.81."""
-    c = Fraction(c)
-    return sympy.Rational(c.numerator, c.denominator) if _is_fraction(c) else sympy.Float(float(c))
-
-
-def _is_fraction(c: Coefficient) -> bool:
-    below = Fraction(c).denominator
-    return below <= 64 or (below <= 1000 and 10**4 % below != 0)

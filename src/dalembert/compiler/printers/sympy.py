@@ -62,23 +62,26 @@ def input_symbols(program: Program) -> dict[str, np.ndarray]:
     return result
 
 
-def to_sympy(program: Program, symbols: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def to_sympy(
+    program: Program, symbols: Mapping[str, Any] | None = None, constant: Callable[[float], Any] = number
+) -> dict[str, Any]:
     """The outputs of a program as expressions of its inputs, everything in between substituted.
 
     Args:
         program: what to print.
         symbols: for each input an array-like of symbols (or any expressions); by default ``input_symbols``.
+        constant: how constants are written.
 
     Returns:
         For each output a scalar, a (column) ``Matrix``, or an ``ImmutableDenseNDimArray`` if it has more
         dimensions.
     """
-    values = interpret(program, _elements(program, symbols), OPERATIONS, number)
+    values = interpret(program, _elements(program, symbols), OPERATIONS, constant)
     return _outputs(program, values)
 
 
 def to_sympy_steps(
-    program: Program, symbols: Mapping[str, Any] | None = None
+    program: Program, symbols: Mapping[str, Any] | None = None, constant: Callable[[float], Any] = number
 ) -> tuple[list[tuple[sympy.Symbol, sympy.Expr]], dict[str, Any]]:
     """A program as a list of definitions, and its outputs in terms of them.
 
@@ -88,6 +91,7 @@ def to_sympy_steps(
     Args:
         program: what to print.
         symbols: for each input an array-like of symbols; by default ``input_symbols``.
+        constant: how constants are written.
 
     Returns:
         Pairs (symbol, expression in inputs and earlier symbols), and the outputs as in ``to_sympy``.
@@ -104,7 +108,7 @@ def to_sympy_steps(
     unnamed = (f"x{k}" for k in itertools.count() if f"x{k}" not in alike)
     for k, (op, args, value) in enumerate(program.nodes):
         if op == "const":
-            values.append(number(value))
+            values.append(constant(value))
         elif op == "input":
             values.append(elements[args[0]][args[1]])
         else:
