@@ -6,11 +6,13 @@ from motion_cases import GRAVITY, by, pendulum
 from scipy.special import ellipk
 
 from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
-from dalembert.simulation import Event, SimulationError, joint_stop, simulate
+from dalembert.simulation import Event, SimulationError, integrators, joint_stop, simulate
 from dalembert.simulation.system import System
+from random_mechanisms import random_mechanism
 
 METHODS = ("DOP853", "LSODA", "rk4", "variational")
 
@@ -348,3 +350,34 @@ def test_stops_are_not_passed_from_rest_nor_from_beyond():
         lifted = simulate(ball(), [start], t=0.5, control=[20.0], events=above)
         assert lifted.status == "finished"
         assert not lifted.events
+
+
+@pytest.mark.parametrize(("method", "step"), [("rk4", 0.01), ("rk4", 0.05), ("semi-implicit-euler", 0.02)])
+def test_steps_in_which_nothing_can_happen_are_not_looked_through(monkeypatch, method, step):
+    """Random sums of positions and velocities: the same happens at the same times as if every step were looked through,
+    and what is far costs about as much as a step, not as many steps as there are points to look at."""
+    mechanism = random_mechanism(3, 3, kinds=("revolute", "spherical"))
+    dynamics, (q, v, _) = Dynamics(mechanism), mechanism.random_state(np.random.default_rng(3))
+    rng = np.random.default_rng(5)
+
+    def event(k):
+        weights, value = rng.normal(size=mechanism.nq + mechanism.nv), rng.normal()
+        return Event(
+            lambda t, q, v: weights @ np.concatenate([q, v / 3]) - value,
+            direction=k % 3 - 1,
+            touch=k % 2 / 20,
+            name=f"{k}",
+        )
+
+    events = [event(k) for k in range(8)]
+    options = {"t": 2.0, "method": method, "step": step}
+    found = simulate(dynamics, q, v, events=events, **options)
+    far = simulate(dynamics, q, v, events=lambda t, q, v: 1e3 + q[0], **options)
+    plain = simulate(dynamics, q, v, **options)
+    stages = {"rk4": 4, "semi-implicit-euler": 1}[method]
+    assert far.info["evaluations"] <= (2 * stages + 3) * (len(plain) - 1)
+    whole = integrators.Fixed.step
+    monkeypatch.setattr(integrators.Fixed, "step", lambda engine: whole(engine)._replace(guess=None))
+    every = simulate(dynamics, q, v, events=events, **options)
+    assert len(found.events) > 4
+    assert [(x.name, x.t) for x in found.events] == [(x.name, x.t) for x in every.events]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,13 +47,16 @@ HUGE = 1e100
 
 
 class Step(NamedTuple):
-    """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything."""
+    """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything;
+    ``guess(t)``, if ``state`` is expensive, gives about (q, v) at less expense, or None.
+    """
 
     t0: float
     t1: float
     x: np.ndarray
     state: Callable[[float], np.ndarray]
     dense: Any
+    guess: Callable[[float], tuple[np.ndarray, np.ndarray] | None] | None = None
 
 
 class Adaptive:
@@ -236,9 +239,23 @@ class Fixed:
         def state(t: float) -> np.ndarray:
             return x1 if t == t1 else x0 if t == t0 else self._advanced(t0, x0, t - t0)
 
+        @cache
+        def powers() -> tuple[np.ndarray, ...] | None:
+            """Coefficients of (t - t0) / h in the cubic polynomial with the slopes of the motion at both ends."""
+            start, end = ((t1 - t0) * self.equations.flow(t, x) for t, x in ((t0, x0), (t1, x1)))
+            known = start, 3 * (x1 - x0) - 2 * start - end, 2 * (x0 - x1) + start + end
+            return known if np.isfinite(known).all() else None
+
+        def guess(t: float) -> tuple[np.ndarray, np.ndarray] | None:
+            known, s = powers(), (t - t0) / (t1 - t0)
+            if known is None:
+                return None
+            x, nq = x0 + s * (known[0] + s * (known[1] + s * known[2])), self.equations.system.mechanism.nq
+            return x[:nq], x[nq:]
+
         self._done += 1
         self._x = x1
-        return Step(t0, t1, x1, state, None)
+        return Step(t0, t1, x1, state, None, guess)
 
     @property
     def finished(self) -> bool:

@@ -152,7 +152,7 @@ class Passing:
         if entry is None:
             return made
         self._mode = "near"
-        return Step(made.t0, entry, made.state(entry), made.state, made.dense)
+        return made._replace(t1=entry, x=made.state(entry))
 
     def correct(self, x: np.ndarray) -> None:
         """Go on from a state close to the last one.

@@ -212,7 +212,8 @@ def _drive(
             def state(s: float, rough: Any = rough) -> tuple[np.ndarray, np.ndarray]:
                 return recorder.split(system.projected(s, np.concatenate(rough(s))))
 
-            while (happened := watch.first(made.t0, made.t1, state, rough)) is not None:
+            calm = made.guess is not None and watch.calm(made.t0, made.t1, state, made.guess)
+            while not calm and (happened := watch.first(made.t0, made.t1, state, rough)) is not None:
                 fired, t = happened
                 x = np.concatenate(state(t))
                 recorder.add(made, t, x)

@@ -101,6 +101,36 @@ class Watch:
             if event.value(*moment) * event.direction < 0:
                 self._known[k] = moment[0]
 
+    def calm(self, t0: float, t1: float, state: State, guess: Callable[[float], tuple | None]) -> bool:
+        """Whether all events stay so far from zero in a step that nothing can happen; then they are done with it.
+
+        Args:
+            t0: begin of the step.
+            t1: its end.
+            state: gives (q, v) at times between.
+            guess: gives about the same at less expense, right at both ends and worst in the middle; or None.
+        """
+        try:
+            calm = self.events and all(self._far(k, t0, t1, state, guess) for k in range(len(self.events)))
+        except Fault:  # it may be defined where the motion goes, and not beside it
+            return False
+        for k in range(len(self.events) if calm else 0):
+            self._known[k], self._nearing[k], self._quiet[k] = t1, None, False
+        return bool(calm)
+
+    def _far(self, k: int, t0: float, t1: float, state: State, guess: Callable[[float], tuple | None]) -> bool:
+        """Whether an event stays far from zero in a step."""
+        event, side, values = self.events[k], float(self._side[k]), []
+        times = np.linspace(t0, t1, POINTS + 1).tolist()
+        for t in times:
+            if (at := guess(t)) is None:
+                return False
+            values.append(side * event.value(t, *at))
+        middle = times[POINTS // 2]
+        wrong = abs(values[POINTS // 2] - side * event.value(middle, *state(middle)))
+        # Between points it goes no farther beyond them than from one to the next.
+        return min(values) > event.touch + 2 * wrong + max(abs(b - a) for a, b in pairwise(values))
+
     def first(self, t0: float, t1: float, state: State, rough: State) -> tuple[tuple[Event, ...], float] | None:
         """The first events in a step, several if they come at once, with their time; None if nothing happens.
 
