@@ -11,9 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.formulations import derive, from_lagrangian
-from dalembert.formulations.names import Print, barred, look, rate_name, symbol_latex
+from dalembert.formulations.letters import Print, _letter, dotted, look, symbol_latex
+from dalembert.formulations.names import barred, rate_name
 from dalembert.formulations.tracing import traced
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
+from dalembert.report import document
+from dalembert.report.markdown import to_markdown
 from dalembert.report.mathml import inline
 from dalembert.report.notation import Notation
 
@@ -43,8 +46,9 @@ def mechanisms(draw):
 @given(mechanisms())
 @settings(max_examples=60, deadline=None)
 def test_no_two_symbols_look_alike(mechanism):
-    scope, notation = traced(mechanism).scope, Notation()
-    symbols = [symbol for row in scope.symbols.values() for symbol in row]
+    scope = traced(mechanism).scope
+    notation = Notation(rates=scope.rates)
+    symbols = [symbol for row in (*scope.symbols.values(), scope.accelerations) for symbol in row]
     assert len({symbol.name for symbol in symbols}) == len(symbols)
     for write in (scope.latex, notation.latex):
         shown = [look(write(symbol)) for symbol in symbols]
@@ -163,8 +167,80 @@ def test_an_equation_spells_a_coordinate_one_way(name):
     assert "mathrm" not in text
 
 
-@pytest.mark.parametrize("write", [Print().symbol, Notation().latex])
+OF = {"thdot": "th", "tdot_h": "t_h", "thddot": "thdot", "tddot_h": "tdot_h"}
+
+
+@pytest.mark.parametrize("write", [Print(OF).symbol, Notation(rates=OF).latex])
 def test_rates_go_with_the_coordinate_that_is_written_letter_by_letter(write):
     written = {name: write(sympy.Symbol(name)) for name in ("th", "t_h", "tddot_h", "thddot")}
     assert written["th"] != written["t_h"]
     assert written["thddot"] == r"\ddot{t}_{h}" and written["tddot_h"] == rf"\ddot{{{written['t_h']}}}"
+
+
+def swinging(coordinate, rate):
+    """A pendulum whose rate is called as its user likes."""
+    m, g = sympy.symbols("m g")
+    return from_lagrangian(m * rate**2 * (2 + sympy.cos(coordinate)) + g * coordinate, [coordinate], [rate])
+
+
+def shown(equations):
+    """The LaTeX of the equations, and what a report says."""
+    return equations.latex(), to_markdown(document(equations, agreement=False))
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "rates"),
+    [
+        ("theta", ("thetadot", "theta_dot")),
+        ("theta_1", ("thetadot_1", "theta_1dot", "theta_1_dot", "theta_dot_1")),
+        ("x1_c", ("x1_cdot", "x1dot_c", "x1_c_dot")),
+        ("rod", ("rod_dot", "roddot")),
+        ("dotted", ("dotteddot", "dotted_dot")),
+        (r"\theta_1", (r"\theta_1dot", r"\dot{\theta}_{1}")),
+        (r"\phi_{1}", (r"\phi_{1}dot", r"\phi_{1}_dot")),
+    ],
+)
+def test_a_rate_has_its_dots_on_the_letter_wherever_its_name_has_the_dot(coordinate, rates):
+    for rate in rates:
+        equations = swinging(sympy.Symbol(coordinate), sympy.Symbol(rate))
+        letter, index = _letter(symbol_latex(sympy.Symbol(coordinate)))
+        for text in shown(equations)[: 1 if rate.startswith(r"\dot") else 2]:  # reports take no commands from names
+            accents = set(re.findall(r"\\d*dot\{(?:[^{}]|\{[^{}]*\})*\}(?:_\{[^}]*\})?", text))
+            own = accents.difference({r"\dot{q}", r"\dot{v}"})  # of general formulas
+            assert own == {rf"\dot{{{letter}}}{index}", rf"\ddot{{{letter}}}{index}"}, text
+
+
+@pytest.mark.parametrize("rate", ["omega", "v1", "u", "dth", "phi_t"])
+def test_rates_of_other_names_keep_their_letter(rate):
+    equations = swinging(sympy.Symbol("theta"), sympy.Symbol(rate))
+    letter = symbol_latex(sympy.Symbol(rate))
+    for text in shown(equations):
+        assert letter in text and dotted(letter) in text and r"\theta" in text and r"\dot{\theta}" not in text
+
+
+@given(st.from_regex(r"\\?[a-zA-Z]{1,5}(bar|d{0,2}dot)?(_?[a-z0-9]{1,2}|_\{1\})?", fullmatch=True))
+def test_a_rate_has_one_dot_more_than_what_it_is_the_rate_of(name):
+    latex = symbol_latex(sympy.Symbol(name))
+    rate = dotted(latex)
+    dots = [sum(len(d) + 1 for d in re.findall(r"\\(d*)dot\{", text)) for text in (latex, rate)]
+    assert dots[1] == dots[0] + 1
+    assert _letter(rate)[1] == _letter(latex)[1] and rate.count("{") == rate.count("}")
+
+
+@pytest.mark.parametrize("names", [("v", "psi_dot"), ("s", "psidot"), ("xdot", "w"), ("u_1dot", "u_2dot"), ("d", "bd")])
+def test_the_rate_of_a_speed_is_spelt_one_way(names):
+    """In the equations of motion, in the multipliers, in a report; asked for before or after the multipliers."""
+    m, a, psi, xdot, ydot, psidot = sympy.symbols("m a psi xdot ydot psidot")
+    blade = Body("blade", Inertia(m, [a, 0, 0], np.eye(3)))
+    sleigh = Mechanism("sleigh", [blade], [Joint("ice", "planar", "world", "blade")])
+    along, across = xdot * sympy.cos(psi) + ydot * sympy.sin(psi), ydot * sympy.cos(psi) - xdot * sympy.sin(psi)
+    equations = derive(sleigh, "kane", pfaffian=[across], speeds=[(names[0], along), (names[1], psidot)])
+    scope = equations.scope
+    early, before = scope.accelerations, [scope.latex(x) for x in scope.accelerations]
+    page = to_markdown(document(equations, mechanism=sleigh, agreement=False))
+    assert early[1] in equations.sympy("multipliers").free_symbols and scope.accelerations == early
+    speeds = [scope.latex(x) for x in scope.symbols["u"]]
+    assert before == [scope.latex(x) for x in early] == [dotted(x) for x in speeds]
+    equation, multipliers = page[page.index("## 5") :].split("their forces on the velocities")
+    assert before[0] in equation and before[1] in equation and before[1] in multipliers
+    assert all(text in equations.latex() for text in (*before, *speeds)) and before[1] in equations.latex("multipliers")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import html
 import re
 
+import numpy as np
 import pytest
 import report_cases as cases
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dalembert as da
 from dalembert.errors import DalembertError
-from dalembert.formulations.names import GREEK, SPELLINGS, expression_latex, rate_name, symbol_latex
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.formulations.letters import SPELLINGS, expression_latex, symbol_latex
+from dalembert.formulations.names import GREEK, rate_name
+from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.report import document, report
 from dalembert.report.escape import html_text, latex_text, markdown_text, printable
 from dalembert.report.html import to_html
@@ -114,6 +117,34 @@ def test_letters_of_two_meanings_are_told(method):
     text = to_markdown(document(Mechanism("cart", bodies, joints), method, agreement=False))
     assert "as listed above: $c$, $M$, $h$." in text
     assert "two meanings" not in to_markdown(document(cases.four_bar_by_constraint(), method, agreement=False))
+
+
+def on_ice(**options):
+    body = Body("blade", Inertia(2, [1, 0, 0], np.eye(3)))
+    return Mechanism("sleigh", [body], [Joint("ice", "planar", "world", "blade")], **options)
+
+
+def test_speeds_that_are_called_like_the_velocities_are_told():
+    psi, xdot, ydot, psidot = sympy.symbols("psi xdot ydot psidot")
+    along, across = xdot * sympy.cos(psi) + ydot * sympy.sin(psi), ydot * sympy.cos(psi) - xdot * sympy.sin(psi)
+    for name, told in (("v", "above: $v$."), ("s", "")):
+        speeds = [(name, along), ("w", psidot)]
+        text = to_markdown(document(on_ice(), "kane", pfaffian=[across], speeds=speeds, agreement=False))
+        assert told in text if told else "two meanings" not in text
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane"])
+def test_formulas_of_users_are_written_in_the_symbols_of_the_document(method):
+    """A joint's name is no symbol of the document, nor is what formulas call its positions and velocities."""
+    (_, _, angle), (along, across, turning), t = da.coordinate_symbols(on_ice())
+    skate = Constraint("skate", "velocity", function=across * sympy.cos(angle) - along * sympy.sin(angle))
+    push = Force("push", "user", function=[sympy.sin(t), 0, -turning])
+    field = Force("field", "gravity-field", function=[-sympy.Symbol("x"), 0, 0])
+    sleigh = on_ice(constraints=[skate], forces=[push, field])
+    text = to_markdown(document(sleigh, method, coordinates=["x1", "x2", "beta"], agreement=False))
+    assert r"function $- \dot{x}_{1} \sin \beta + \dot{x}_{2} \cos \beta$" in text
+    assert r"function $\sin t,\; 0,\; - \dot{\beta}$" in text and r"function $- p_{x},\; 0" in text
+    assert r"\mathrm{ice}" not in text
 
 
 def test_a_path_that_cannot_be_written_is_an_error(tmp_path):

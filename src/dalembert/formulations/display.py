@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.names import rate_name
 from dalembert.formulations.quantity import FORMS, Quantity
 from dalembert.model.checks import expect_choice
 
@@ -95,7 +92,7 @@ def equations_latex(equations: Equations, form: str) -> str:
     rules = [x for x in (equations.constraint_matrix, equations.constraint_bias) if x is not None]
     speeds = [equations.kinematics] if equations.velocity_port == "u" else []  # what they mean
     if form == "closed" or (form == "auto" and all(part.is_short for part in (*parts, *rest, *rules, *speeds))):
-        rates = sympy.Matrix([_acceleration(x) for x in equations.scope.symbols[equations.velocity_port]])
+        rates = sympy.Matrix(equations.scope.accelerations)
         M, c, g = (part.sympy() for part in parts)
         left = [rf"{write(M)} {write(rates)}", *(write(x) for x in (c, g) if any(x))]
         inputs = sympy.Matrix(equations.inputs)
@@ -122,12 +119,3 @@ def equations_latex(equations: Equations, form: str) -> str:
         + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest, *rules, *speeds))
         + "\n\\end{aligned}"
     )
-
-
-def _acceleration(velocity: Any) -> Any:
-    import sympy
-
-    if not velocity.is_Symbol:  # a function of time
-        return velocity.diff(next(iter(velocity.free_symbols)))
-    name = velocity.name
-    return sympy.Symbol(name.replace("dot", "ddot", 1) if "dot" in name else rate_name(name))

@@ -33,7 +33,6 @@ from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kane_steps import acceleration_step, final_step, motion_steps
-from dalembert.formulations.names import rate_name
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.speeds import Speeds, choose_speeds
@@ -205,7 +204,7 @@ def _multipliers(
 ) -> Quantity:
     """lambda = N^T ( M vdot + c + g - forces ), A N = 1: of q, u, the accelerations ``udot`` and inputs ``tau``."""
     scope = system.scope
-    udot = scope.once("udot", [rate_name(str(name)) for name in scope.names["u"]])
+    udot = scope.once("udot", map(str, scope.accelerations))
     tau = scope.once("tau", [f"tau{k}" for k in range(1, inputs.shape[1] + 1)])
     v = chosen.velocities
     free = dataclasses.replace(system, qdot=with_inputs(scope, system.qdot, {"v": v}))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from dalembert.model import Mechanism
 
@@ -15,25 +13,8 @@ GREEK = (
     "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
 )  # fmt: skip
 
-SPELLINGS = (
-    {"\N{SCRIPT SMALL L}": "ell", "\N{MICRO SIGN}": "mu"}
-    | {unicodedata.lookup(f"GREEK {name} SYMBOL"): f"var{name.lower()}" for name in ("THETA", "PHI")}
-    | {chr(ord("\N{SUBSCRIPT ZERO}") + digit): str(digit) for digit in range(10)}
-    | {
-        unicodedata.lookup(f"GREEK {case} LETTER {word.replace('lambda', 'lamda')}"): spelling
-        for word in GREEK
-        for case, spelling in (("SMALL", word), ("CAPITAL", word.capitalize()))
-    }
-)
-"""Letters that are typed as such, and the words that TeX has for them."""
-
 READABLE = re.compile(rf"(?:[A-Za-z]|{'|'.join(GREEK)})(?:_?[0-9a-z]{{1,2}})?")
 """A letter, Latin or Greek, with at most two characters of index: ``q1``, ``theta_12``, ``x``, ``d2``."""
-
-_NOT_GREEK = rf"(?!(?:{'|'.join([*GREEK, *map(str.capitalize, GREEK)])})(?:\d|$))"
-_RUN_TOGETHER = re.compile(_NOT_GREEK + r"([A-Za-z])([A-Za-z]?\d+[a-z]{0,2}|[A-Za-z]|[xyz]{2})")
-_ACCENTED = re.compile(r"([A-Za-z][A-Za-z0-9]*?)(?:(?<=[A-Za-z0-9]d)_)?(d{0,3}dot|bar)(\d+|_\w+)?")
-_WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z][A-Za-z0-9]+")
 
 SEVERAL = {
     "planar": (("x", "y", "psi"), ("xdot", "ydot", "psidot")),
@@ -70,6 +51,29 @@ def barred(name: str) -> str:
         return rf"\bar{{{name}}}"
     stem, index = _stem_and_index(name)
     return f"{stem}bar{index}"
+
+
+def called_after(velocities: Iterable[str], coordinates: Sequence[str]) -> dict[str, str]:
+    """For each velocity that is called the rate of a coordinate, whatever the place of the dot, that coordinate.
+
+    Args:
+        velocities: their names.
+        coordinates: their names.
+    """
+    first = list(reversed(coordinates))
+    written = {x.replace("_", ""): x for x in first}
+    written |= {name: x for x in first for name in (f"{x}_dot", f"{x}dot", rate_name(x))}
+    keys = {name: name if name in written else undotted(name) for name in velocities if "dot" in name}
+    return {name: written[key] for name, key in keys.items() if key in written}
+
+
+def undotted(name: str) -> str:
+    """What a rate is the rate of, without underscores, whatever the place of the dot: ``q1`` of ``qdot_1``, ``q1_dot``.
+
+    Args:
+        name: of a rate.
+    """
+    return "".join(name.rsplit("dot", 1)).replace("_", "")
 
 
 def _stem_and_index(name: str) -> tuple[str, str]:
@@ -156,132 +160,3 @@ def identifier(name: str) -> str:
     """
     plain = re.sub(r"\W+", "_", name).strip("_") or "parameter"
     return f"p_{plain}" if plain[0].isdigit() else plain
-
-
-def spelled(name: str) -> str:
-    """The name with Greek letters and low digits, where they are typed as such, in words that TeX has: ``theta1``.
-
-    Args:
-        name: of any spelling.
-    """
-    words = "".join(SPELLINGS.get(x, x) for x in name)
-    return words if words.isascii() else name
-
-
-def symbol_latex(symbol: Any) -> str:
-    """LaTeX of a symbol: ``mr`` and ``I1x`` get an index, ``mass`` stands upright; letters side by side are a product.
-
-    Rates are spelt as what they are the rate of, with dots on its letter: ``thdot1`` like ``th1``.
-
-    Args:
-        symbol: of SymPy. Names that are LaTeX already stay as they are.
-    """
-    import sympy
-
-    name = spelled(symbol.name)
-    if rate := rate_of(name):
-        plain, accent = rate
-        return accented(symbol_latex(sympy.Symbol(plain)), accent)
-    if parts := _RUN_TOGETHER.fullmatch(name):
-        return f"{parts[1]}_{{{parts[2]}}}"
-    text = sympy.latex(sympy.Symbol(name))
-    if "\\" in name or "{" in name:
-        return text
-    stem = re.split("[_^]", text, maxsplit=1)[0]
-    return _WORD.sub(r"\\mathrm{\g<0>}", stem) + text[len(stem) :]
-
-
-def rate_of(name: str) -> tuple[str, str] | None:
-    """What a name is the rate (or the other, with a bar) of, and the accent that says so in TeX, if it is one.
-
-    Args:
-        name: in words, for example ``thetadot1``.
-    """
-    parts = _ACCENTED.fullmatch(name)
-    return (parts[1] + (parts[3] or ""), parts[2]) if parts else None
-
-
-def accented(latex: str, accent: str) -> str:
-    """LaTeX of a symbol with an accent on its letter, the index apart.
-
-    Args:
-        latex: of the symbol.
-        accent: of TeX, for example ``dot``.
-    """
-    letter = re.split(r"(?<!\\)[_^]", latex, maxsplit=1)[0]
-    return rf"\{accent}{{{letter}}}{latex[len(letter) :]}"
-
-
-def look(latex: str) -> str:
-    """What tells symbols apart in print: LaTeX without white space and empty groups.
-
-    Args:
-        latex: of a symbol.
-    """
-    return re.sub(r"[_^]?\{\s*\}|\s", "", latex)
-
-
-def verbatim(name: str, taken: Iterable[str] = ()) -> str:
-    """LaTeX of a name letter by letter, upright, for names that do not read as mathematics or look like another one.
-
-    Args:
-        name: of any spelling; what is neither letter nor digit is an underscore.
-        taken: LaTeX that is not available.
-    """
-    words = re.findall(r"[A-Za-z0-9]+", identifier(spelled(name))) or ["symbol"]
-    plain, number = r"\_".join(words)[:24].rstrip("\\_"), 1
-    if re.fullmatch(r"\w+_", name):
-        plain += r"\_"
-    fresh = rf"\mathrm{{{plain}}}"
-    while fresh in taken:
-        number += 1
-        fresh = rf"\mathrm{{{plain}\_{number}}}"
-    return fresh
-
-
-class Print:
-    """LaTeX of the symbols of one derivation, no two of which look alike.
-
-    Symbols are written as mathematics; one that would then look like another before it (``m_1`` like ``m1``) is
-    written letter by letter.
-    """
-
-    def __init__(self) -> None:
-        self._written: dict[str, str] = {}
-        self._looks: set[str] = set()
-
-    def symbol(self, symbol: Any) -> str:
-        """LaTeX of a symbol; asked again, it is the same.
-
-        Args:
-            symbol: of SymPy.
-        """
-        if symbol.name not in self._written:
-            plain, accent = rate_of(spelled(symbol.name)) or ("", "")
-            # A coordinate that is written letter by letter lends that to its rates.
-            text = accented(self._written[plain], accent) if plain in self._written else symbol_latex(symbol)
-            if look(text) in self._looks:
-                text = verbatim(symbol.name, self._looks)
-            self._written[symbol.name] = text
-            self._looks.add(look(text))
-        return self._written[symbol.name]
-
-    def expression(self, expression: Any) -> str:
-        """LaTeX of an expression or a matrix, in which no symbol reads as a product of others.
-
-        Args:
-            expression: of SymPy.
-        """
-        import sympy
-
-        symbols = sorted(expression.free_symbols, key=str)
-        return sympy.latex(expression, symbol_names={x: self.symbol(x) for x in symbols})
-
-
-def expression_latex(expression: Any) -> str:
-    """LaTeX of an expression or a matrix, in which no symbol reads as a product of others.
-
-    Args:
-        expression: of SymPy.
-    """
-    return Print().expression(expression)

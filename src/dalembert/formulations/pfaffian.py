@@ -16,6 +16,7 @@ from dalembert.compiler.evaluate import inline
 from dalembert.compiler.trace import program_of
 from dalembert.constraints.user import nonlinear_term
 from dalembert.errors import ArgumentError
+from dalembert.formulations.names import undotted
 from dalembert.formulations.sampling import sampled
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import System
@@ -152,17 +153,12 @@ def rate_by_another_name(
         coordinates: their names.
         known: names of all symbols whose meaning is clear.
     """
-    rates = {_bare(f"{x}dot"): x for x in coordinates}
+    rates = {undotted(f"{x}dot"): x for x in coordinates}
     used = {symbol.name for x in expressions if is_sympy(x) for symbol in x.free_symbols}
     for name in sorted(used.difference(known)):
-        if "dot" in name and _bare(name) in rates:
-            return name, rates[_bare(name)]
+        if "dot" in name and undotted(name) in rates:
+            return name, rates[undotted(name)]
     return None
-
-
-def _bare(name: str) -> str:
-    """A name whatever the place of its dot: ``q1dot``, ``q1_dot``, ``qdot1``."""
-    return name.replace("dot", "", 1).replace("_", "")
 
 
 def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:

@@ -18,7 +18,8 @@ from dalembert.compiler.graph import Expr, Graph
 from dalembert.compiler.program import Node, Program
 from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError
-from dalembert.formulations.names import Print, distinct, identifier, unlike
+from dalembert.formulations.letters import Print
+from dalembert.formulations.names import called_after, distinct, identifier, rate_name, unlike
 
 LATER = ("u", "udot", "tau")
 """Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""
@@ -126,6 +127,36 @@ class Scope:
         }
 
     @property
+    def accelerations(self) -> list[Any]:
+        """SymPy symbols of the rates of the velocities, or of the quasi-velocities where there are some."""
+        import sympy
+
+        if "udot" in self.names:
+            return self.symbols["udot"]
+        velocities, after = self._velocities, self._called_after
+        names = [x.name for x in velocities if x.is_Symbol]
+        wanted = [rate_name(after[name], 2) if name in after else rate_name(name) for name in names]
+        fresh = iter(unlike(wanted, self._taken()))
+        return [sympy.Symbol(next(fresh)) if x.is_Symbol else x.diff(*x.free_symbols) for x in velocities]
+
+    @property
+    def rates(self) -> dict[str, str]:
+        """What is the rate of what, by name: velocities that are called after coordinates, and all accelerations."""
+        pairs = zip(self.accelerations, self._velocities)
+        return self._called_after | {a.name: x.name for a, x in pairs if x.is_Symbol}
+
+    @property
+    def _velocities(self) -> list[Any]:
+        symbols = self.symbols
+        return symbols.get("u", symbols.get("v", []))
+
+    @property
+    def _called_after(self) -> dict[str, str]:
+        symbols = self.symbols
+        coordinates = [x.name if x.is_Symbol else x.func.__name__ for x in symbols.get("q", ())]
+        return called_after([x.name for x in symbols.get("v", ()) if x.is_Symbol], coordinates)
+
+    @property
     def unit_vectors(self) -> list[list[Any]]:
         """SymPy symbols of every quaternion."""
         return [self.symbols["q"][k : k + 4] for k in self.quaternions]
@@ -138,6 +169,7 @@ class Scope:
         """
         if self._printed != len(self.names):  # symbols of the derivation come before accelerations and the like
             self._printed = len(self.names)
+            self._print.rates |= self.rates
             for symbol in itertools.chain(*self.symbols.values()):
                 if symbol.is_Symbol:
                     self._print.symbol(symbol)

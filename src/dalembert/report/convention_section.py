@@ -67,7 +67,8 @@ def _twofold(equations: Equations, notation: Notation) -> list[str]:
     words = r"C\^\*|\\frac\{d\}\{dt\}|\\(mathbf|text|mathrm)\{[^}]*\}|[_^]\{[^}]*\}"
     general = "  ".join(re.sub(words, " ", formula) for formula in formulas)
     letters = set(re.findall(r"(?<![A-Za-z\\_^])(?:\\[A-Za-z]+|[A-Za-z])(?![A-Za-z_])", general))
-    shown = [notation.latex(x) for port in ("q", *equations.scope.parameters) for x in own[port] if x != field]
+    ports = [port for port in ("q", "v", "u", *equations.scope.parameters) if port in own]
+    shown = [notation.latex(x) for port in ports for x in own[port] if x != field]
     return [x for x in shown if x in letters]
 
 

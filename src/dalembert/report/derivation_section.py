@@ -154,7 +154,7 @@ def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:
     if inputs is None or any(entries is None for entries in closed.values()):
         return None
     notation, n = forms.notation, len(equations.mass_matrix)
-    rates = [notation.rate(x) for x in equations.scope.symbols[equations.velocity_port]]
+    rates = equations.scope.accelerations
     count = equations.input_map.shape[1]
     result = []
     for i in range(n):

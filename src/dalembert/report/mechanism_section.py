@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.display import tree_lines
 from dalembert.model.force import FORCE_KINDS, Force
-from dalembert.model.formula import Formula
+from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.layout import counted
 from dalembert.report.document import (
     Block,
@@ -32,6 +33,8 @@ from dalembert.report.document import (
 from dalembert.report.layout import width
 from dalembert.report.notation import Notation
 from dalembert.report.skeleton import skeleton
+
+Meanings = Mapping[str, Mapping[str, Any]]
 
 MOST_DRAWN = 80
 """Joints up to which a figure shows anything."""
@@ -64,7 +67,7 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     yield _joints(mechanism, equations, notation)
     yield from _drives(mechanism, notation)
     yield from _bodies(mechanism, notation)
-    yield from _others(mechanism, notation)
+    yield from _others(mechanism, notation, _meanings(mechanism, equations))
 
 
 def _caption(mechanism: Mechanism) -> Line:
@@ -195,24 +198,36 @@ def _tensor(I: np.ndarray, notation: Notation) -> Line:
     return diagonal, "; ", vector(products, notation, brackets=False)
 
 
-def _others(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
+def _meanings(mechanism: Mechanism, equations: Equations) -> dict[str, dict[str, Any]]:
+    """What the names in users' formulas stand for, in symbols of the document: by kind of the element, or for all."""
+    import sympy
+
+    symbols = equations.scope.symbols
+    state = dict(zip(chain(*coordinate_names(mechanism.joints)), chain(symbols["q"], symbols["v"])))
+    return {"": state, "gravity-field": {x: sympy.Symbol(f"p_{x}") for x in "xyz"}, "joint-force": {}}
+
+
+def _others(mechanism: Mechanism, notation: Notation, meanings: Meanings) -> Iterator[Block]:
     if mechanism.frames and len(mechanism.frames) <= 40:
         rows = [(frame.name, frame.body, vector(frame.placement.translation, notation)) for frame in mechanism.frames]
         yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
     if mechanism.constraints:
         meant = [
-            (c.name, c.kind, _ends(c), (CONSTRAINT_KINDS[c.kind], *_data(c, notation))) for c in mechanism.constraints
+            (c.name, c.kind, _ends(c), (CONSTRAINT_KINDS[c.kind], *_data(c, notation, meanings)))
+            for c in mechanism.constraints
         ]
         yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
     if mechanism.forces:
-        rows_of = [(f.name, f.kind, _ends(f), (FORCE_KINDS[f.kind], *_data(f, notation))) for f in mechanism.forces]
+        rows_of = [
+            (f.name, f.kind, _ends(f), (FORCE_KINDS[f.kind], *_data(f, notation, meanings))) for f in mechanism.forces
+        ]
         caption = "Force elements; they enter the equations only if asked for by name."
         yield table(("force", "kind", "between", "meaning"), rows_of, caption)
     if mechanism.notes:
         yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
 
 
-def _data(item: Constraint | Force, notation: Notation) -> Iterator[Inline]:
+def _data(item: Constraint | Force, notation: Notation, meanings: Meanings) -> Iterator[Inline]:
     """The numbers and formulas of an element, and where on its bodies it acts, as far as they matter."""
     lists = ("coefficients",) if isinstance(item, Constraint) else ("components",)
     told: list[tuple[str, Math]] = [
@@ -222,7 +237,8 @@ def _data(item: Constraint | Force, notation: Notation) -> Iterator[Inline]:
     ]
     told += [(name, vector(x, notation)) for name in lists if len(x := getattr(item, name))]
     if isinstance(item.function, Formula):
-        told.append(("function", vector(item.function.expressions, notation, brackets=False)))
+        formula = item.function.substituted(meanings.get(item.kind, meanings[""]))
+        told.append(("function", vector(formula.expressions, notation, brackets=False)))
     for name in item.placements:
         if not all(map(scalar.is_zero, x := getattr(item, name).translation)):
             told.append((f"origin of {name[-1]} at", vector(x, notation)))

@@ -7,20 +7,12 @@ others are reduced to letters and digits, so that no name can smuggle commands i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dalembert.formulations.names import (
-    GREEK,
-    accented,
-    expression_latex,
-    look,
-    rate_name,
-    rate_of,
-    spelled,
-    symbol_latex,
-    verbatim,
-)
+from dalembert.formulations.letters import Print
+from dalembert.formulations.names import GREEK
 
 DIGITS = 6
 """Significant digits of numbers."""
@@ -44,13 +36,12 @@ class Notation:
 
     Args:
         decimal: write all fractions as decimals, as befits a mechanism of numbers.
+        rates: see :class:`~dalembert.formulations.letters.Print`.
     """
 
-    def __init__(self, decimal: bool = False):
+    def __init__(self, decimal: bool = False, rates: Mapping[str, str] | None = None):
         self.decimal = decimal
-        self._shown: dict[Any, Any] = {}
-        self._readers: dict[str, str] = {}  # who looks like that: theta1, theta_1, or a Greek letter typed as such
-        self._by_letters: dict[str, str] = {}
+        self._print = Print(rates, _SAFE.fullmatch)
 
     def latex(self, value: Any) -> str:
         """LaTeX of a number, expression or matrix.
@@ -63,12 +54,8 @@ class Notation:
         if isinstance(value, (int, float)):
             return self.number(value)
         expression = sympy.sympify(value)
-        replaced = self._safe(expression)
-        if isinstance(replaced, sympy.MatrixBase):
-            replaced = replaced.applyfunc(self._rounded)
-        else:
-            replaced = self._rounded(replaced)
-        return _PLAIN_ARGUMENT.sub(r"\1 \2", expression_latex(replaced))
+        matrix = isinstance(expression, sympy.MatrixBase)
+        return self._written(expression.applyfunc(self._rounded) if matrix else self._rounded(expression))
 
     def terms(self, expression: Any) -> list[str]:
         """LaTeX of the terms of a sum, each with its sign if that is a minus.
@@ -78,9 +65,11 @@ class Notation:
         """
         import sympy
 
-        rounded = self._rounded(self._safe(sympy.sympify(expression)))
-        terms = rounded.as_ordered_terms() if rounded.is_Add else [rounded]
-        return [_PLAIN_ARGUMENT.sub(r"\1 \2", expression_latex(term)) for term in terms]
+        rounded = self._rounded(sympy.sympify(expression))
+        return [self._written(term) for term in (rounded.as_ordered_terms() if rounded.is_Add else [rounded])]
+
+    def _written(self, expression: Any) -> str:
+        return _PLAIN_ARGUMENT.sub(r"\1 \2", self._print.expression(expression))
 
     def number(self, value: Any) -> str:
         """A number with few digits.
@@ -93,51 +82,6 @@ class Notation:
         if not exponent:
             return {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\mathrm{NaN}"}.get(mantissa, mantissa)
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
-
-    def rate(self, symbol: Any) -> Any:
-        """The time derivative of a velocity, as an expression: one dot more.
-
-        Args:
-            symbol: the velocity, a symbol or function of time.
-        """
-        import sympy
-
-        if not symbol.is_Symbol:
-            return symbol.diff(next(iter(symbol.free_symbols)))
-        name = symbol.name
-        return sympy.Symbol(name.replace("dot", "ddot", 1) if "dot" in name else rate_name(name))
-
-    def _safe(self, expression: Any) -> Any:
-        """The expression with symbols, and functions of time, of safe names only."""
-        from sympy.core.function import AppliedUndef
-
-        atoms = expression.atoms(AppliedUndef)
-        for atom in (*sorted(atoms, key=str), *sorted(expression.free_symbols, key=str)):
-            if atom not in self._shown:
-                self._shown[atom] = self._substitute(atom)
-        used = {atom: self._shown[atom] for atom in (*atoms, *expression.free_symbols)}
-        return expression.xreplace({atom: shown for atom, shown in used.items() if atom != shown})
-
-    def _substitute(self, atom: Any) -> Any:
-        import sympy
-
-        name = atom.name if atom.is_Symbol else atom.func.__name__
-        plain_name = spelled(name)
-        coordinate, accent = rate_of(plain_name) or ("", "")
-        if coordinate in self._by_letters:
-            fresh = accented(self._by_letters[coordinate], accent)
-            if self._readers.setdefault(fresh, name) == name:
-                return sympy.Symbol(fresh)
-        if _SAFE.fullmatch(plain_name):
-            shown = look(symbol_latex(sympy.Symbol(plain_name)))
-            if self._readers.setdefault(shown, name) == name:
-                if plain_name == name:
-                    return atom
-                return sympy.Symbol(plain_name) if atom.is_Symbol else sympy.Function(plain_name)(*atom.args)
-        fresh = verbatim(name, self._readers)
-        self._readers[fresh] = name
-        self._by_letters[name] = fresh
-        return sympy.Symbol(fresh)
 
     def _rounded(self, expression: Any) -> Any:
         """The expression with decimals for the fractions nobody would write, and few digits."""

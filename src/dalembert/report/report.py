@@ -102,7 +102,7 @@ def document(
 
 def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agreement: bool) -> Iterator[Block]:
     tree = origin if isinstance(origin, Mechanism) else None
-    notation = Notation(decimal=not equations.parameters)
+    notation = Notation(decimal=not equations.parameters, rates=equations.scope.rates)
     forms = Forms(equations, notation)
     if tree is not None:
         yield from mechanism_blocks(tree, equations, notation)
