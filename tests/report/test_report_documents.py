@@ -13,6 +13,7 @@ import report_cases as cases
 import sympy
 
 import dalembert as da
+from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.cli import main
 from dalembert.errors import ArgumentError, MissingExtraError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, from_lagrangian, rigid_body
@@ -269,6 +270,24 @@ def test_tops_in_euler_angles_are_written_out_however_long_the_way(method, momen
     top = MovingBodyFormula("top", M, list(R * sympy.Matrix([0, 0, h])), R, tensor)
     made = document(MovingBodies("top", [phi, theta, psi], [top], [0, 0, -g]), method, agreement=False)
     assert not any(isinstance(block, Sequence) for block in made.blocks)
+
+
+@pytest.mark.parametrize("form", ["mixed", "body"])
+@pytest.mark.parametrize(
+    "attitude, words",
+    [
+        (Quaternion(), "quaternion"),
+        (DirectionCosines(), "direction cosines"),
+        (EulerAngles("313"), "sequence 313"),
+        (ModifiedRodrigues(), "Rodrigues"),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_a_body_is_told_with_its_attitude_and_all_its_rates(attitude, words, form):
+    """Equations of motion without the meaning and the rates of the coordinates are half of them."""
+    body = Inertia(sympy.Symbol("m"), tensor=sympy.diag(*sympy.symbols("A B C")))
+    text = to_markdown(document(rigid_body(body, attitude, form=form), agreement=False))
+    assert words in text and "Too long" not in text
 
 
 def test_six_joints_stay_small(tmp_path):

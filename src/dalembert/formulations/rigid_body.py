@@ -18,7 +18,7 @@ import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import product
-from dalembert.algebra.attitude import Attitude, DirectionCosines, EulerAngles, Quaternion
+from dalembert.algebra.attitude import Attitude, DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.algebra.vectors import cross, dual
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
@@ -75,10 +75,13 @@ def rigid_body(
     def make(kind: str, symbol: str, values: Any) -> Quantity:
         return Quantity(body.scope, kind, symbol, values)
 
+    rotation = make("rotation", "C", body.C)
+    turning = make("parameter_rates", r"\Gamma_a", body.attitude.Gamma(body.parameters))
+    rates = make("kinematics", r"\dot{q}", kinematics)
     extras = {
         "rate_matrix": lambda: make("rate_matrix", "S", body.attitude.S(body.parameters)),
         "velocity_map": lambda: make("velocity_map", r"\Gamma", body.Gamma()),
-        "rotation": lambda: make("rotation", "C", body.C),
+        "rotation": lambda: rotation,
         "angular_momentum": lambda: make("angular_momentum", "h", body.angular_momentum()),
     }
     if form == "mixed":
@@ -98,10 +101,10 @@ def rigid_body(
         coriolis=coriolis,
         gravity=weight,
         bias=make("bias", "h", c + g),
-        kinematics=make("kinematics", r"\dot{q}", kinematics),
+        kinematics=rates,
         input_map=make("input_map", "D", np.eye(6, dtype=int)),
         extras=Lazy(extras),
-        derivation=_steps(form, mass, coriolis, weight, make("kinematics", r"\dot{q}", kinematics)),
+        derivation=_steps(body, (rotation, turning), rates, (mass, coriolis, weight)),
         sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, InverseSquare) else ())),
     )
 
@@ -193,27 +196,56 @@ def _parameter_names(attitude: Attitude) -> list[str]:
     return [f"p{k}" for k in range(1, attitude.nq + 1)]
 
 
-def _steps(form: str, M: Quantity, c: Quantity, g: Quantity, kinematics: Quantity) -> tuple[Step, ...]:
-    axes = "inertial" if form == "mixed" else "body"
+def _words(attitude: Attitude) -> str:
+    if isinstance(attitude, Quaternion):
+        return "a unit quaternion, its scalar last"
+    if isinstance(attitude, DirectionCosines):
+        return "the nine direction cosines, the rows of C one after the other"
+    if isinstance(attitude, EulerAngles):
+        return f"three angles of turns about moving axes, in the sequence {attitude.sequence}"
+    if isinstance(attitude, ModifiedRodrigues):
+        return "modified Rodrigues parameters, the axis of the turn times the tangent of a quarter of its angle"
+    return f"the parameters of {attitude!r}"
+
+
+def _steps(
+    body: _Body, attitude: tuple[Quantity, ...], rates: Quantity, parts: tuple[Quantity, ...]
+) -> tuple[Step, ...]:
+    mixed, redundant = body.form == "mixed", body.attitude.Xi(body.parameters) is not None
+    axes, way, turned, back = ("inertial", "1", " C", "C^T ") if mixed else ("body", "C^T", "", "")
+    removed = (
+        "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
+        "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations."
+        if redundant
+        else "The parameters are independent, and Lagrange's equations for them have no multipliers; multiplied by "
+        "Gamma^T they are Newton's and Euler's equations (FORBES)."
+    )
     return (
+        Step(
+            "Attitude",
+            f"It is given by {_words(body.attitude)}; C maps components in inertial axes to those in body axes.",
+            attitude,
+            r"\omega = S\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S\, \Gamma_a = 1"
+            + redundant * r", \quad \Xi\, \Gamma_a = 0",
+        ),
         Step(
             "Kinematics",
             f"Velocity of the reference point in {axes} axes, angular velocity in body axes.",
-            (kinematics,),
-            r"\dot{q} = \Gamma(q)\, v, \quad S\,\Gamma = 1, \quad \Xi\,\Gamma = 0",
+            (rates,),
+            rf"\dot{{q}} = \Gamma(q)\, v, \quad \Gamma = \begin{{bmatrix}} {way} & 0 \\ 0 & \Gamma_a \end{{bmatrix}}",
         ),
         Step(
             "Kinetic energy",
-            "With the first moment c and the inertia J about the reference point.",
-            (M,),
-            r"K = \tfrac12 v^T M v",
+            "With the place r of the centre of mass and the inertia J, both from the reference point in body axes.",
+            parts[:1],
+            r"K = \tfrac12 v^T M v, \quad M = \begin{bmatrix} m 1 & "
+            rf"-m {back}\tilde{{r}} \\ m \tilde{{r}}{turned} & J \end{{bmatrix}}",
         ),
         Step(
-            "Lagrange with multipliers, projected",
-            "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
-            "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations.",
-            (c, g),
+            "Lagrange with multipliers, projected" if redundant else "Lagrange, projected",
+            f"{removed} tau is a force on the reference point, {axes} axes, and a moment about it, body axes.",
+            parts[1:],
             r"\Gamma^T \left( \frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} \right)"
-            r" = \Gamma^T f + \Gamma^T \Xi^T \lambda = \Gamma^T f",
+            r" = \Gamma^T f" + redundant * r" + \Gamma^T \Xi^T \lambda = \Gamma^T f",
         ),
     )

@@ -23,7 +23,7 @@ LARGEST = 2_400
 """Operations of a quantity for which writing it out is tried; those of Euler angles are many before they cancel."""
 
 FEW = 4
-"""Degrees of freedom up to which a quantity may take many lines."""
+"""Degrees of freedom up to which a quantity may take many lines; so may those of one body by itself."""
 
 LONGEST_SEQUENCE = 6_000
 """Operations of a sequence of named values that is still printed."""
@@ -48,7 +48,8 @@ class Forms:
     def __init__(self, equations: Equations, notation: Notation):
         self.equations, self.notation = equations, notation
         self._rates = [x for port in ("v", "u") for x in equations.scope.symbols.get(port, ())]
-        self._most_lines = MOST_LINES if len(equations.mass_matrix) <= FEW else MOST_LINES // 2
+        few = len(equations.mass_matrix) <= FEW or equations.method == "rigid-body"
+        self._most_lines = MOST_LINES if few else MOST_LINES // 2
         self._known: dict[Any, tuple[Quantity, list[Any] | None]] = {}
 
     def closed(self, quantity: Quantity) -> list[Any] | None:
