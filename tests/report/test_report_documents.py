@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import report_cases as cases
 import sympy
+import sympy.physics.mechanics as mechanics
 
 import dalembert as da
 from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
@@ -363,6 +364,61 @@ def test_a_report_defines_velocities_and_speeds_and_gives_the_force_of_a_constra
     text = to_markdown(document(equations, mechanism=sleigh, agreement=False))
     assert r"v = (\dot{x},\, \dot{y},\, \dot{\psi})" in text and r"u = (s,\, w)" in text
     assert r"m \left(a \dot{w} + s w\right)" in text
+
+
+def turning_about_a_point(quasi):
+    """SymPy's model of a plane body that turns about a point, in the rate of its angle or in half of it."""
+    angle, speed = mechanics.dynamicsymbols("theta u")
+    m, l, g = sympy.symbols("m l g")
+    frame = mechanics.ReferenceFrame("N")
+    if not quasi:
+        energy = m * l**2 * angle.diff() ** 2 / 2 + m * g * l * sympy.cos(angle)
+        method = mechanics.LagrangesMethod(energy, [angle], frame=frame)
+        method.form_lagranges_equations()
+        return da.from_sympy(method)
+    fixed = mechanics.Point("O")
+    fixed.set_vel(frame, 0)
+    arm = frame.orientnew("A", "Axis", [angle, frame.z])
+    arm.set_ang_vel(frame, 2 * speed * frame.z)
+    bob = fixed.locatenew("P", l * arm.x)
+    bob.v2pt_theory(fixed, frame, arm)
+    method = mechanics.KanesMethod(frame, [angle], [speed], kd_eqs=[angle.diff() - 2 * speed])
+    method.kanes_equations([mechanics.Particle("P", bob, m)], [(bob, m * g * frame.x - speed * frame.y)])
+    return da.from_sympy(method)
+
+
+def lagrangian_of_a_pendulum(rate):
+    theta, omega, m, l, g = sympy.symbols(f"theta {rate} m l g")
+    return from_lagrangian(m * l**2 * omega**2 / 2 + m * g * l * sympy.cos(theta), [theta], [omega])
+
+
+@pytest.mark.parametrize(
+    "made, told",
+    [
+        (lambda: turning_about_a_point(quasi=True), r"2 u{\left(t \right)}"),
+        (lambda: turning_about_a_point(quasi=False), ""),
+        (lambda: lagrangian_of_a_pendulum("omega"), r"\omega"),
+        (lambda: lagrangian_of_a_pendulum("thetadot"), ""),
+        (lambda: rigid_body(Inertia(2.0), EulerAngles("321")), r"\cos \theta"),
+        (lambda: derive(da.load("cart_pole"), coordinates=["s", "beta"]), ""),
+    ],
+)
+def test_velocities_that_are_no_rates_or_not_called_so_are_explained(made, told):
+    """Who reads M dv/dt = ... must learn what v is, whoever chose it."""
+    text = to_markdown(document(made(), agreement=False))
+    _, found, rest = text.partition("The rates of the coordinates are")
+    assert bool(found) == bool(told) and told in rest[:500]
+
+
+def test_what_a_given_model_has_in_c_is_not_called_coriolis_forces():
+    text = to_markdown(document(turning_about_a_point(quasi=True), agreement=False))
+    assert "forces due to velocities" in text and "Coriolis forces" not in text
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_entries_that_are_not_listed_are_said_to_be_zero(method):
+    text = to_markdown(document(da.load("double_pendulum"), method, agreement=False))
+    assert "what is not listed is zero" in text
 
 
 def test_constraints_that_depend_on_time_are_reported():

@@ -36,7 +36,7 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
     numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
     if notation.decimal:
         numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
-    items.append(numbers)
+    items.append((*numbers, " Of arrays listed entry by entry, what is not listed is zero."))
     if equations.method not in BODILESS:
         items.append(
             ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
