@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
-from dalembert.algebra.scalar import Scalar, select
+from dalembert.algebra.scalar import Scalar, absolute, is_zero, same, select
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
@@ -164,7 +164,8 @@ class TracedEquations:
         return manifold.on_rotations(self._tree, function, d, p, p)
 
     def projected(self, t: Scalar, q: Array, v: Array, order: int) -> tuple[Array, Array]:
-        """The state brought back to the constraints by Newton's method of least displacement; NaN where that fails.
+        """The state brought back to the constraints by Newton's method of least displacement, unless drift is held
+        otherwise; NaN where loops are open then.
 
         A step of the order p that turns bodies by an angle e leaves violations of e^(p + 1), and each of Newton's
         doubles the exponent. So many are taken that a tenth of a radian ends at rounding: e^16.
@@ -176,20 +177,30 @@ class TracedEquations:
             order: of the method that made the step.
         """
         constrained = self.system.constrained
-        if constrained is None or not self.system.projects:
+        if constrained is None or not self.system.has_loops:
             return q, v
-        pivots, positional = constrained.pivots, constrained.positional
-        rows, on_positions = list(pivots.together), list(positional.together)
-        for _ in range(math.ceil(math.log2(16 / (order + 1))) if on_positions else 0):
-            phi, G = self._constrained("positions", q=q, t=t)
-            q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional))
-        phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
-        closed: Any = True
-        for k in on_positions:
-            if math.isfinite(farthest := float(self.system.farthest[k])):
-                closed = (abs(phi[k]) <= farthest) & closed
-        here = 0 if closed is True else select(closed, 0, math.nan)
-        return q + here, v + _least(G[rows], rate[rows] - product(G[rows], v), pivots) + here
+        if self.system.projects:
+            pivots, positional = constrained.pivots, constrained.positional
+            rows, on_positions = list(pivots.together), list(positional.together)
+            for _ in range(math.ceil(math.log2(16 / (order + 1))) if on_positions else 0):
+                phi, G = self._constrained("positions", q=q, t=t)
+                q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional))
+            phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+            v = v + _least(G[rows], rate[rows] - product(G[rows], v), pivots)
+        else:
+            phi = self._constrained("positions", q=q, t=t)[0]
+        here = self._closed(q, phi)
+        return q + here, v + here
+
+    def _closed(self, q: Array, phi: Array) -> Scalar:
+        """Zero where loops are closed as far as they are in motions, NaN elsewhere."""
+        constrained, closed = self.system.constrained, True
+        assert constrained is not None
+        allowed = self.system.openings(q, constrained.setting(self._given["parameters"]).mechanism)
+        for k, (off, most) in enumerate(zip(phi, allowed)):
+            if constrained.constraints.holonomic[k] and not is_zero(off) and not same(most, math.inf):
+                closed = (absolute(off) <= most) & closed
+        return 0 if closed is True else select(closed, 0, math.nan)
 
 
 def _least(G: Array, b: Array, pivots: Pivots) -> Array:

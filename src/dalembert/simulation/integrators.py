@@ -137,9 +137,8 @@ class Adaptive:
         nq = len(x_before) - self.equations.system.mechanism.nv
         if solver.status == "failed":
             why = "".join(f": {reason}" for reason in (str(message).rstrip("."), self._friction) if reason)
-            other = "" if self.method in STIFF else ", or try the method 'Radau'"
             raise Fault(
-                f"{self.method} cannot go on{why}. Loosen rtol and atol{other}",
+                f"{self.method} cannot go on{why}{LOOSEN[1] if self.method in STIFF else LOOSEN[0]}",
                 solver.t,
                 x_before[:nq],
                 x_before[nq:],
@@ -148,7 +147,7 @@ class Adaptive:
         if stuck:
             why = self._friction or "a control that switches or a very stiff spring, for example"
             message = f"{self.method} is stuck: {stuck}. Something jumps, runs away or is very stiff: {why}"
-            raise Fault(f"{message}. Fixed steps (method='rk4') go on", solver.t, solver.y[:nq], solver.y[nq:])
+            raise Fault(f"{message}{STEP_ON}", solver.t, solver.y[:nq], solver.y[nq:])
         if solver.status == "running" or self._length is None:
             self._length = solver.step_size
         dense = solver.dense_output()
@@ -191,6 +190,10 @@ NOT_FINITE = "the accelerations are not finite"
 
 NO_MASS = ": the mass matrix is singular (a body without mass or inertia can move by itself), or numbers overflow"
 """Why, if the constraints are not."""
+
+STEP_ON = ". Fixed steps (method='rk4') go on"
+LOOSEN = ". Loosen rtol and atol, or try the method 'Radau'", ". Loosen rtol and atol"
+"""What to do, if there is a motion that goes on."""
 
 
 class Fixed:

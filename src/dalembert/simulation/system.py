@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.constraints.assembly import mirrored, moved
 from dalembert.constraints.consistency import DRIFT, limits, violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.opening import openings
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
@@ -26,6 +27,10 @@ LOST, NONE = 1e-4, 1e-9
 """Singular values less than this part of the least at the reference, or of the largest, are those of directions that
 are lost: close to where branches of the motion cross, y = e / x off one of them and y' = e x'/x^2 would be errors only.
 """
+
+
+LOOSE = 1e-2
+"""Part of their length by which loops may be open that are not closed after every step; those are by DRIFT."""
 
 
 class System:
@@ -90,7 +95,7 @@ class System:
             stabilisation=old.stabilisation, parameters=first.tolist(), optimise=old.optimise,
         )  # fmt: skip
         found = System(self.dynamics, constrained, self.relaxation)
-        chosen = constrained.pivots, constrained.positional, found.projects and found.farthest.tolist()
+        chosen = constrained.pivots, constrained.positional, found.has_loops and found.laws.tolist()
         found.made = self.made.setdefault(("made", repr(chosen)), {})  # programs have symbols, not numbers
         return found
 
@@ -105,7 +110,7 @@ class System:
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
         if self.constrained is not None:
-            keys += [self.constrained.kernel("forward_dynamics").key, self.projects and self.farthest.tolist()]
+            keys += [self.constrained.kernel("forward_dynamics").key, self.has_loops and self.laws.tolist()]
         return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -166,31 +171,46 @@ class System:
         return found[0], found[1]
 
     @cached_property
-    def farthest(self) -> np.ndarray:
-        """How far off each row of the constraints a position may be that motions have: (m,), m or rad; as far as it
-        likes where redundant rows change, which come to contradict each other: that is told when the motion is known.
-        So it is where the reference has no gradient (a disc that lies flat). Powers of ten, so that mechanisms of about
-        the same size share programs.
+    def laws(self) -> np.ndarray:
+        """By how much each row may be off that its user or its joint gives units to: (m,), m or rad; as far as it likes
+        where the reference has no gradient. Powers of ten, so that mechanisms of about the same size share programs.
         """
         assert self.constrained is not None
         G = self.constrained.evaluate("positions", np.asarray(self.constrained.reference, dtype=float), 0.0)[1]
-        if self.constrained.positional.varying or not np.isfinite(G).all():
-            return np.full(len(self.constrained.rows), np.inf)
-        return np.asarray(10.0 ** np.round(np.log10(limits(self.constrained, G, DRIFT))))
+        known = np.isfinite(G).all(axis=1)
+        found = np.round(np.log10(limits(self.constrained, np.where(known[:, None], G, 0.0), self._part)))
+        return np.where(known, 10.0**found, np.inf)
+
+    @property
+    def _part(self) -> float:
+        """The part of their length by which loops may be open after a step."""
+        return DRIFT if self.projects else LOOSE
+
+    def openings(self, q: Any, mechanism: Mechanism | None = None) -> list[Any]:
+        """By how much each row on positions may be off after a step, m or rad.
+
+        Args:
+            q: positions, of any scalars.
+            mechanism: the same with other scalars in the place of its symbols.
+        """
+        assert self.constrained is not None
+        own = self.constrained
+        return openings(mechanism or own.numbers, own.constraints.info, q, self.laws.tolist(), self._part)
 
     def open_loop(self, t: float, q: np.ndarray) -> str:
-        """What is open by how much after positions were brought back to the constraints; empty if nothing is.
+        """What is open by how much after a step; empty if nothing is.
 
         Args:
             t: time.
             q: positions.
         """
-        if not self.projects:
+        if not self.has_loops:
             return ""
         assert self.constrained is not None
         phi = np.where(self.constrained.constraints.holonomic, self.constrained.evaluate("positions", q, t)[0], 0.0)
-        k = int(np.argmax(np.abs(phi) / self.farthest))
-        if abs(phi[k]) <= self.farthest[k]:
+        allowed = np.array(self.openings(q), dtype=float)
+        k = int(np.argmax(np.abs(phi) / allowed))
+        if abs(phi[k]) <= allowed[k]:
             return ""
         return f"the constraint {self.constrained.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
 
@@ -268,7 +288,8 @@ class System:
         """
         assert self.constrained is not None
         try:
-            return self.constrained.solve(q, v, tau, t).a
+            with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
+                return self.constrained.solve(q, v, tau, t).a
         except (SingularityError, np.linalg.LinAlgError):
             return np.full(self.mechanism.nv, np.nan)
 
