@@ -475,6 +475,13 @@ def test_one_letter_means_one_thing(make, method):
         assert meaning.setdefault(part.symbol, part.name) == part.name, part.symbol
 
 
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+def test_named_entries_are_counted_from_one_as_on_paper(method):
+    definitions, M = derive(load("double_pendulum"), method).mass_matrix.intermediates()
+    named = [symbol for symbol, _ in definitions if str(symbol).startswith("M_")]
+    assert named and all(M[int(i) - 1, int(j) - 1] == x for x in named for _, i, j in [str(x).split("_")])
+
+
 def test_parts_are_listed_and_looked_up_by_name():
     equations = derive(rp_arm())
     assert "mass_matrix" in equations and "nonsense" not in equations and 0 not in equations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import sympy
@@ -12,6 +14,7 @@ from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ArgumentError
+from dalembert.formats import load
 from dalembert.formulations import derive
 from dalembert.model import WORLD, Body, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.report.markdown import to_markdown
@@ -180,6 +183,27 @@ def test_actuators_by_name():
     assert equations.sympy("input_map") == sympy.Matrix([1, 0])
     with pytest.raises(ArgumentError, match="cannot actuate 'pole'"):
         derive(cart_pole(), actuated=["pole"])
+
+
+@pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
+@pytest.mark.parametrize("actuated", [None, ["pivot"], ["knee", "drive"]])
+def test_which_velocity_a_drive_acts_on_is_told(method, actuated):
+    """The power of a drive is its force times that velocity, also where the velocity is eliminated."""
+    four_bar = load("four_bar")
+    equations = derive(four_bar, method, actuated=actuated)
+    names = [joint.name for joint in four_bar.joints]
+    assert [names[k] for k in equations.driven] == (actuated or names)
+    speeds = np.array([0.7, -0.4, 1.2])[: len(equations.velocities)]
+    state = {"q": [0.8, 0.4, 1.1], equations.velocity_port: speeds, **{str(x): 0.9 for x in equations.parameters}}
+    v = equations["velocities"].evaluate(state) if equations.velocity_port == "u" else speeds
+    power = equations.input_map.evaluate(state).T @ speeds
+    np.testing.assert_allclose(power, v[list(equations.driven)], rtol=1e-12)
+    text = to_markdown(document(equations, mechanism=four_bar, agreement=False))
+    told = re.findall(r"\\tau_\{(\d)\}\$ drives \$\\dot\{q\}_\{(\d)\}", text)
+    assert told == (
+        [] if actuated is None else [(str(k), str(place + 1)) for k, place in enumerate(equations.driven, 1)]
+    )
+    assert ("in the order of $v$" in text) == (actuated is None and method == "kane")
 
 
 def test_nothing_is_loaded_or_driven_twice():

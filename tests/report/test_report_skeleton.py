@@ -14,8 +14,10 @@ import dalembert as da
 from dalembert.algebra.transform import Transform
 from dalembert.formulations.names import coordinate_names
 from dalembert.model import Constraint
+from dalembert.report.document import Figure
 from dalembert.report.drawing import STYLES, Circle, Drawing, Label, Note, Path, to_picture, to_svg
 from dalembert.report.pose import typical_posture
+from dalembert.report.report import document
 from dalembert.report.skeleton import skeleton, view_of
 from random_mechanisms import mechanisms
 
@@ -76,6 +78,20 @@ def test_loops_are_closed_in_the_figure():
     for mechanism in (da.load("four_bar"), cases.four_bar_by_constraint()):
         ((_, a), (_, b)), *_ = typical_posture(mechanism).closures()
         np.testing.assert_allclose(a[:2], b[:2], atol=1e-9)
+
+
+def test_loops_are_drawn_as_they_close_around_the_reference():
+    """The mirror image of an assembly is one, too: where it is the reference, it is what the figure shows."""
+    four_bar = da.load("four_bar")
+    q = typical_posture(four_bar).q
+    np.testing.assert_allclose(typical_posture(four_bar, -q).q, -q, atol=1e-9)
+    pictures = set()
+    for reference in (None, q, -q):
+        blocks = document(four_bar, "kane", reference=reference, agreement=False).blocks
+        (figure,) = [block for block in blocks if isinstance(block, Figure)]
+        pictures.add(to_svg(figure.drawing, "four bars"))
+        assert ("position of reference" in str(figure.caption)) == (reference is not None)
+    assert len(pictures) == 2
 
 
 def test_a_rod_that_keeps_a_distance_is_drawn_in_its_true_length():

@@ -107,20 +107,21 @@ def retrace(program: Program) -> tuple[Graph, list[Any]]:
     return graph, values
 
 
-def label(array: Any, name: str) -> Any:
+def label(array: Any, name: str, first: int = 0) -> Any:
     """Name an intermediate result, for printing; returns it unchanged.
 
     Args:
         array: an expression, or an array of expressions and numbers, whose elements become ``name_0``,
             ``name_1_2``...
         name: the name; an element that has one already, a constant or an input keeps what it has.
+        first: the index of the first element; 1 for mathematics on paper.
     """
     if isinstance(array, Expr):
         array.label(name)
     elif isinstance(array, np.ndarray) and array.dtype == object:
         for place, x in np.ndenumerate(array):
             if isinstance(x, Expr):
-                x.label("_".join([name, *map(str, place)]))
+                x.label("_".join([name, *(str(first + k) for k in place)]))
     return array
 
 

@@ -77,29 +77,35 @@ def external_forces(system: System, frames: Sequence[str]) -> np.ndarray | None:
     return total
 
 
-def input_map(system: System, actuated: Sequence[str] | None) -> np.ndarray:
-    """D, n x inputs: which velocities are driven; all of them by default.
+def driven_velocities(system: System, actuated: Sequence[str] | None) -> list[int]:
+    """For every input the place in v of the velocity that it drives; all of them by default.
 
     Args:
         system: the system.
         actuated: names of joints, in the order of the inputs; a joint of several degrees takes several inputs.
     """
-    n = system.n
     if actuated is None:
-        return np.eye(n, dtype=int).astype(object)
-    columns: list[int] = []
+        return list(range(system.n))
+    places: list[int] = []
     for name in actuated:
         found = [k for k, joint in enumerate(system.velocity_names) if name in (joint, joint.split("/")[0])]
         if not found:
             known = ", ".join(dict.fromkeys(joint.split("/")[0] for joint in system.velocity_names))
             raise ArgumentError(f"cannot actuate {name!r}: {system.name!r} has the joints {known}")
-        if again := [system.velocity_names[k] for k in found if k in columns]:
+        if again := [system.velocity_names[k] for k in found if k in places]:
             raise ArgumentError(f"actuated: {again[0]} is driven twice")
-        columns += found
-    B = np.zeros((n, len(columns)), dtype=object)
-    for k, row in enumerate(columns):
-        B[row, k] = 1
-    return B
+        places += found
+    return places
+
+
+def input_map(system: System, driven: Sequence[int]) -> np.ndarray:
+    """D, n x inputs: ones where an input drives a velocity.
+
+    Args:
+        system: the system.
+        driven: what :func:`driven_velocities` gives.
+    """
+    return np.eye(system.n, dtype=int).astype(object)[:, list(driven)]
 
 
 def total_passive(system: System) -> np.ndarray | None:
@@ -161,7 +167,7 @@ def assembled(
     def make(name: str, symbol: str, values: Any) -> Quantity | None:
         return None if values is None else quantity(system, name, symbol, values)
 
-    held = system.constraints
+    held, driven = system.constraints, driven_velocities(system, actuated)
     A, gamma = (held.A, -held.gamma) if held else (None, None)
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", M),
@@ -169,7 +175,7 @@ def assembled(
         "gravity": make("gravity", "g", g),
         "bias": make("bias", "h", c + g if bias is None else bias),
         "kinematics": make("kinematics", r"\dot{q}", system.qdot),
-        "input_map": make("input_map", "D", input_map(system, actuated)),
+        "input_map": make("input_map", "D", input_map(system, driven)),
         "passive": make("passive", "p", total_passive(system)),
         "external": make("external", "e", external_forces(system, wrenches)),
         "constraint_matrix": make("constraint_matrix", "A", A),
@@ -177,7 +183,7 @@ def assembled(
     }
     return Equations(
         system.name, method, system.scope, **parts, extras=Lazy(extras or {}),
-        derivation=(*steps, *closing_steps(parts)), sources=tuple(dict.fromkeys(sources)),
+        derivation=(*steps, *closing_steps(parts)), sources=tuple(dict.fromkeys(sources)), driven=tuple(driven),
     )  # fmt: skip
 
 
@@ -241,7 +247,10 @@ def closing_steps(parts: Mapping[str, Quantity | None], reduced: bool = False) -
         speeds = " Those of the speeds are B^T times those of the velocities." if reduced else ""
         yield Step("Passive forces", f"Springs and dampers as generalised forces.{speeds}", (passive,))
     if external is not None:
-        text = "External wrenches, projected on the velocities by the Jacobians of their frames, PARSA (28)."
+        text = (
+            "External wrenches, forces f and moments n about the origins of their frames, in the axes of these, are "
+            "projected on the velocities by the Jacobians of the frames, PARSA (28)."
+        )
         yield Step("External wrenches", text, (external,), rf"e = {'B^T ' * reduced}\sum_i J_i^T w_i")
     A, gamma = parts.get("constraint_matrix"), parts.get("constraint_bias")
     if A is not None and gamma is not None:

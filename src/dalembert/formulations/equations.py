@@ -88,6 +88,8 @@ class Equations:
             and rotor inertia, damping and friction of joints.
         gravity_field: gravity that depends on position, if it took the place of the mechanism's uniform gravity.
         reference: positions around which loops were closed, if somebody gave them.
+        driven: for each column of the input map the place in v of the velocity that it drives; none if inputs are no
+            drives of single velocities.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Equations:
     omitted: tuple[str, ...] = ()
     gravity_field: InverseSquare | None = None
     reference: np.ndarray | None = None
+    driven: tuple[int, ...] = ()
 
     # ------------------------------------------------------------------------------------------------------- access
 

@@ -23,6 +23,7 @@ from dalembert.formulations.assembly import (
     Lazy,
     assembled,
     closing_steps,
+    driven_velocities,
     external_forces,
     input_map,
     quantity,
@@ -77,7 +78,7 @@ def kane(
 
 
 def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
-    M = label(mass_matrix(system), "M")
+    M = label(mass_matrix(system), "M", first=1)
     c, g = inertia_forces(system), gravity_forces(system)
     steps = [*motion_steps(system), acceleration_step(system, body_velocities(system), False)]
     steps += [*rotor_steps(system), final_step(system, M, c, g, False)]
@@ -147,14 +148,15 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
     reduced = dataclasses.replace(
         system, v=chosen.u, qdot=qdot, bodies=partial, rotors=rotors, constraints=None, passive=[]
     )
-    M = label(mass_matrix(reduced), "M")
+    M = label(mass_matrix(reduced), "M", first=1)
     c, g = inertia_forces(reduced, velocities), gravity_forces(reduced)
 
     def forces(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else product(B.T, with_inputs(system.scope, values, {"v": v}))
 
     passive, external = total_passive(system), external_forces(system, wrenches)
-    inputs = input_map(system, actuated)
+    driven = driven_velocities(system, actuated)
+    inputs = input_map(system, driven)
 
     def make(name: str, symbol: str, values: Any) -> Quantity:
         return quantity(system, name, symbol, values)
@@ -191,6 +193,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         ),
         derivation=tuple(steps),
         sources=("PARSA", "KANE"),
+        driven=tuple(driven),
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequenc
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    M = label(mass_matrix(system), "M")
+    M = label(mass_matrix(system), "M", first=1)
     dM = khang(system, M)
     star = coriolis_star(dM) + _gyroscopic(system, M) if system.quaternions else coriolis_star(dM)
     c = product(star, kron(system.v, system.v)) if system.n else np.zeros(0, dtype=object)

@@ -57,7 +57,7 @@ def lagrange(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    M = label(mass_matrix(system), "M")
+    M = label(mass_matrix(system), "M", first=1)
     T, c = kinetic_energy(system, M), coriolis_forces(system, M)
     U, g = potential_energy(system), gravity_forces(system)
     sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]

@@ -95,7 +95,7 @@ def newton_euler(
     def forces(tree: Tree, v: np.ndarray, loads: Loads = None) -> np.ndarray:
         return np.array(inverse_dynamics(tree, q, v, at_rest, loads), dtype=object)
 
-    M = label(with_rotors(system, np.array(matrix(cheap, q), dtype=object)), "M")
+    M = label(with_rotors(system, np.array(matrix(cheap, q), dtype=object)), "M", first=1)
     c = forces(dataclasses.replace(cheap, gravity=arrays.zeros(3)), v)
     g = forces(cheap, at_rest, loads)
     bias = forces(cheap, v, loads)

@@ -138,7 +138,8 @@ class Quantity:
     def intermediates(self) -> tuple[list[tuple[Any, Any]], Any]:
         """A list of definitions (symbol, expression in inputs and earlier symbols), and the result in terms of them.
 
-        Works at any size: this is the program, read as mathematics.
+        Works at any size: this is the program, read as mathematics. Entries of the mass matrix are called ``M_1_2``,
+        counted from one as on paper, other values ``x0``, ``x1``, ...
         """
         from dalembert.compiler.printers.sympy import to_sympy_steps
         from dalembert.formulations.exact_numbers import number_writer

@@ -15,7 +15,7 @@ from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.substitution import PARTS, plain_numbers
 
-FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference")
+FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", "driven")
 
 
 def stored(equations: Equations) -> dict[str, Any]:

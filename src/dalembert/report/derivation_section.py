@@ -80,6 +80,8 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     yield Heading("Equations of motion")
     yield Display((("", law(equations)),))
     yield Paragraph(_legend(equations), "note")
+    if drives := _drives(equations, forms.notation):
+        yield Paragraph(drives, "note")
     if equations.omitted:
         text = "The mechanism has more than these equations contain; left out, because not asked for by include:"
         yield Paragraph((text,), "note")
@@ -156,6 +158,19 @@ def _legend(equations: Equations) -> Line:
     for k, (letter, meaning) in enumerate(words):
         parts += [", " * bool(k), Math(letter), f" {meaning}"]
     return (*parts, ".")
+
+
+def _drives(equations: Equations, notation: Notation) -> Line:
+    """Which velocity each drive acts on, where equations are not those of the driven velocities one by one."""
+    velocities, driven = equations.scope.symbols["v"], equations.driven
+    if driven == tuple(range(len(velocities))):
+        if equations.velocity_port == "v":
+            return ()
+        return ("Each velocity has a drive, in the order of ", Math("v"), ".")
+    parts: list[Any] = []
+    for drive, place in zip(equations.inputs, driven):
+        parts += [", " * bool(parts), Math(notation.latex(drive)), " drives ", Math(notation.latex(velocities[place]))]
+    return (*parts, ".") if parts else ()
 
 
 def _scalar_equations(equations: Equations, forms: Forms) -> list[Rows] | None:

@@ -142,7 +142,7 @@ def definitions(equations: Equations, parts: Mapping[str, Quantity], notation: N
     program = equations.scope.program({name: part.values for name, part in parts.items()}, "equations")
     if cost(program).operations > LONGEST_SEQUENCE:
         return None
-    plain = dataclasses.replace(program, labels={})  # labels count from zero, entries on paper from one
+    plain = dataclasses.replace(program, labels={})  # entries are told at the end
     named, outputs = to_sympy_steps(plain, equations.scope.symbols)
     named, entries = narrowed(named, {name: list(outputs[name]) for name in parts}, notation)
     steps: Rows = []

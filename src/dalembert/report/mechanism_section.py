@@ -21,6 +21,7 @@ from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.layout import counted
 from dalembert.report.document import (
     Block,
+    Code,
     Figure,
     Heading,
     Inline,
@@ -63,17 +64,19 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     yield Paragraph((f"{counts}{loops}; total mass ", quantity(mechanism.mass, notation), " kg, gravity ", *gravity,
                      " in the axes of the world."))  # fmt: skip
     if len(mechanism.joints) <= MOST_DRAWN:
-        yield Figure(skeleton(mechanism, equations.coordinates), _caption(mechanism), tuple(tree_lines(mechanism)))
+        drawing = skeleton(mechanism, equations.coordinates, equations.reference)
+        yield Figure(drawing, _caption(mechanism, equations), tuple(tree_lines(mechanism)))
     yield _joints(mechanism, equations, notation)
     yield from _drives(mechanism, notation)
     yield from _bodies(mechanism, notation)
     yield from _others(mechanism, notation, _meanings(mechanism, equations))
 
 
-def _caption(mechanism: Mechanism) -> Line:
+def _caption(mechanism: Mechanism, equations: Equations) -> Line:
     made_up = " Lengths that are symbols are made up." if mechanism.symbols else ""
+    position = "a typical position" if equations.reference is None else "the position of reference"
     return (
-        "The mechanism in a typical position: circles and slim boxes are revolute joints, "
+        f"The mechanism in {position}: circles and slim boxes are revolute joints, "
         f"seen along and across their axis, thick boxes slide, ringed dots are centres of mass.{made_up}",
     )
 
@@ -213,18 +216,24 @@ def _others(mechanism: Mechanism, notation: Notation, meanings: Meanings) -> Ite
         yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
     if mechanism.constraints:
         meant = [
-            (c.name, c.kind, _ends(c), (CONSTRAINT_KINDS[c.kind], *_data(c, notation, meanings)))
+            (c.name, c.kind, _ends(c), (*_words(CONSTRAINT_KINDS[c.kind]), *_data(c, notation, meanings)))
             for c in mechanism.constraints
         ]
         yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
     if mechanism.forces:
         rows_of = [
-            (f.name, f.kind, _ends(f), (FORCE_KINDS[f.kind], *_data(f, notation, meanings))) for f in mechanism.forces
+            (f.name, f.kind, _ends(f), (*_words(FORCE_KINDS[f.kind]), *_data(f, notation, meanings)))
+            for f in mechanism.forces
         ]
         caption = "Force elements; they enter the equations only if asked for by name."
         yield table(("force", "kind", "between", "meaning"), rows_of, caption)
     if mechanism.notes:
         yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
+
+
+def _words(text: str) -> Line:
+    """What a kind means; arguments of the element are marked there."""
+    return tuple(Code(part) if k % 2 else part for k, part in enumerate(text.split("`")) if part)
 
 
 def _data(item: Constraint | Force, notation: Notation, meanings: Meanings) -> Iterator[Inline]:

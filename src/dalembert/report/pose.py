@@ -70,19 +70,24 @@ class Posture:
         return list(zip(carriers, [(self.frames[name] @ at).translation for name, at in ends]))
 
 
-def typical_posture(mechanism: Mechanism) -> Posture:
+def typical_posture(mechanism: Mechanism, reference: np.ndarray | None = None) -> Posture:
     """A position in which joints are away from zero and loops are closed, as far as they can be.
 
     Args:
         mechanism: any; symbols get values of the order of one.
+        reference: positions near which loops are closed instead, if somebody chose them.
     """
     values = {str(symbol): LENGTHS[k % len(LENGTHS)] for k, symbol in enumerate(mechanism.symbols)}
     numeric = substitute(mechanism.replace(strict=False), values)  # exact constants become floats, too
-    q = numeric.neutral
-    size = _size(numeric)
-    turned = 0
-    for joint in numeric.joints:
-        part = numeric.q_slice(joint.name)
+    q = _closed(numeric, _spread(numeric) if reference is None else np.array(reference, dtype=float))
+    return Posture(numeric, q, poses(numeric, q))
+
+
+def _spread(mechanism: Mechanism) -> np.ndarray:
+    """Positions away from zero, within limits."""
+    q, size, turned = mechanism.neutral, _size(mechanism), 0
+    for joint in mechanism.joints:
+        part = mechanism.q_slice(joint.name)
         if not joint.nq:
             continue
         if joint.kind in ("revolute", "continuous", "helical", "universal"):
@@ -97,8 +102,7 @@ def typical_posture(mechanism: Mechanism) -> Posture:
             q[part] = ANGLES[0], 0.6 * size
         if joint.nq == 1 and math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper):
             q[part.start] = np.clip(q[part.start], joint.limits.lower, joint.limits.upper)
-    q = _closed(numeric, q)
-    return Posture(numeric, q, poses(numeric, q))
+    return q
 
 
 def _size(mechanism: Mechanism) -> float:

@@ -28,14 +28,15 @@ JOINT = 7.0
 """Size of the symbol of a joint."""
 
 
-def skeleton(mechanism: Mechanism, coordinates: Sequence[str]) -> Drawing:
+def skeleton(mechanism: Mechanism, coordinates: Sequence[str], reference: np.ndarray | None = None) -> Drawing:
     """The mechanism in a typical position; seen along the axes if it is planar, from an oblique direction otherwise.
 
     Args:
         mechanism: the mechanism.
         coordinates: names of the position coordinates.
+        reference: see :func:`~dalembert.report.pose.typical_posture`.
     """
-    return _Artist(typical_posture(mechanism), coordinates).drawing()
+    return _Artist(typical_posture(mechanism, reference), coordinates).drawing()
 
 
 def view_of(posture: Posture) -> np.ndarray:
