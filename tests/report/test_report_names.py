@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.errors import DalembertError
+from dalembert.formulations import from_lagrangian
 from dalembert.formulations.letters import SPELLINGS, expression_latex, symbol_latex
 from dalembert.formulations.names import GREEK, rate_name
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
@@ -22,7 +23,8 @@ from dalembert.report.escape import html_text, latex_text, markdown_text, printa
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
-from dalembert.report.notation import Notation
+from dalembert.report.mathml import inline
+from dalembert.report.notation import LETTERS, Notation
 
 ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
@@ -168,6 +170,20 @@ def test_formulas_tell_a_word_from_a_product():
     assert "m_{r}" in expression_latex(mr * r**2) and "_" not in expression_latex(m * r**3)
     assert r"\mathrm{mass}_{rod}^{2}" in expression_latex(sympy.Symbol("mass_rod") ** 2)
     assert Notation().latex(mr * r**2) == expression_latex(mr * r**2)
+
+
+@pytest.mark.skipif(cases.PDFLATEX is None, reason="needs pdflatex")
+def test_letters_that_are_given_as_commands_are_commands_of_tex(tmp_path):
+    """All that are taken as such are known to TeX and to MathML; others, \\Alpha, are written letter by letter."""
+    q = [sympy.Symbol(rf"\{letter}_{{1}}") for letter in LETTERS]
+    notation = Notation()
+    shown = [notation.latex(x) for x in q]
+    assert shown == [x.name for x in q] and not any("\\" in inline(text) for text in shown)
+    assert notation.latex(sympy.Symbol(r"\Alpha_{1}")) == r"\mathrm{Alpha\_1}"
+    rates = [sympy.Symbol(f"v{k}") for k in range(len(q))]
+    path = tmp_path / "letters.tex"
+    report(from_lagrangian(sum(x**2 + y**2 for x, y in zip(q, rates)), q, rates), path, agreement=False)
+    assert "Output written" in cases.compiled(path)
 
 
 @pytest.mark.parametrize("letter", GREEK)

@@ -20,9 +20,14 @@ DIGITS = 6
 FRACTIONS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 32})
 """Denominators that stay in formulas with symbols; other fractions are written as decimals."""
 
-_GREEK = "|".join([*GREEK, *(letter.capitalize() for letter in GREEK)])
+LETTERS = (
+    *GREEK, "varepsilon", "vartheta", "varpi", "varrho", "varsigma", "varphi", "ell",
+    "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+)  # fmt: skip
+"""Letters for which TeX has commands."""
+
 _SAFE = re.compile(
-    rf"(?:[A-Za-z][A-Za-z0-9]*|\\(?:{_GREEK}))"
+    rf"(?:[A-Za-z][A-Za-z0-9]*|\\(?:{'|'.join(LETTERS)}))"
     r"(?:(?:__?|\^)(?:[A-Za-z0-9]+|\{[A-Za-z0-9, ]+\}))*_*"
 )
 _PLAIN_ARGUMENT = re.compile(
