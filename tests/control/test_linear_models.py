@@ -163,19 +163,22 @@ def test_steady_rotation_lifts_a_pendulum():
     assert abs(np.cos(found.q[1]) - 9.81 / (w * w * length)) < 1e-9
 
 
-def test_spring_holds_a_mass_at_its_stretch():
+@pytest.mark.parametrize("stiffness", [50.0, 0.05])
+def test_spring_holds_a_mass_at_its_stretch(stiffness):
+    """However far that is: one of 0.05 N/m by 392 m."""
     rail = Mechanism(
         "hanging", (Body("m", Inertia.point(2.0)),), (Joint("rail", "prismatic", "world", "m"),),
         forces=(Force("spring", "spring", "world", "m", Transform.from_translation(np.array([0.0, 0.0, 3.0])),
-                      stiffness=50.0, rest=1.0),),
+                      stiffness=stiffness, rest=1.0),),
     )  # fmt: skip
     found = equilibrium(ConstrainedDynamics(rail, forces="all"), [1.0])
-    assert abs((3.0 - found.q[0] - 1.0) * 50.0 - 2.0 * 9.81) < 1e-6
+    assert abs((3.0 - found.q[0] - 1.0) * stiffness - 2.0 * 9.81) < 1e-6
 
 
-def test_a_chain_in_cartesian_coordinates_hangs_as_links_do():
+@pytest.mark.parametrize("metre", [1.0, 1e3, 1e-3])
+def test_a_chain_in_cartesian_coordinates_hangs_as_links_do(metre):
     """Its weights do not vary with position, only the directions of its links do; every link pulls as hard sideways."""
-    masses, length, span = (1.0, 2.0, 0.5), 0.5, 1.4
+    masses, length, span = (1.0, 2.0, 0.5), 0.5 * metre, 1.4 * metre
     bodies, joints = [], []
     for k, mass in enumerate(masses):
         bodies += [Body(f"slide{k}", Inertia(0.0)), Body(f"bead{k}", Inertia.point(mass))]
@@ -187,15 +190,16 @@ def test_a_chain_in_cartesian_coordinates_hangs_as_links_do():
         Constraint(f"link{k}", "distance", a, b, value=length, **({"placement_b": wall} if k == 3 else {}))
         for k, (a, b) in enumerate(pairwise(ends))
     ]
-    chain = ConstrainedDynamics(Mechanism("chain", bodies, joints, constraints=links))
-    hanging = chain.assemble([0.3, -0.4, 0.7, -0.5, 1.1, -0.4])
+    gravity = np.array([0, 0, -9.81 * metre])
+    chain = ConstrainedDynamics(Mechanism("chain", bodies, joints, constraints=links, gravity=gravity))
+    hanging = chain.assemble(metre * np.array([0.3, -0.4, 0.7, -0.5, 1.1, -0.4]))
     found = equilibrium(chain, hanging)
-    assert max(np.abs(gap).max() for gap in chain.residual(found.q).values()) < 1e-12
+    assert max(np.abs(gap).max() for gap in chain.residual(found.q).values()) < 1e-10 * metre
     steps = np.diff(np.vstack([[0, 0], found.q.reshape(3, 2), [span, 0]]), axis=0)
     slopes = steps[:, 1] / steps[:, 0]
     sideways = np.diff(slopes) / np.array(masses)  # g / horizontal pull, the same at every bead
     assert np.abs(sideways - sideways[0]).max() < 1e-8 * abs(sideways[0])
-    assert np.abs(found.q - hanging).max() > 1e-2
+    assert np.abs(found.q - hanging).max() > 1e-2 * metre
 
 
 def test_no_equilibrium_is_told():

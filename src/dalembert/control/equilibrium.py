@@ -175,16 +175,23 @@ def _newton(
     """Damped Gauss-Newton for needed(q) = S tau + G^T lambda and phi(q) = 0; of many solutions the nearest."""
     n = len(moving)
     S = np.eye(n)[:, motors]
+    turns = np.zeros(n, dtype=bool)
+    for link in model.tree.links:
+        turns[link.v] = link.rotates
     needed, phi, G = problem.at(q)
     scale = max(float(np.abs(needed).max()), float(np.abs(problem.slope(q, np.zeros(len(phi)))).max()), 1e-300)
-    unknowns = np.zeros(0)
+    weight = 1.0
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         columns = np.hstack([S, G.T])
         found = np.linalg.lstsq(columns, needed, rcond=1e-12)[0] if columns.size else np.zeros(0)
-        return found, np.concatenate([(needed - columns @ found) / scale, phi])
+        return found, np.concatenate([(needed - columns @ found) / scale, phi * weight])
 
     unknowns, residual = left(needed, phi, G)
+    if len(phi):  # gaps count as much as forces that change over the same way, whatever the unit of length
+        steep = float(np.abs(problem.slope(q, unknowns[len(motors) :])).max()) / scale
+        weight = float(np.clip(steep / max(float(np.abs(G).max()), 1e-300), 1e-6, 1.0))
+        unknowns, residual = left(needed, phi, G)
     for _ in range(100):
         size = float(np.linalg.norm(residual))
         if size < 1e-14:
@@ -193,10 +200,11 @@ def _newton(
         columns = np.hstack([S, G.T])
         across = np.eye(n) - columns @ np.linalg.pinv(columns, rcond=1e-12) if columns.size else np.eye(n)
         slope = problem.slope(q, unknowns[len(motors) :])
-        matrix = np.vstack([across @ slope / scale, G])[:, moving]
+        matrix = np.vstack([across @ slope / scale, G * weight])[:, moving]
         step = np.zeros(n)
         step[moving] = np.linalg.lstsq(matrix, -residual, rcond=1e-10)[0]
-        step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+        # farther than half a radian the slope means nothing; of lengths nobody knows what is far
+        step *= min(1.0, 0.5 / max(float(np.abs(step[turns]).max(initial=0.0)), 1e-300))
         for halvings in range(25):
             trial = manifold.displaced(model.tree, q, step / 2**halvings)
             manifold.normalise_in_place(model.tree, trial)
