@@ -9,6 +9,7 @@ import sympy
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical.spatial import bricard
+from dalembert.constraints.consistency import violation
 from dalembert.errors import SimulationWarning
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.simulation import SimulationError, rollout, simulate
@@ -113,3 +114,27 @@ def test_rules_that_say_the_same_until_they_contradict_each_other_end_batches_as
         found = rollout(machine, [0.0], [1.0], 1000, 0.1)
     opens = 400 * 1e-3**0.25  # where the difference is 1e-3 rad
     assert abs(np.isfinite(found.q).sum() * 0.1 - opens) < 0.2
+
+
+@pytest.mark.parametrize("size", [0.05, 1.0, 10.0])
+def test_states_of_single_precision_are_starts_to_its_digits(size):
+    """Batches on a device go on from where others of single precision ended: many turns away, closed to rounding."""
+    at = lambda x: Transform.from_translation(np.array([x * size, 0.0, 0.0]))  # noqa: E731
+    bodies = [Body(name, Inertia(1.0, [size / 5, 0, 0], np.eye(3) * size**2 / 50)) for name in ("one", "two", "three")]
+    joints = [
+        Joint("a", "continuous", WORLD, "one", axis=[0, 1, 0]),
+        Joint("b", "continuous", "one", "two", at(0.4), axis=[0, 1, 0]),
+        Joint("d", "continuous", WORLD, "three", at(1.0), axis=[0, 1, 0]),
+    ]
+    pin = Constraint("pin", "spherical", "two", "three", at(0.9), at(0.7))
+    system = ConstrainedDynamics(Mechanism("linkage", bodies, joints, constraints=[pin]), reference=[1.0, -0.7, 1.6])
+    turns = 2 * np.pi * np.outer([0, 1, 10, 100], [1, -1, 0])
+    q = np.array([system.assemble([angle, -0.7, 1.6], keep=["a"]) for angle in np.linspace(0.5, 2, 20)])
+    v = np.array([system.project_velocity(at, [30.0, 0, 0], keep=["a"]) for at in q])
+    for turn in turns:
+        states = (q + turn).astype(np.float32), v.astype(np.float32)
+        assert violation(system, *states, 0.0, ("q", "v")) == ""
+        for k, wrong in enumerate((states[0] + np.float32(2e-3), states[0])):
+            moving = states[1] + np.float32(0.1 * k)
+            assert violation(system, wrong, moving, 0.0, ("q", "v")).startswith("qv"[k] + " violates")
+    assert violation(system, (q + turns[-1]).astype(np.float32).astype(float), v, 0.0, ("q", "v")) or size < 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.constraints.arguments import single
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ assembled are farther away."""
 
 SMALLEST = 1e-4
 """The least such contribution that counts: assembly leaves 1e-11."""
+
+DIGITS = 4
+"""Of so many last digits of states nobody knows better."""
 
 
 def violation(
@@ -51,15 +55,17 @@ def violation(
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
     limit = limits(system, G, allowed)
-    if not (off <= limit).all():
-        k = int(np.argmax(off / limit))
+    at, by = _rounding(system, G, q, v)
+    if not (off <= limit + at).all():
+        k = int(np.argmax(off / (limit + at)))
         return (
             f"{names[0]} violates the constraint {rows[k].constraint!r} by {off[k]:.3g} m or rad{when}; find a "
             f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]}{then})"
         )
     missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
-    if not (missing <= limit * max(1.0, float(np.abs(v).max(initial=0)))).all():
-        k = int(np.argmax(missing / limit))
+    fast = limit * max(1.0, float(np.abs(v).max(initial=0))) + by
+    if not (missing <= fast).all():
+        k = int(np.argmax(missing / fast))
         row = rows[k]
         return (
             f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing[k]:.3g}{when}; find "
@@ -132,6 +138,21 @@ def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
     """What is left of b, (k, m), if G x comes as close to it as it can, G having that rank."""
     U = np.linalg.svd(G, full_matrices=False)[0][..., :rank]
     return np.asarray(b - np.einsum("...ij,...kj,...k->...i", U, U, b))
+
+
+def _rounding(system: ConstrainedKernels, G: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What some last digits of positions and velocities change in each row and its rate: of single precision, if states
+    are given in it. Both (m,); a position has the digits of a radian or a metre at least.
+    """
+    digits = DIGITS * float(np.finfo(np.float32 if single((q, v)) else np.float64).eps)
+    far = np.ones((*np.shape(q)[:-1], system.mechanism.nv))
+    for link in system.mechanism.tree.links:
+        if link.kind != "spherical":
+            far[..., link.v] = np.maximum(1.0, np.abs(np.asarray(q)[..., link.q]))
+    turned = digits * (np.abs(G) * far[..., None, :])
+    sums = turned.sum(axis=-1), turned.sum(axis=-1) * np.abs(v).max(axis=-1, initial=0.0, keepdims=True)
+    first, second = (x.reshape(-1, len(system.rows)).max(axis=0, initial=0.0) for x in sums)
+    return first, second
 
 
 def limits(system: ConstrainedKernels, G: np.ndarray, allowed: float = INCONSISTENT) -> np.ndarray:
