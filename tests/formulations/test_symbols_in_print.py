@@ -244,3 +244,11 @@ def test_the_rate_of_a_speed_is_spelt_one_way(names):
     equation, multipliers = page[page.index("## 5") :].split("their forces on the velocities")
     assert before[0] in equation and before[1] in equation and before[1] in multipliers
     assert all(text in equations.latex() for text in (*before, *speeds)) and before[1] in equations.latex("multipliers")
+
+
+@pytest.mark.parametrize("words", [("x", "tool", "tip"), ("left", "arm"), ("y", "hand", "10"), ("10", "1")])
+def test_words_of_an_index_do_not_run_together(words):
+    """White space is none in mathematics; single letters and digits are side by side, as those of M_11 are."""
+    latex = symbol_latex(sympy.Symbol("_".join(["f", *words])))
+    assert latex == "f_{" + r"\,".join(words) + "}" and look(latex) == "f_{" + "".join(words) + "}"
+    assert r"\," not in symbol_latex(sympy.Symbol("M_1_2"))

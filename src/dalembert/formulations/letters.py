@@ -25,6 +25,7 @@ _NOT_GREEK = rf"(?!(?:{'|'.join([*GREEK, *map(str.capitalize, GREEK)])})(?:\d|$)
 _RUN_TOGETHER = re.compile(_NOT_GREEK + r"([A-Za-z])([A-Za-z]?\d+[a-z]{0,2}|[A-Za-z]|[xyz]{2})")
 _BARRED = re.compile(r"([A-Za-z][A-Za-z0-9]*?)(bar)(\d+|_\w+)?")
 _DOTTED = re.compile(r"([A-Za-z]\w*?)_?(d{0,3}dot)(\d+|_\w+)?")
+_BETWEEN_WORDS = re.compile(r"(?<=\w\w) (?=\w)|(?<=\w) (?=\w\w)")
 _WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z][A-Za-z0-9]+")
 
 
@@ -58,7 +59,8 @@ def symbol_latex(symbol: Any) -> str:
     if "\\" in name or "{" in name:
         return text
     stem = re.split("[_^]", text, maxsplit=1)[0]
-    return _WORD.sub(r"\\mathrm{\g<0>}", stem) + text[len(stem) :]
+    index = _BETWEEN_WORDS.sub(r"\\,", text[len(stem) :])
+    return _WORD.sub(r"\\mathrm{\g<0>}", stem) + index
 
 
 def dotted(latex: str) -> str:
@@ -83,12 +85,12 @@ def _letter(latex: str) -> tuple[str, str]:
 
 
 def look(latex: str) -> str:
-    """What tells symbols apart in print: LaTeX without white space and empty groups.
+    """What tells symbols apart in print: LaTeX without spaces, thin ones too, and empty groups.
 
     Args:
         latex: of a symbol.
     """
-    return re.sub(r"[_^]?\{\s*\}|\s", "", latex)
+    return re.sub(r"[_^]?\{\s*\}|\s|\\,", "", latex)
 
 
 def verbatim(name: str, taken: Iterable[str] = ()) -> str:
