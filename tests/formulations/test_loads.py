@@ -124,6 +124,22 @@ class TestSpringsOfTextbooks:
         self.same(found, [*pull, *(-x for x in pull)])
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_friction_stands_beside_the_force_of_a_spring(method):
+    """What has nothing in common with the length of a spring is not put over it."""
+    l, k, L, f, b = sympy.symbols("l k L f b", positive=True)
+    arm = planar_elbow()
+    pin = Transform.from_translation([l / 2, 0, 0])
+    joints = tuple(joint.replace(friction=f, damping=b) for joint in arm.joints)
+    spring = Force("spring", "spring", arm.bodies[0].name, arm.bodies[1].name, pin, pin, stiffness=k, rest=L)
+    arm = arm.replace(joints=joints, forces=(spring,))
+    alone, all_of_them = (
+        derive(arm, method, include=x).sympy("passive") for x in (["spring"], ["spring", "friction", "damping"])
+    )
+    rates = sympy.Matrix(sympy.symbols("qdot1 qdot2"))
+    assert L in alone.free_symbols and all_of_them == alone - rates.applyfunc(lambda w: f * sympy.sign(w) + b * w)
+
+
 def test_dampers_take_power_and_nothing_enters_unasked():
     k, d = sympy.symbols("k d")
     mechanism = cart_pole().replace(forces=(Force("wall", "joint-spring", "x", stiffness=k, damping=d, rest=1),))

@@ -65,6 +65,10 @@ class Writer:
             return self.polynomial(p)
         single = {k: e for k, e in highest.items() if len(algebra.reciprocals[k]) == 1}
         lengths = [k for k in single if algebra.generators[_only(algebra.reciprocals[k])][0] == "sqrt"]
+        if len(lengths) == 1:
+            beside = self._beside(p, lengths[0])
+            if beside:
+                return self.expression(beside) + self.expression({x: c for x, c in p.items() if x not in beside})
         if len(lengths) > 1:  # each length divides its own terms
             single = {k: e for k, e in single.items() if k not in lengths}
         for k, e in single.items():
@@ -82,6 +86,12 @@ class Writer:
             above = sympy.factor_terms(self.polynomial(numerator))
             terms.append(above / sympy.Mul(*(self.polynomial(x) ** e for x, e in divisors)))
         return sympy.Add(*terms) / below
+
+    def _beside(self, p: Polynomial, length: int) -> Polynomial:
+        """The terms that have nothing in common with those that are divided by a length: friction beside a spring."""
+        factors = {mono: {k for k, _ in self.algebra.exponents(mono)} for mono in p}
+        divided_by_it = set().union(*(x for x in factors.values() if length in x))
+        return {mono: p[mono] for mono, own in factors.items() if not own & divided_by_it}
 
     def _shortened(self, parts: dict[int, Polynomial]) -> dict[int, Polynomial]:
         """Numerators by denominators; a denominator that divides its numerator is gone."""
