@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from dalembert.algebra import scalar
+from dalembert.report.document import Math
 from dalembert.report.notation import Notation
 
 WIDTH = 70
@@ -196,3 +198,27 @@ def split_formula(latex: str) -> Rows:
     """
     parts = re.split(r",?\s*\\q?quad\s*", latex) if width(latex) > WIDTH * 0.8 else [latex]
     return [("", part.strip()) for part in parts if part.strip()]
+
+
+def quantity(x: Any, notation: Notation) -> Math:
+    """A number or symbol as mathematics.
+
+    Args:
+        x: any scalar.
+        notation: how symbols are written.
+    """
+    return Math(notation.number(float(x)) if scalar.is_number(x) else notation.latex(x))
+
+
+def vector(entries: Any, notation: Notation, brackets: bool = True) -> Math:
+    """Several numbers or symbols with commas between.
+
+    Args:
+        entries: scalars.
+        notation: how symbols are written.
+        brackets: put round brackets around.
+    """
+    inner = r",\; ".join(quantity(x, notation).latex for x in entries)
+    tall = r"\frac" in inner or width(inner) > 200
+    left, right = (r"\left(", r"\right)") if tall else ("(", ")")
+    return Math(f"{left}{inner}{right}" if brackets else inner)

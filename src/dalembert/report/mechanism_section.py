@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,11 @@ from dalembert.algebra import scalar
 from dalembert.algorithms.joint_forces import TERMS
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
-from dalembert.model import WORLD, Joint, Mechanism
-from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
+from dalembert.model import Joint, Mechanism
 from dalembert.model.display import tree_lines
-from dalembert.model.force import FORCE_KINDS, Force
-from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.layout import counted
 from dalembert.report.document import (
     Block,
-    Code,
     Figure,
     Heading,
     Inline,
@@ -31,11 +26,10 @@ from dalembert.report.document import (
     listed,
     table,
 )
-from dalembert.report.layout import width
+from dalembert.report.element_section import element_blocks
+from dalembert.report.layout import quantity, vector
 from dalembert.report.notation import Notation
 from dalembert.report.skeleton import skeleton
-
-Meanings = Mapping[str, Mapping[str, Any]]
 
 MOST_DRAWN = 80
 """Joints up to which a figure shows anything."""
@@ -69,7 +63,9 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     yield _joints(mechanism, equations, notation)
     yield from _drives(mechanism, notation)
     yield from _bodies(mechanism, notation)
-    yield from _others(mechanism, notation, _meanings(mechanism, equations))
+    yield from element_blocks(mechanism, equations, notation)
+    if mechanism.notes:
+        yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
 
 
 def _caption(mechanism: Mechanism, equations: Equations) -> Line:
@@ -201,69 +197,6 @@ def _tensor(I: np.ndarray, notation: Notation) -> Line:
     return diagonal, "; ", vector(products, notation, brackets=False)
 
 
-def _meanings(mechanism: Mechanism, equations: Equations) -> dict[str, dict[str, Any]]:
-    """What the names in users' formulas stand for, in symbols of the document: by kind of the element, or for all."""
-    import sympy
-
-    symbols = equations.scope.symbols
-    state = dict(zip(chain(*coordinate_names(mechanism.joints)), chain(symbols["q"], symbols["v"])))
-    return {"": state, "gravity-field": {x: sympy.Symbol(f"p_{x}") for x in "xyz"}, "joint-force": {}}
-
-
-def _others(mechanism: Mechanism, notation: Notation, meanings: Meanings) -> Iterator[Block]:
-    if mechanism.frames and len(mechanism.frames) <= 40:
-        rows = [(frame.name, frame.body, vector(frame.placement.translation, notation)) for frame in mechanism.frames]
-        yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
-    if mechanism.constraints:
-        meant = [
-            (c.name, c.kind, _ends(c), (*_words(CONSTRAINT_KINDS[c.kind]), *_data(c, notation, meanings)))
-            for c in mechanism.constraints
-        ]
-        yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
-    if mechanism.forces:
-        rows_of = [
-            (f.name, f.kind, _ends(f), (*_words(FORCE_KINDS[f.kind]), *_data(f, notation, meanings)))
-            for f in mechanism.forces
-        ]
-        caption = "Force elements; they enter the equations only if asked for by name."
-        yield table(("force", "kind", "between", "meaning"), rows_of, caption)
-    if mechanism.notes:
-        yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
-
-
-def _words(text: str) -> Line:
-    """What a kind means; arguments of the element are marked there."""
-    return tuple(Code(part) if k % 2 else part for k, part in enumerate(text.split("`")) if part)
-
-
-def _data(item: Constraint | Force, notation: Notation, meanings: Meanings) -> Iterator[Inline]:
-    """The numbers and formulas of an element, and where on its bodies it acts, as far as they matter."""
-    lists = ("coefficients",) if isinstance(item, Constraint) else ("components",)
-    told: list[tuple[str, Math]] = [
-        (name, quantity(x, notation))
-        for name in item.numbers
-        if not scalar.is_zero(x := getattr(item, name)) and not (scalar.is_number(x) and math.isinf(x))
-    ]
-    told += [(name, vector(x, notation)) for name in lists if len(x := getattr(item, name))]
-    if isinstance(item.function, Formula):
-        formula = item.function.substituted(meanings.get(item.kind, meanings[""]))
-        told.append(("function", vector(formula.expressions, notation, brackets=False)))
-    for name in item.placements:
-        if not all(map(scalar.is_zero, x := getattr(item, name).translation)):
-            told.append((f"origin of {name[-1]} at", vector(x, notation)))
-    for words, value in told:
-        yield f"; {words} "
-        yield value
-
-
-def _ends(item: Constraint | Force) -> str:
-    if not item.has_ends:
-        return ""
-    if item.on_joints:  # the ground is none
-        return " – ".join(name for name in (item.a, item.b) if name not in ("", WORLD))
-    return f"{item.a} – {item.b or WORLD}"
-
-
 def _gravity(uniform: Any, equations: Equations, notation: Notation) -> Line:
     field = equations.gravity_field
     if field is None:
@@ -299,27 +232,3 @@ def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation
     yield Paragraph(("Gravity ", *_gravity(system.gravity, equations, notation), "."))
     if not scalar.is_zero(system.potential):
         yield Paragraph(("Further potential energy ", Math(notation.latex(system.potential)), " J."))
-
-
-def quantity(x: Any, notation: Notation) -> Math:
-    """A number or symbol as mathematics.
-
-    Args:
-        x: any scalar.
-        notation: how symbols are written.
-    """
-    return Math(notation.number(float(x)) if scalar.is_number(x) else notation.latex(x))
-
-
-def vector(entries: Any, notation: Notation, brackets: bool = True) -> Math:
-    """Several numbers or symbols with commas between.
-
-    Args:
-        entries: scalars.
-        notation: how symbols are written.
-        brackets: put round brackets around.
-    """
-    inner = r",\; ".join(quantity(x, notation).latex for x in entries)
-    tall = r"\frac" in inner or width(inner) > 200
-    left, right = (r"\left(", r"\right)") if tall else ("(", ")")
-    return Math(f"{left}{inner}{right}" if brackets else inner)
