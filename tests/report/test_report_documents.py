@@ -149,6 +149,33 @@ def test_a_disagreement_is_told(monkeypatch):
     assert "do not hold" in page and "exceeds" in page
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("part", ["mass_matrix", "coriolis", "gravity"])
+def test_the_equations_of_the_document_are_compared_themselves(method, part):
+    """One entry wrong by a millionth, or a mechanism that is not theirs, and the table says so."""
+    arm = chain(3)
+    equations = derive(arm, method)
+    values = equations[part].values.copy()
+    values[2] = values[2] * (1 + 1e-6)
+    spoiled = dataclasses.replace(equations, **{part: dataclasses.replace(equations[part], values=values)})
+    assert agreement_of(arm, equations).ok
+    wrong = [row.quantity for row in agreement_of(arm, spoiled).rows if not row.ok]
+    assert wrong == [self_check.PARTS[part]]
+
+
+def test_a_mechanism_of_other_equations_is_told():
+    arm, other = chain(2), chain(2).replace(gravity=[0, 0, -1.62])
+    found = agreement_of(other, derive(arm))
+    assert [row.quantity for row in found.rows if not row.ok] == ["gravity forces"]
+    with pytest.raises(ArgumentError, match="3 coordinates"):
+        document(derive(arm), mechanism=chain(3))
+    with pytest.raises(ArgumentError, match="Mechanism"):
+        document(derive(arm), mechanism="chain")  # type: ignore[arg-type]
+    put_in = derive(da.load("cart_pole")).substitute({"g": 9.81})
+    found = agreement_of(da.load("cart_pole"), put_in)
+    assert found.ok and any("parameters are not those" in reason for reason in found.skipped)
+
+
 # -------------------------------------------------------------------------------------------------------- well-formed
 
 

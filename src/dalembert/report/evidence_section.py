@@ -15,7 +15,7 @@ from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.verify import JOINT_TERMS, verify
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
-from dalembert.report.self_check import checked_by_laws, checked_by_routes
+from dalembert.report.self_check import checked_by_laws, checked_by_routes, held_against
 
 LARGE = 10
 """Degrees of freedom beyond which only the cheaper routes are compared."""
@@ -58,7 +58,8 @@ def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) 
     if equations.gravity_field is not None:
         found = replace(found, skipped=(*found.skipped, "the field of gravity: routes are compared in uniform gravity"))
     if equations.velocity_port == "v":
-        return found
+        own = held_against(origin, equations)
+        return replace(found, rows=(*found.rows, *own.rows), skipped=(*found.skipped, *own.skipped))
     own = checked_by_laws(equations)
     rows = [*found.rows, *(replace(row, quantity=f"{row.quantity}, in the speeds u") for row in own.rows)]
     return replace(found, rows=tuple(rows), skipped=(*found.skipped, *own.skipped))

@@ -91,6 +91,7 @@ def document(
         if options:
             raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")
         equations, origin = subject, mechanism
+        _expect_origin(equations, mechanism)
     else:
         if mechanism is not None:
             raise ArgumentError("mechanism= goes with equations; here the first argument is what is derived")
@@ -98,6 +99,22 @@ def document(
     blocks = tuple(_blocks(equations, origin, agreement))
     subtitle = f"{METHODS.get(equations.method, equations.method)} · dalembert {dalembert.__version__}"
     return Document(title or f"Equations of motion: {equations.name}", subtitle, blocks)
+
+
+def _expect_origin(equations: Equations, origin: Mechanism | MovingBodies | None) -> None:
+    if origin is None:
+        return
+    mine = len(equations.scope.names["q"]), len(equations.scope.names["v"])
+    if isinstance(origin, MovingBodies):
+        theirs = (len(origin.coordinates),) * 2
+    else:
+        expect(origin, Mechanism, "report, mechanism")
+        theirs = (origin.nq, origin.nv)
+    if mine != theirs:
+        raise ArgumentError(
+            f"report, mechanism: {origin.name!r} has {theirs[0]} coordinates and {theirs[1]} velocities, the equations "
+            f"of {equations.name!r} have {mine[0]} and {mine[1]}; give what they were derived from"
+        )
 
 
 def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agreement: bool) -> Iterator[Block]:

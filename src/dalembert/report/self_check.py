@@ -15,11 +15,15 @@ from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.verify import relative_error
+from dalembert.model import Mechanism
 from dalembert.model.layout import counted
+from dalembert.model.parameters import substitute
 
 TOLERANCE = 1e-10
 STATES, CANDIDATES = 4, 256
 ROUTES = ("lagrange", "kane", "kronecker")
+PARTS = {"mass_matrix": "mass matrix", "coriolis": "Coriolis forces", "gravity": "gravity forces"}
+DOCUMENT = "M, c and g of this document"
 
 
 def checked_by_laws(equations: Equations) -> Agreement:
@@ -49,7 +53,7 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
     of_what = ", without constraints" if equations.velocity_port == "u" else ""
     # Forces that cancel are no more exact than those of inertia, here at accelerations as large as the velocities.
     inertia = np.abs(_values(derived["kane"].mass_matrix, inputs) * inputs["v"][:, None]).max(axis=(1, 2), initial=0)
-    for name, words in (("mass_matrix", "mass matrix"), ("coriolis", "Coriolis forces"), ("gravity", "gravity forces")):
+    for name, words in PARTS.items():
         found = {route: _values(other[name], inputs) for route, other in derived.items()}
         for who, mine in found.items():
             floor = 0.0 if name == "mass_matrix" else 1e-3 * inertia
@@ -57,6 +61,36 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
             against = max(errors, key=errors.__getitem__)
             rows.append(Row(words + of_what, f"derived: {who}", f"derived: {against}", errors[against], TOLERANCE))
     return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
+
+
+def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:
+    """Mass matrix, Coriolis and gravity forces of these very equations and of the mechanism by another route.
+
+    Args:
+        mechanism: what they were derived from.
+        equations: in the velocities of the mechanism.
+    """
+    if equations.scope.held:
+        return Agreement(equations.name, STATES, (), (f"{DOCUMENT}: {', '.join(equations.scope.held)} given",))
+    route = "kane" if equations.method == "newton-euler" else "newton-euler"
+    include = () if any(what.startswith("armature ") for what in equations.omitted) else ("armature",)
+    other = derive(mechanism.replace(constraints=()), route, include=include, field=equations.gravity_field)
+    both = (equations, other)
+    needed = set().union(*(_ports(each[part]) for each in both for part in PARTS))
+    if not all(needed <= each.scope.names.keys() for each in both):
+        reason = f"{DOCUMENT}: its parameters are not those of the mechanism"
+        return Agreement(equations.name, STATES, (), (reason,))
+    rng = np.random.default_rng(0)
+    values = {symbol: float(rng.uniform(0.5, 1.5)) for symbol in mechanism.symbols}
+    q, v, _ = substitute(mechanism.replace(strict=False), values).random_state(rng, (STATES,))
+    inputs = {port: rng.uniform(0.5, 1.5) for port in sorted(needed)} | {"q": q, "v": v}
+    mine, theirs = ({part: _values(each[part], inputs) for part in PARTS} for each in both)
+    inertia = np.abs(mine["mass_matrix"] * v[:, None]).max(axis=(1, 2), initial=0)
+    rows = []
+    for part, words in PARTS.items():
+        error = relative_error(mine[part], theirs[part], 0.0 if part == "mass_matrix" else 1e-3 * inertia)
+        rows.append(Row(words, "this document", f"derived: {route}", error, TOLERANCE))
+    return Agreement(equations.name, STATES, tuple(rows))
 
 
 def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
@@ -156,6 +190,10 @@ def _inputs(equations: Equations, skipped: list[str]) -> dict[str, Any] | None:
     return {port: values[chosen] if np.ndim(values) else values for port, values in drawn.items()}
 
 
+def _ports(quantity: Quantity) -> set[str]:
+    return {port.name for port in quantity.program.inputs}
+
+
 def _values(quantity: Quantity, inputs: dict[str, Any]) -> np.ndarray:
-    needed = {port.name: inputs[port.name] for port in quantity.program.inputs}
+    needed = {port: inputs[port] for port in _ports(quantity)}
     return np.broadcast_to(quantity.evaluate(needed), (len(inputs["q"]), *quantity.shape))
