@@ -190,6 +190,20 @@ def test_linearize_says_where_forces_come_from(capsys):
     assert "this is an equilibrium" in trimmed and "forces are zero" not in trimmed
 
 
+def test_linearize_of_a_motion_says_what_eigenvalues_are_worth(capsys):
+    assert "only where A stays the same" not in run(capsys, "linearize", "double_pendulum").out
+    for model, speed in (("double_pendulum", "elbow=1"), ("four_bar", "drive=2")):
+        assert "only where A stays the same" in run(capsys, "linearize", model, "--v", speed).out
+
+
+def test_nobody_is_sent_to_look_for_equilibria_of_a_given_motion(capsys, tmp_path):
+    arm = da.load("double_pendulum", parameters="default")
+    given = [da.Constraint(f"m{k}", "motion", joint.name, coefficients=(1, 1)) for k, joint in enumerate(arm.joints)]
+    da.write_toml(arm.replace(constraints=given), tmp_path / "given.toml")
+    out = run(capsys, "linearize", str(tmp_path / "given.toml")).out
+    assert "Nothing is left to move" in out and "--trim" not in out
+
+
 @pytest.mark.parametrize("command", ["simulate", "linearize", "verify"])
 def test_what_cannot_move_is_refused(capsys, tmp_path, command):
     block = da.Mechanism("block", [da.Body("b", da.Inertia.sphere(1.0, 0.1))], [da.Joint("w", "fixed", "world", "b")])

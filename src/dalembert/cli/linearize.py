@@ -77,11 +77,14 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     elif tau is None:
         a = np.abs(system.solve(q, v, np.zeros(mechanism.nv)).a).max()
         steady = a < 1e-9 * (1 + np.abs(v).max())
+        advice = "; --trim finds an equilibrium" if len(model.A) else ""
         remarks.append(
             "forces are zero, and nothing accelerates"
             if steady
-            else f"forces are zero, and it accelerates here, by up to {a:.3g}; --trim finds an equilibrium"
+            else f"forces are zero, and it accelerates here, by up to {a:.3g}{advice}"
         )
+    if v.any() and len(model.A):
+        remarks.append("it moves: eigenvalues tell what grows only where A stays the same along the motion")
     force = np.zeros(mechanism.nv) if tau is None else tau
     lost = model.uncontrollable()
     if options.plot is not None:

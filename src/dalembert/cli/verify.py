@@ -64,10 +64,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     mechanism = open_model(options, numeric=True)
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)
     terminal.progress("comparing ..." if options.quick else "deriving and comparing ...")
+    derive = not options.quick  # which compares constraints and force elements, too
+    dynamics = Dynamics(mechanism, open_loops=derive)
     rows, left_out = verified(
-        Dynamics(mechanism), peer, options.states, options.tolerance, options.seed, derive=not options.quick,
-        q=vector(options.q, "--q"),
-    )  # fmt: skip
+        dynamics, peer, options.states, options.tolerance, options.seed, derive=derive, q=vector(options.q, "--q")
+    )
     if remark:
         left_out.append(remark)
     if options.plot is not None:
