@@ -25,6 +25,15 @@ DIGITS, MOST = 1e-6, 1e-3
 """Some last digits of single precision; how many metres they are at most."""
 
 
+def has_length(item: Constraint) -> bool:
+    """Whether there are bodies between the ends of a constraint: not of a user's own, nor of one on joints.
+
+    Args:
+        item: the constraint.
+    """
+    return item.has_ends and not item.on_joints
+
+
 def openings(
     mechanism: Mechanism, info: Mapping[str, Sequence[Row]], q: Any, others: Sequence[float], part: float
 ) -> list[Scalar]:
@@ -34,13 +43,13 @@ def openings(
         mechanism: with numbers, or traced scalars, in the place of its symbols.
         info: what the rows of each constraint are.
         q: positions.
-        others: the same for all rows; used for those of users and on joints, which have no bodies between their ends.
+        others: the same for all rows; used for those of constraints that have no length.
         part: of the length of a loop, or of a radian.
     """
     found: list[Scalar] = []
     for item in mechanism.constraints:
         rows = info[item.name]
-        if item.on_joints or not item.has_ends:
+        if not has_length(item):
             found += others[len(found) : len(found) + len(rows)]
             continue
         length, out = _length(mechanism, item, q)

@@ -248,9 +248,9 @@ def _drive(
             if t < made.t1:
                 last, t, x = x, made.t1, system.projected(made.t1, made.x)
                 if fixed and (wrong := system.open_loop(t, recorder.split(x)[0])):
-                    raise Fault(
-                        f"after the next step {wrong}: it is too long, or goes too far", made.t0, *recorder.split(last)
-                    )
+                    weak = "" if system.projects else ", or stabilisation is too weak for it"
+                    told = f"after the next step {wrong}: it is too long, or goes too far{weak}"
+                    raise Fault(told, made.t0, *recorder.split(last))
                 recorder.add(made, t, x)
                 ranks.add(t, x)
             engine.correct(x)

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.constraints.assembly import mirrored, moved
 from dalembert.constraints.consistency import DRIFT, limits, violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.opening import openings
+from dalembert.constraints.opening import has_length, openings
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism, Tree
@@ -172,13 +172,17 @@ class System:
 
     @cached_property
     def laws(self) -> np.ndarray:
-        """By how much each row may be off that its user or its joint gives units to: (m,), m or rad; as far as it likes
-        where the reference has no gradient. Powers of ten, so that mechanisms of about the same size share programs.
+        """By how much each row may be off that has no length, a user's or one on a joint: (m,), m or rad; as far as it
+        likes where the reference has no gradient. Powers of ten, so that mechanisms of about the same size share
+        programs.
         """
         assert self.constrained is not None
-        G = self.constrained.evaluate("positions", np.asarray(self.constrained.reference, dtype=float), 0.0)[1]
+        own = self.constrained
+        G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
         known = np.isfinite(G).all(axis=1)
-        found = np.round(np.log10(limits(self.constrained, np.where(known[:, None], G, 0.0), self._part)))
+        for item in self.mechanism.constraints:
+            known[own.constraints.slice(item.name)] &= not has_length(item)
+        found = np.round(np.log10(limits(own, np.where(known[:, None], G, 0.0), self._part)))
         return np.where(known, 10.0**found, np.inf)
 
     @property
