@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.formulations import derive, from_lagrangian
-from dalembert.formulations.letters import Print, _letter, dotted, look, symbol_latex
+from dalembert.formulations.letters import Print, dotted, letter_and_index, look, symbol_latex
 from dalembert.formulations.names import barred, rate_name
 from dalembert.formulations.tracing import traced
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
@@ -203,7 +203,7 @@ def shown(equations):
 def test_a_rate_has_its_dots_on_the_letter_wherever_its_name_has_the_dot(coordinate, rates):
     for rate in rates:
         equations = swinging(sympy.Symbol(coordinate), sympy.Symbol(rate))
-        letter, index = _letter(symbol_latex(sympy.Symbol(coordinate)))
+        letter, index = letter_and_index(symbol_latex(sympy.Symbol(coordinate)))
         for text in shown(equations)[: 1 if rate.startswith(r"\dot") else 2]:  # reports take no commands from names
             accents = set(re.findall(r"\\d*dot\{(?:[^{}]|\{[^{}]*\})*\}(?:_\{[^}]*\})?", text))
             own = accents.difference({r"\dot{q}", r"\dot{v}"})  # of general formulas
@@ -224,7 +224,7 @@ def test_a_rate_has_one_dot_more_than_what_it_is_the_rate_of(name):
     rate = dotted(latex)
     dots = [sum(len(d) + 1 for d in re.findall(r"\\(d*)dot\{", text)) for text in (latex, rate)]
     assert dots[1] == dots[0] + 1
-    assert _letter(rate)[1] == _letter(latex)[1] and rate.count("{") == rate.count("}")
+    assert letter_and_index(rate)[1] == letter_and_index(latex)[1] and rate.count("{") == rate.count("}")
 
 
 @pytest.mark.parametrize("names", [("v", "psi_dot"), ("s", "psidot"), ("xdot", "w"), ("u_1dot", "u_2dot"), ("d", "bd")])

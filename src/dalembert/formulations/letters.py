@@ -51,7 +51,7 @@ def symbol_latex(symbol: Any) -> str:
 
     name = spelled(symbol.name)
     if parts := _BARRED.fullmatch(name) or _DOTTED.fullmatch(name):
-        letter, index = _letter(symbol_latex(sympy.Symbol(parts[1] + (parts[3] or ""))))
+        letter, index = letter_and_index(symbol_latex(sympy.Symbol(parts[1] + (parts[3] or ""))))
         return rf"\{parts[2]}{{{letter}}}{index}"
     if parts := _RUN_TOGETHER.fullmatch(name):
         return f"{parts[1]}_{{{parts[2]}}}"
@@ -69,13 +69,17 @@ def dotted(latex: str) -> str:
     Args:
         latex: of a symbol.
     """
-    letter, index = _letter(latex)
+    letter, index = letter_and_index(latex)
     more = re.sub(r"\\(d{0,2})dot(?=\{)", r"\\d\1dot", letter, count=1)
     return (rf"\dot{{{letter}}}" if more == letter else more) + index
 
 
-def _letter(latex: str) -> tuple[str, str]:
-    """The letter of a symbol, with its accents, and its indices."""
+def letter_and_index(latex: str) -> tuple[str, str]:
+    """The letter of a symbol, with its accents, and its indices.
+
+    Args:
+        latex: of the symbol.
+    """
     depth = 0
     for k, x in enumerate(latex):
         depth += (x == "{") - (x == "}")
