@@ -213,6 +213,9 @@ def test_an_equilibrium_keeps_the_constraints():
     found = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuators=["drive"])
     assert np.abs(loop.residual(found.q)["pin"]).max() < 1e-12
     assert np.abs(loop.forward_dynamics(found.q, np.zeros(3), found.tau)).max() < 1e-9
+    shared = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuators=["drive", "pivot"])
+    drives = loop.inverse_dynamics(shared.q, np.zeros(3), np.zeros(3), actuated=["drive", "pivot"])
+    assert drives.surplus == 1 and np.abs(shared.tau - drives.tau).max() < 1e-9
     with pytest.raises(SingularityError, match="constraint 'pin' does not allow the positions"):
         equilibrium(loop, [1.0, 1.0, 1.0], keep=["drive", "knee", "pivot"], actuators=["drive"])
     with pytest.raises(SingularityError, match="constraint 'pin' does not allow the velocities"):

@@ -55,7 +55,8 @@ def equilibrium(
         mechanism: the mechanism, or its dynamics.
         q0: guess of the positions, nq numbers or by joint name; neutral by default.
         v: velocities of a steady motion that are kept, such as the rate of a turntable; zero by default.
-        actuators: names of the joints with a motor, whose forces are found too.
+        actuators: names of the joints with a motor, whose forces are found too; of surplus ones in loops, the forces
+            with the least sum of squares.
         keep: names of joints whose positions are kept.
         parameters: values of the mechanism's symbols, by name.
         tolerance: largest force that may be left, relative to the largest force there is.
@@ -80,7 +81,7 @@ def equilibrium(
         moving[model.v_slice(name)] = False
     motors = [k for name in as_names("actuators", actuators) for k in range(model.nv)[model.v_slice(name)]]
     problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
-    q, unknowns, residual, scale = _newton(problem, model, q, moving, motors)
+    q, forces, residual, scale = _newton(problem, model, q, moving, motors)
     if not residual <= tolerance * scale:
         raise SingularityError(
             f"{model.name!r}: no equilibrium found from this guess; a force of {residual:.3g} is left, the largest"
@@ -92,7 +93,7 @@ def equilibrium(
             f"{model.name!r}: no equilibrium found from this guess: {broken}. Give another guess, or keep fewer joints"
         )
     tau = np.zeros(model.nv)
-    tau[motors] = unknowns[: len(motors)]
+    tau[motors] = forces
     stable = None
     if isinstance(mechanism, Dynamics) and not speed.any():
         from dalembert.control.linear import linearize
@@ -212,8 +213,10 @@ def _newton(
             new_unknowns, new_residual = left(*data)
             if np.linalg.norm(new_residual) < (1 - 1e-3 / 2**halvings) * size:
                 q, unknowns, residual = trial, new_unknowns, new_residual
-                G = data[2]
+                needed, phi, G = data
                 break
         else:
             break
-    return q, unknowns, float(np.abs(residual[:n]).max() * scale), scale
+    across = np.eye(n) - G.T @ np.linalg.pinv(G.T, rcond=1e-12)
+    tau = np.linalg.lstsq(across @ S, across @ needed, rcond=1e-10)[0]  # of many, the least
+    return q, tau, float(np.abs(residual[:n]).max() * scale), scale
