@@ -77,8 +77,11 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
         values = interpret(program, flat, _NUMPY, np.float64)
     result = {}
     for port, indices in zip(program.outputs, program.results):
-        columns = [np.broadcast_to(values[k], batch) for k in indices]
-        stacked = np.stack(columns, axis=-1) if columns else np.empty((*batch, 0))
+        columns = [np.broadcast_to(values[k], batch) if batch else values[k] for k in indices]
+        if columns:
+            stacked = np.stack(columns, axis=-1) if batch else np.array(columns)
+        else:
+            stacked = np.empty((*batch, 0))
         result[port.name] = stacked.reshape(batch + port.shape)
     return result
 
@@ -181,8 +184,18 @@ def _trigonometric(name: str) -> Callable[[Any], Any]:
     NumPy's vectorised sine rounds a number differently alone and in a batch; the reference must not.
     """
     real, complex_ = getattr(math, name), getattr(np, name)
-    elementwise = np.vectorize(lambda x: real(x) if math.isfinite(x) else math.nan, otypes=[float])
-    return lambda x: complex_(x) if np.iscomplexobj(x) else elementwise(x)
+
+    def one(x: float) -> float:
+        return real(x) if math.isfinite(x) else math.nan
+
+    elementwise = np.vectorize(one, otypes=[float])
+
+    def function(x: Any) -> Any:
+        if np.iscomplexobj(x):
+            return complex_(x)
+        return elementwise(x) if np.ndim(x) else np.float64(one(x))
+
+    return function
 
 
 _NUMPY: dict[str, Callable[..., Any]] = {
