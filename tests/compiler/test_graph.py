@@ -14,6 +14,7 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_programs import random_program
 
 from dalembert.compiler.cost import cost
 from dalembert.compiler.derivatives import differentiate
@@ -472,6 +473,21 @@ def test_batches_broadcast():
         evaluate(program, {"q": np.zeros(3)})
     with pytest.raises(ArgumentError, match="2 inputs"):
         evaluate(program, [np.zeros(3)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_state_alone_is_the_same_to_the_bit_as_in_a_batch(seed):
+    """Types and shapes too; the reference must not depend on the company."""
+    program = random_program(seed)
+    rng = np.random.default_rng(seed)
+    inputs = [rng.normal(size=(3, *port.shape)) for port in program.inputs]
+    inputs[0][1] = math.inf
+    together = evaluate(program, inputs)
+    for k in range(3):
+        alone = evaluate(program, [x[k] for x in inputs])
+        for name, value in together.items():
+            assert alone[name].dtype == value.dtype and alone[name].shape == value.shape[1:]
+            np.testing.assert_array_equal(alone[name], value[k])
 
 
 def test_nan_passes_through_min_and_max():
