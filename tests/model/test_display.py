@@ -202,3 +202,21 @@ def test_couplings_and_motions_are_shown_as_equations():
     shown = table(Mechanism("m", bodies, joints, constraints=constraints))
     for equation in ("b = a - 2 a^2 (pos", "a = 0 (pos", "a = 1 + 2.5 t (pos"):
         assert equation in shown
+
+
+def test_laws_are_shown_as_they_were_written():
+    """With formulas, and without ends that a law of one's own does not have."""
+    ball, slide = Body("a", BALL), Joint("x", "prismatic", WORLD, "a")
+    x, x_dot, t = sympy.symbols("x x_dot t", real=True)
+    constraints = (
+        Constraint("path", "position", function=[x**2 - t, 2 * x]),
+        Constraint("drive", "motion", "x", function=sympy.sin(3 * t)),
+    )
+    force = Force("drag", "user", function=[-2 * x_dot**3])
+    shown = table(Mechanism("m", [ball], [slide], constraints=constraints, forces=[force]))
+    for law in ("function -t + x**2, 2*x", "a = sin(3*t) (pos", "function -2*x_dot**3"):
+        assert law in shown
+    ends = [line.split()[2] for line in shown.splitlines() if line.startswith(("path ", "drive "))]
+    assert ends == ["the", "x"]
+    constant = Constraint("held", "motion", "x", function=sympy.Integer(1))
+    assert "a = 1 (pos" in table(Mechanism("m", [ball], [slide], constraints=[constant]))

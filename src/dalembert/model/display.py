@@ -16,6 +16,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.model.body import WORLD, Frame
 from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.force import FORCE_KINDS
+from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import KINDS, Joint
 from dalembert.model.layout import columns, columns_with_text, counted, printable, wrapped
@@ -124,7 +125,11 @@ def _constraints(mechanism: Mechanism) -> list[str]:
             meaning = _relation(item)
         elif item.coefficients:
             extra.append(f"coefficients {texts(item.coefficients)}")
-        rows.append([item.name, item.kind, item.a, item.b, "; ".join([meaning, *extra])])
+        elif isinstance(item.function, Formula):
+            law = texts(item.function.expressions)
+            meaning = f"a = {law} (position of the joint)" if item.kind == "motion" else f"{meaning}; function {law}"
+        ends = [item.a if item.has_ends else "", item.b if item.has_ends and item.kind != "motion" else ""]
+        rows.append([item.name, item.kind, *ends, "; ".join([meaning, *extra])])
     return columns_with_text(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
 
 
@@ -147,6 +152,7 @@ def _forces(mechanism: Mechanism) -> list[str]:
     for item in mechanism.forces:
         numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
         numbers += [f"components {texts(item.components)}"] if item.components else []
+        numbers += [f"function {texts(item.function.expressions)}"] if isinstance(item.function, Formula) else []
         rows.append([item.name, item.kind, item.a, item.b, "; ".join([FORCE_KINDS[item.kind], *numbers])])
     return columns_with_text(["force", "kind", "a", "b", "meaning"], rows) if rows else []
 
