@@ -17,7 +17,7 @@ from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
-from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Frame, Inertia, Joint, Mechanism
 from random_mechanisms import random_inertia, random_mechanism
 
 
@@ -265,6 +265,24 @@ def test_constraints_of_the_model_are_the_same_as_those_written_by_hand():
     found, expected = (equations.evaluate(q, u, **numbers) for equations in (two, one))
     for part in ("mass_matrix", "bias", "kinematics"):
         np.testing.assert_allclose(found[part], expected[part], atol=1e-12)
+
+
+def test_rows_of_constraints_and_their_multipliers_are_told_apart():
+    """Two skates on one board, one of them demanded twice: each row that is kept is called by what demands it."""
+    m, a, I, psi, xdot, ydot = symbols("m a I psi xdot ydot")
+    board = Body("board", Inertia(m, tensor=np.diag([I, I, I])))
+    ahead = Frame("ahead", "board", Transform(np.eye(3), np.array([a, 0, 0], dtype=object)))
+    cart = Mechanism("cart", [board], [Joint("ice", "planar", WORLD, "board")], frames=[ahead])
+    across = -xdot * sin(psi) + ydot * cos(psi)
+    items = [NoSlip("board", "ahead", [(0, 1, 0)]), across, NoSlip("board", directions=[(0, 1, 0)])]
+    rows = {str(items[0]): [-sin(psi), cos(psi), a], "as given": [-sin(psi), cos(psi), 0]}
+    for order in ([0, 1, 2], [1, 0, 2]):
+        equations = derive(cart, "kane", pfaffian=[items[k] for k in order])
+        (text,) = (step.text for step in equations.steps() if step.title == "Constraints")
+        told = [words.split(" ", 1) for words in text.partition("multipliers: ")[2].rstrip(".").split("; ")]
+        assert [number for number, _ in told] == ["1", "2"]
+        for found, (_, name) in zip(equations["constraint_matrix"].sympy().tolist(), told):
+            assert [sympy.simplify(x - y) for x, y in zip(found, rows[name])] == [0, 0, 0]
 
 
 def test_a_driven_joint_depends_on_time():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from dalembert.formulations.bounds import bound
 from dalembert.formulations.closings import Assemblies, assemblies
 from dalembert.formulations.equations import Step
 from dalembert.formulations.linear import inverse, is_constant
-from dalembert.formulations.pfaffian import constraint_rows, linear_in_velocities
+from dalembert.formulations.pfaffian import NoSlip, constraint_rows, linear_in_velocities
 from dalembert.formulations.sample_ranks import dependent_columns, follows_always, independent_rows, row_weights
 from dalembert.formulations.system import System
 from dalembert.model.checks import expect_names
@@ -34,6 +35,7 @@ class Speeds:
         N: n x r, A N A = A; picks the multipliers.
         why: the choice, in words.
         definitions: the speeds in terms of the velocities.
+        rows: whose rows those of A are, in words; the multipliers are in the same order.
     """
 
     u: np.ndarray
@@ -44,6 +46,7 @@ class Speeds:
     N: np.ndarray
     why: str
     definitions: np.ndarray
+    rows: str
 
     @property
     def velocities(self) -> np.ndarray:
@@ -61,7 +64,7 @@ class Speeds:
             steps.append(
                 Step(
                     "Constraints",
-                    "On velocities; position constraints have been differentiated; PARSA (5).",
+                    f"On velocities; position constraints have been differentiated; PARSA (5).{self.rows}",
                     (
                         quantity(system, "constraint_matrix", "A", self.A),
                         quantity(system, "constraint_rate", "b", self.b),
@@ -102,7 +105,7 @@ def choose_speeds(
     """
     A, b, names = constraint_rows(system, pfaffian)
     states = assemblies(system, A, reference)
-    n, rank, why = system.n, 0, []
+    n, rank, why, rows_of = system.n, 0, [], ""
     if len(A):
         samples = states.at(A)
         if not np.isfinite(samples).all():
@@ -121,6 +124,7 @@ def choose_speeds(
                 f"{len(left_out)} of {len(A)} constraints follow from the others and are left out "
                 f"({', '.join(dict.fromkeys(left_out))})."
             )
+        rows_of = _rows_of([names[k] for k in kept], pfaffian)
         A, b, rank = A[kept], b[kept], len(basis)
         if states.elsewhere:
             why.append(
@@ -165,7 +169,18 @@ def choose_speeds(
     d = product(N, b) - product(B, y) if len(A) else -product(B, y)
     u = system.scope.input("u", labels)
     definitions = product(Y, system.v) + y
-    return Speeds(u, A, b, B, d, N, " ".join(why), definitions)
+    return Speeds(u, A, b, B, d, N, " ".join(why), definitions, rows_of)
+
+
+def _rows_of(names: Sequence[str], pfaffian: Sequence[Any]) -> str:
+    """Which constraint each row belongs to; formulas of the user are seen in A itself."""
+    formulas = {str(item) for item in pfaffian if not isinstance(item, NoSlip)}
+    told, first = [], 1
+    for name, rows in itertools.groupby("as given" if name in formulas else name for name in names):
+        last = first + len(list(rows)) - 1
+        told.append(f"{first if first == last else f'{first}-{last}'} {name}")
+        first = last + 1
+    return f" Rows of A, and multipliers: {'; '.join(told)}." if set(names) - formulas else ""
 
 
 def _wanted(states: Assemblies, speeds: Sequence[Any], count: int) -> tuple[list[str], np.ndarray, np.ndarray]:
