@@ -13,8 +13,9 @@ from scipy.integrate import solve_ivp
 from sympy import Symbol
 
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.classical import four_bar, parallel_four_bars, slider_crank
+from dalembert.constraints.classical import four_bar, parallel_four_bars, rolling_disc, slider_crank
 from dalembert.errors import SimulationWarning
+from dalembert.formats import load
 from dalembert.model import Constraint
 from dalembert.simulation import Event, SimulationError, rollout, simulate, singularity
 from dalembert.simulation.moving import as_system
@@ -364,3 +365,38 @@ def test_rows_that_vanish_at_a_singular_reference_are_not_redundant():
     for reference in (np.zeros(5), UPRIGHT):
         pivots = ConstrainedDynamics(parallel_four_bars(2), reference=reference).pivots
         assert pivots.redundant == () and len(pivots.independent) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "rk4"}, {"method": "rk4", "step": 1e-2}])
+def test_a_disc_that_falls_flat_is_told_with_its_time(options):
+    """It turns about the tangent at its lowest point, which stays: 5/8 m r^2 w^2 = m g r (cos a - cos b). With the
+    slightest spin it rolls on around its rim, and keeps its energy."""
+    disc, lean, radius = rolling_disc(), 0.1, 0.5
+    upright = [0, 0, radius * np.cos(lean), np.sin(np.pi / 4 - lean / 2), 0, 0, np.cos(np.pi / 4 - lean / 2)]
+    system = ConstrainedDynamics(disc, reference=upright)
+    way = np.linspace(0, np.sqrt(np.pi / 2 - lean), 100001)  # its square: the speed begins as a root
+    middle = lean + (way[1:] + way[:-1]) ** 2 / 4
+    speed = np.sqrt(8 * 9.81 * (np.cos(lean) - np.cos(middle)) / (5 * radius))
+    flat = (np.diff(way) * (way[1:] + way[:-1]) / speed).sum()
+    with pytest.warns(SimulationWarning, match=r"at t = 0\.88\d* s .* 'contact' has no gradient.*lost energy"):
+        motion = simulate(system, upright, None, 1.0, **options)
+    assert len(motion.info["singular"]) == 1
+    assert abs(motion.info["singular"][0] - flat) < (1e-6 if not options else options.get("step", 1e-3))
+    if not options:
+        rolling = simulate(system, upright, system.project_velocity(upright, [0, 0, 0, 0, 1e-3, 0]), 1.0)
+        assert np.ptp(rolling.energy) < 1e-6 and not rolling.info["singular"]
+
+
+@pytest.mark.parametrize("step", [0.02, 0.1, 0.2])
+def test_gradients_that_turn_fast_are_no_jumps(step):
+    """A crank that turns by up to 1.6 rad from one sample to the next."""
+    system = ConstrainedDynamics(load("four_bar", parameters="default"))
+    q = system.assemble([1.0, -0.7, 1.6], keep=["drive"])
+    v = system.project_velocity(q, [8.0, 0, 0], keep=["drive"])
+    samples = simulate(system, q, v, np.arange(0, 4, step))
+    x = np.hstack([samples.q, samples.v])
+    watch = RankWatch(samples.system)
+    watch.start(0.0, x[0])
+    watch.extend(samples.t[1:], x[1:])
+    watch.finish()
+    assert not watch.jumps

@@ -1,9 +1,9 @@
-"""Where constraints lose rank along a motion, and the equations no longer say which way it goes on."""
+"""Where constraints lose rank along a motion, or their gradients jump, and equations do not say how it goes on."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,6 +28,14 @@ CHUNK = 256
 BLOCK = 16
 """Of so many states one is decomposed; the others only if G changes so much that they could be singular."""
 
+TURN, HALVINGS, SMALL = 0.5, 10, 1e-9
+"""Where an entry of G changes from a state to the next by more than this part of its size, so many halvings look for a
+jump. Entries below the last part of the largest are rounding.
+"""
+
+WHIRL = 10.0
+"""Steps that go so far, rad or m, do not tell what was in between."""
+
 POINTS, ZOOMS = 17, 6
 """A minimum is looked for at so many times of an interval, and then so often again between the neighbours of the best:
 each time the interval becomes eight times shorter.
@@ -44,7 +52,8 @@ class RankWatch:
         system: what moves.
 
     Attributes:
-        times: when rank was lost.
+        times: when rank was lost, or gradients jumped.
+        jumps: which constraint's did, by such a time.
     """
 
     def __init__(self, system: System):
@@ -52,6 +61,7 @@ class RankWatch:
         own = system.constrained
         self.rank = len(own.pivots.rows) if own is not None and system.has_loops else 0
         self.times: list[float] = []
+        self.jumps: dict[float, str] = {}
         self._t: list[float] = []
         self._x: list[np.ndarray] = []
         self._largest, self._begins = 0.0, True
@@ -112,8 +122,17 @@ class RankWatch:
             return ""
         advice = "Adaptive methods go straight on where branches cross" if fixed else "Fixed steps (rk4) may pass by"
         advice = "Start a little beside it" if len(self._t) < 2 else advice
+        if not is_near and self.times[-1] in self.jumps:
+            return f". Just before, {self._jumped(self.times[-1])}"
         where = "This is a singular position, where" if is_near else "It passed a singular position just before, where"
         return f". {where} {LOST}. {advice}"
+
+    def _jumped(self, t: float) -> str:
+        return (
+            f"at t = {t:.9g} s the motion goes through a position where the constraint {self.jumps[t]!r} has no "
+            "gradient, and another one behind it than before (a rolling disc that lies flat, for example). Velocities "
+            "jump there: what follows has lost energy and is no motion of this mechanism. Let an event end it before"
+        )
 
     def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """G at positions (k, nq)."""
@@ -121,7 +140,9 @@ class RankWatch:
         return self.system.constrained.evaluate("positions", q, t)[1]
 
     def _examine(self, t: np.ndarray, x: np.ndarray, last: bool) -> None:
-        s, near = self._followed(self._gradients(t, x[:, : self.system.mechanism.nq]))
+        G = self._gradients(t, x[:, : self.system.mechanism.nq])
+        self._find_jumps(t, x, G)
+        s, near = self._followed(G)
         h = np.diff(t)
         # The lowest that a function of twice the slope seen on either side can reach between two steps.
         slope = np.abs(np.diff(s)) / h
@@ -160,20 +181,64 @@ class RankWatch:
         self._largest = max(self._largest, float(s.max()))
         return s, near
 
-    def _lowest(self, t0: float, x0: np.ndarray, t1: float, x1: np.ndarray) -> tuple[float, float]:
-        """The least value between two states, and when; positions in between by a cubic polynomial."""
+    def _between(self, t0: float, x0: np.ndarray, t1: float, x1: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """G at parts of the way between two states, (k,); positions by a cubic polynomial."""
         tree, nq, h = self.system.tree, self.system.mechanism.nq, t1 - t0
         way = difference(tree, x0[:nq], x1[:nq]).astype(float)
+
+        def gradients(u: np.ndarray) -> np.ndarray:
+            w = u[:, None]
+            moves = w * w * (3 - 2 * w) * way + h * w * (1 - w) * (x0[nq:] * (1 - w) - x1[nq:] * w)
+            return self._gradients(t0 + h * u, np.array([displaced(tree, x0[:nq], d) for d in moves], dtype=float))
+
+        return gradients
+
+    def _lowest(self, t0: float, x0: np.ndarray, t1: float, x1: np.ndarray) -> tuple[float, float]:
+        """The least value between two states, and when."""
+        gradients = self._between(t0, x0, t1, x1)
         low, high, value, best = 0.0, 1.0, np.inf, 0.0
         for _ in range(ZOOMS):
-            u = np.linspace(low, high, POINTS)[:, None]
-            moves = u * u * (3 - 2 * u) * way + h * u * (1 - u) * (x0[nq:] * (1 - u) - x1[nq:] * u)
-            q = np.array([displaced(tree, x0[:nq], d) for d in moves], dtype=float)
-            found = least_singular_value(self._gradients(t0 + h * u[:, 0], q), self.rank)
+            u = np.linspace(low, high, POINTS)
+            found = least_singular_value(gradients(u), self.rank)
             k = int(np.argmin(found))
-            value, best = float(found[k]), float(u[k, 0])
-            low, high = float(u[max(k - 1, 0), 0]), float(u[min(k + 1, POINTS - 1), 0])
-        return value, float(t0 + h * best)
+            value, best = float(found[k]), float(u[k])
+            low, high = float(u[max(k - 1, 0)]), float(u[min(k + 1, POINTS - 1)])
+        return value, float(t0 + (t1 - t0) * best)
+
+    def _find_jumps(self, t: np.ndarray, x: np.ndarray, G: np.ndarray) -> None:
+        """Where G is another one behind a position than before. Entries are measured by the largest of their rows and
+        columns, the less of both: rows have units, and so do velocities.
+        """
+        size = np.where(np.isfinite(G), np.abs(G), 0.0).max(axis=0)
+        size = np.minimum(size.max(axis=1, keepdims=True), size.max(axis=0))
+        size = np.maximum(size, max(SMALL * size.max(), np.finfo(float).tiny))
+        turns = (np.abs(np.diff(G, axis=0)) / size).max(axis=2)  # by row; NaN where there is no G
+        fastest = np.abs(x[:, self.system.mechanism.nq :]).max(axis=1)
+        known = np.diff(t) * np.maximum(fastest[1:], fastest[:-1]) < WHIRL
+        known[0] &= self._begins  # or it has been examined
+        for k in np.flatnonzero((turns > TURN).any(axis=1) & known).tolist():
+            row = int(np.nanargmax(turns[k]))
+            place = self._jump(self._between(t[k], x[k], t[k + 1], x[k + 1]), row, size[row])
+            if place is not None:
+                assert self.system.constrained is not None
+                when = float(t[k] + (t[k + 1] - t[k]) * place)
+                self.jumps[when] = self.system.constrained.rows[row].constraint
+                self.times = sorted([*self.times, when])
+
+    def _jump(self, gradients: Callable[[np.ndarray], np.ndarray], row: int, size: np.ndarray) -> float | None:
+        """On which part of the way a row of G jumps; None if less and less changes in the half where most does."""
+        low, high = 0.0, 1.0
+        begin, end = gradients(np.array([low, high]))[:, row] / size
+        changes = [np.abs(end - begin).max()]
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            there = gradients(np.array([middle]))[0, row] / size
+            left, right = np.abs(there - begin).max(), np.abs(end - there).max()
+            changes.append(max(left, right))
+            if changes[-1] < changes[0] / 4:
+                return None
+            low, high, begin, end = (low, middle, begin, there) if left > right else (middle, high, there, end)
+        return (low + high) / 2 if changes[-1] > changes[HALVINGS // 2] / 4 else None
 
     def tell(self, start: float, passed: Sequence[tuple[float, float]] | None = None) -> None:
         """Warn whoever called ``simulate``, if there is something to tell.
@@ -183,14 +248,18 @@ class RankWatch:
             passed: begin and end of steps that led straight on over a singular position; None if steps have a fixed
                 length, and do not look for them.
         """
-        if not self.times:
+        if self.jumps:
+            told = self._jumped(min(self.jumps))
+            warnings.warn(told, SimulationWarning, stacklevel=3)
+        times = [t for t in self.times if t not in self.jumps]
+        if not times:
             return
-        doubtful = [t for t in self.times if not any(begin <= t <= end for begin, end in passed or ())]
-        if self.times[0] == start:
+        doubtful = [t for t in times if not any(begin <= t <= end for begin, end in passed or ())]
+        if times[0] == start:
             what = "q0 is a singular position"
             how = ". Start a little beside it, on the branch that is meant" if doubtful else ". v0 chooses among them"
         elif not doubtful:
-            what = f"at t = {self.times[0]:.9g} s the motion passes a singular position"
+            what = f"at t = {times[0]:.9g} s the motion passes a singular position"
             how = ". It goes straight on, as it came; friction and clearance of a real one may choose otherwise"
         else:
             what = f"at t = {doubtful[0]:.9g} s the motion passes a singular position"
@@ -207,7 +276,7 @@ class RankWatch:
 
 
 def singular_times(system: System, t: np.ndarray, x: np.ndarray) -> tuple[float, ...]:
-    """When the constraints lost rank along a motion that is known at samples.
+    """When the constraints lost rank, or their gradients jumped, along a motion that is known at samples.
 
     Args:
         system: what moved.

@@ -61,7 +61,8 @@ class Trajectory:
         events: what happened.
         status: how it ended: ``finished``, ``interrupted``, ``failed``, ``stopped by event ...``.
         info: method, evaluations, seconds, period of a held control under ``hold`` and the time of its first under
-            ``held_from`` (0 if it is not there), and under ``singular`` the times at which constraints lost rank.
+            ``held_from`` (0 if it is not there), and under ``singular`` the times at which constraints lost rank, or
+            went through a position where they have no gradient.
         interpolant: gives states at any times between the first and the last sample.
         jumps: states just after events that changed them.
     """
