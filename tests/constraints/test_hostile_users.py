@@ -82,6 +82,21 @@ def test_a_function_out_of_its_domain_is_told_by_its_name():
         ConstrainedDynamics(beyond, reference=REFERENCE).assemble()
 
 
+def test_a_law_of_velocities_without_gradient_at_the_neutral_position_is_no_obstacle_elsewhere():
+    """No speed away from the centre, where nothing says which way that is: a particle goes in circles around it."""
+    bodies = [Body("slide", Inertia(0.0)), Body("bead", Inertia.point(2.0))]
+    joints = [Joint("x", "prismatic", WORLD, "slide", axis=[1, 0, 0])]
+    joints.append(Joint("y", "prismatic", "slide", "bead", axis=[0, 1, 0]))
+    x, y, x_dot, y_dot = sympy.symbols("x y x_dot y_dot", real=True)
+    law = Constraint("law", "velocity", function=(x * x_dot + y * y_dot) / sympy.sqrt(x**2 + y**2))
+    system = ConstrainedDynamics(Mechanism("plane", bodies, joints, constraints=[law]))
+    q, v = np.array([0.6, 0.8]), np.array([-1.6, 1.2])
+    assert np.abs(system.forward_dynamics(q, v, np.zeros(2)) + 4.0 * q).max() < 1e-12  # v^2 / r = 4 m/s^2, inwards
+    assert "1 degree of freedom" in str(system.analyse(q))
+    with pytest.raises(SingularityError, match="gradient of constraint 'law' is not defined"):
+        system.inverse_dynamics(np.zeros(2), np.zeros(2), np.zeros(2), actuated=["x", "y"])
+
+
 @pytest.mark.parametrize("kind", ["weld", "spherical", "point-on-plane"])
 @pytest.mark.parametrize("body", ["crank_bar", WORLD])
 def test_a_body_is_not_joined_with_itself(kind, body):

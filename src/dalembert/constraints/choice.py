@@ -129,7 +129,8 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
         try:
             start = moved(system.mechanism, np.array(system.reference), step)
             q = assemble(system, start, t, restarts=0 if k else RESTARTS)
-            (found if not found or is_clear(system, q, t) else doubtful).append((q, t))
+            clear = is_clear(system, q, t)
+            (found if clear or not found else doubtful).append((q, t))
         except SingularityError as error:
             failure = failure or error
         if len(found) == count:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.consistency import refuse_far
+from dalembert.constraints.descent import check_gradients
 from dalembert.constraints.numeric import TOLERANCE
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.states import States
@@ -87,6 +88,7 @@ def _drives(
     """The same at one state; the tolerance is relative, for what counts as satisfied."""
     mechanism = system.mechanism
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
+    check_gradients(system, G, t)
     refuse_far(system, q, v, t, "inverse_dynamics")
     _refuse_impossible(system, (M, f, G, gamma), a, tolerance)
     driven: list[int] = []

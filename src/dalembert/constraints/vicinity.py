@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.assembly import assemble
-from dalembert.constraints.descent import moved, units
+from dalembert.constraints.descent import check_gradients, moved, units
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import SingularityError
 
@@ -49,6 +49,7 @@ def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
 def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
     """Singular values of the rows, the largest being one."""
     G = system.evaluate("positions", q, t)[1]
+    check_gradients(system, G, t)
     size = np.linalg.svd(G * column_scale(G), compute_uv=False)
     return np.asarray(size / (size.max(initial=0.0) or 1.0))
 
@@ -80,7 +81,7 @@ def neighbours(
             (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
         except SingularityError:
             pass
-        with suppress(np.linalg.LinAlgError):  # laws of velocities need not exist beside the constraints
+        with suppress(SingularityError):  # laws of velocities need not exist beside the constraints
             most = most or rank(system, start, t, tolerance)
         enough = len(clear) >= count or k + 1 - len(doubtful) >= count
         if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
