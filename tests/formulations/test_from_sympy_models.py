@@ -373,3 +373,18 @@ def test_all_that_kanes_method_takes_moves_as_sympy_says(dependent, auxiliary, m
         inputs |= {"specified": [signals[x] for x in equations.scope.names["specified"]]}
     np.testing.assert_allclose(equations.kinematics.evaluate(inputs), expected[:3], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(equations.accelerations().evaluate(inputs), expected[3:6], rtol=1e-9, atol=1e-11)
+
+
+def test_what_speeds_mean_is_printed_with_the_equations():
+    q, u = dynamicsymbols("q u")
+    m, l = sympy.symbols("m l")
+    N, A, pivot = ReferenceFrame("N"), ReferenceFrame("A"), Point("O")
+    A.orient_axis(N, q, N.z)
+    A.set_ang_vel(N, u / 2 * N.z)
+    pivot.set_vel(N, 0)
+    tip = pivot.locatenew("P", l * A.x)
+    tip.v2pt_theory(pivot, N, A)
+    model = KanesMethod(N, q_ind=[q], u_ind=[u], kd_eqs=[u - 2 * q.diff(T)])
+    model.kanes_equations([Particle("p", tip, m)], [])
+    equations = from_sympy(model)
+    assert r"\dot{q} = " in equations.latex() and "u(t)/2" in str(equations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dalembert.algebra.scalar import is_zero
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.quantity import FORMS, Quantity
 from dalembert.model.checks import expect_choice
@@ -33,7 +34,7 @@ def equations_text(equations: Equations) -> str:
     if equations.parameters:
         lines.append(f"  parameters {', '.join(map(str, equations.parameters))}")
     shown = ["mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias"]
-    if equations.velocity_port == "u":
+    if not velocities_are_rates(equations):
         shown.append("kinematics")
     for name in shown:
         if name in parts:
@@ -72,6 +73,23 @@ def depends_on(part: Quantity, *arguments: str) -> str:
     return ", ".join([*arguments, *moving, *(map(str, scope.names["t"]) if "t" in used else ())])
 
 
+def velocities_are_rates(equations: Equations) -> bool:
+    """Whether the velocities are the rates of the coordinates, and are called so.
+
+    Args:
+        equations: any.
+    """
+    scope = equations.scope
+    if equations.velocity_port == "u" or len(equations.coordinates) != len(equations.velocities):
+        return False
+    called_after = scope.rates
+    named = (
+        v.is_Derivative if not v.is_Symbol else called_after.get(v.name) == (q.name if q.is_Symbol else q.func.__name__)
+        for q, v in zip(scope.symbols["q"], scope.symbols["v"])
+    )
+    return all(named) and all(is_zero(x - v) for x, v in zip(equations.kinematics.values, scope.arrays["v"]))
+
+
 def _summary(part: Quantity) -> str:
     return f"{part.name} {list(part.shape)}: {part.cost.operations} operations"
 
@@ -90,7 +108,7 @@ def equations_latex(equations: Equations, form: str) -> str:
     parts = [equations.mass_matrix, equations.coriolis, equations.gravity]
     rest = [x for x in (equations.passive, equations.external) if x is not None]
     rules = [x for x in (equations.constraint_matrix, equations.constraint_bias) if x is not None]
-    speeds = [equations.kinematics] if equations.velocity_port == "u" else []  # what they mean
+    speeds = [] if velocities_are_rates(equations) else [equations.kinematics]  # what velocities mean
     if form == "closed" or (form == "auto" and all(part.is_short for part in (*parts, *rest, *rules, *speeds))):
         rates = sympy.Matrix(equations.scope.accelerations)
         M, c, g = (part.sympy() for part in parts)

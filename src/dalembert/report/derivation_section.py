@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_one, is_zero
-from dalembert.formulations.display import depends_on
+from dalembert.formulations.display import depends_on, velocities_are_rates
 from dalembert.formulations.equations import BODILESS, METHODS, Equations
 from dalembert.formulations.quantity import Quantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
@@ -92,7 +92,7 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     else:
         for rows in scalar:
             yield Display(tuple(rows))
-    if not _velocities_are_rates(equations):
+    if not velocities_are_rates(equations):
         yield Paragraph(("The rates of the coordinates are",))
         rates = forms.rows(equations.kinematics)
         yield Display(tuple(rates)) if rates else Paragraph(_too_long([equations.kinematics]), "note")
@@ -109,19 +109,6 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Display((("", r"A \dot{v} + \gamma = 0"), *(row for rows in shown.values() for row in rows or [])))
         if long := [part for part in parts if shown[part.name] is None]:
             yield Paragraph(_too_long(long), "note")
-
-
-def _velocities_are_rates(equations: Equations) -> bool:
-    """Whether the velocities are the rates of the coordinates, and are called so."""
-    scope = equations.scope
-    if equations.velocity_port == "u" or len(equations.coordinates) != len(equations.velocities):
-        return False
-    called_after = scope.rates
-    named = (
-        v.is_Derivative if not v.is_Symbol else called_after.get(v.name) == (q.name if q.is_Symbol else q.func.__name__)
-        for q, v in zip(scope.symbols["q"], scope.symbols["v"])
-    )
-    return all(named) and all(is_zero(x - v) for x, v in zip(equations.kinematics.values, scope.arrays["v"]))
 
 
 def law(equations: Equations) -> str:
