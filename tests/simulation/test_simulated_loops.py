@@ -440,7 +440,7 @@ def test_what_follows_the_end_of_a_motion_is_not_a_number(hold, tmp_path):
     with pytest.warns(SimulationWarning, match="beyond their reach"):
         motion = rollout(press, q, v, 300, 1e-3, control=lambda t, q, v: -v, hold=hold).trajectory()
     end = int(np.argmin(np.isfinite(motion.v).all(axis=1)))
-    assert 140 < end < 160 and np.isnan(motion.q[end:]).all()
+    assert 140 < end < 160 and np.isnan(motion.q[end:]).all() and motion.status == "failed"
     part = motion[:end]
     for name in ("work", "energy", "power", "a", "qdot"):
         whole, known = getattr(motion, name), getattr(part, name)

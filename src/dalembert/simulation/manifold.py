@@ -92,7 +92,8 @@ def normalise_in_place(tree: Tree, q: np.ndarray) -> np.ndarray:
     """
     for k in quaternion_places(tree):
         eta = q[..., k : k + 4]
-        eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
+            eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
     return q
 
 

@@ -90,7 +90,8 @@ class Rollout:
         info: dict[str, Any] = {"singular": singular_times(system, self.t, np.concatenate([q, v], axis=1))}
         if self.drive is not None and self.drive.hold is not None:
             info["hold"] = self.drive.hold * self.drive.step
-        made = Trajectory(system, self.t, q, v, tau, wrenches, parameters=values, info=info)
+        ended = "finished" if np.isfinite(q[-1]).all() and np.isfinite(v[-1]).all() else "failed"
+        made = Trajectory(system, self.t, q, v, tau, wrenches, parameters=values, status=ended, info=info)
         made.interpolant = Hermite(made)
         return made
 

@@ -249,7 +249,7 @@ def _drive(
                 last, t, x = x, made.t1, system.projected(made.t1, made.x)
                 if fixed and (wrong := system.open_loop(t, recorder.split(x)[0])):
                     weak = "" if system.projects else ", or stabilisation is too weak for it"
-                    told = f"after the next step {wrong}: it is too long, or goes too far{weak}"
+                    told = f"after the next step {wrong}: the step is too long, or goes beyond reach{weak}"
                     raise Fault(told, made.t0, *recorder.split(last))
                 recorder.add(made, t, x)
                 ranks.add(t, x)

@@ -302,6 +302,8 @@ def _shortest(G: np.ndarray, b: np.ndarray, rank: int, lost: float) -> np.ndarra
     """The shortest x with G x = b, in the sense of least squares; of singular values no more than the rank count, and
     none below a part of the largest.
     """
+    if not np.isfinite(G).all():  # of a motion that is about to end
+        return np.full(G.shape[1], np.nan)
     U, size, Vt = np.linalg.svd(G, full_matrices=False)
     kept = int((size[:rank] > lost * size.max(initial=0.0)).sum())
     return np.asarray(Vt[:kept].T @ ((U[:, :kept].T @ b) / size[:kept]))
