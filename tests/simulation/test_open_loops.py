@@ -138,3 +138,29 @@ def test_states_of_single_precision_are_starts_to_its_digits(size):
             moving = states[1] + np.float32(0.1 * k)
             assert violation(system, wrong, moving, 0.0, ("q", "v")).startswith("qv"[k] + " violates")
     assert violation(system, (q + turns[-1]).astype(np.float32).astype(float), v, 0.0, ("q", "v")) or size < 1
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["projection", "baumgarte", "ggl"])
+@pytest.mark.parametrize("length, unit", [(1.0, 1.0), (1e3, 1.0), (1.0, 1e6), (1e3, 1e3)])
+def test_laws_of_users_end_no_motion_by_their_unit(length, unit, way):
+    """A bead on a ring, by x^2 + z^2 = R^2 in any unit: it swings, and ends where it is driven out of the ring."""
+    bodies = [Body("cart", Inertia(0.1)), Body("bead", Inertia.point(1.0))]
+    joints = [
+        Joint("x", "prismatic", WORLD, "cart", axis=[1, 0, 0]),
+        Joint("z", "prismatic", "cart", "bead", axis=[0, 0, 1]),
+    ]
+    x, z, t = sympy.symbols("x z t")
+    ring = Constraint("ring", "position", function=unit * (x**2 + z**2 - length**2))
+    q, pace = np.array([0.6, -0.8]) * length, np.sqrt(length)
+    way = {**way, "stabilisation": 20 / pace} if way else way
+    swings = Mechanism("ring", bodies, joints, constraints=[ring])
+    system = ConstrainedDynamics(swings, reference=q)
+    motion = simulate(swings, q, np.zeros(2), 2 * pace, method="rk4", step=0.01 * pace, **way)
+    assert np.abs(system.residual(motion.q)["ring"]).max() < 1e-3 * unit * length**2
+    assert np.ptp(motion.energy) < 1e-3 * 9.81 * length
+    driver = Constraint("driver", "position", function=x - length * (sympy.Rational(3, 5) + t))
+    driven = Mechanism("driven", bodies, joints, constraints=[ring, driver])
+    v = np.array([1.0, 0.75]) * length
+    with pytest.raises(SimulationError, match="is off by") as told:
+        simulate(driven, q, v, 1.0, method="rk4", step=1e-3, **{**way, **({"stabilisation": 20.0} if way else {})})
+    assert 0.39 < told.value.time < 0.45  # it leaves the ring at 0.4 s; 1e-2 R^2 outside at 0.405 s, if held stiffly

@@ -172,17 +172,20 @@ class System:
 
     @cached_property
     def laws(self) -> np.ndarray:
-        """By how much each row may be off that has no length, a user's or one on a joint: (m,), m or rad; as far as it
-        likes where the reference has no gradient. Powers of ten, so that mechanisms of about the same size share
-        programs.
+        """By how much each row may be off that has no length, a user's or one on a joint: (m,), m or rad, a user's in
+        its own unit, which its gradient tells; as far as it likes where the reference has no gradient. Powers of ten,
+        so that mechanisms of about the same size share programs.
         """
         assert self.constrained is not None
         own = self.constrained
         G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
-        known = np.isfinite(G).all(axis=1)
+        known, steep = np.isfinite(G).all(axis=1), np.ones(len(G))
         for item in self.mechanism.constraints:
-            known[own.constraints.slice(item.name)] &= not has_length(item)
-        found = np.round(np.log10(limits(own, np.where(known[:, None], G, 0.0), self._part)))
+            rows = own.constraints.slice(item.name)
+            known[rows] &= not has_length(item)
+            if not item.has_ends:
+                steep[rows] = np.abs(G[rows]).max(axis=1, initial=1.0)
+        found = np.round(np.log10(limits(own, np.where(known[:, None], G, 0.0), self._part) * steep))
         return np.where(known, 10.0**found, np.inf)
 
     @property
