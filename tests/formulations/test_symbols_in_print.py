@@ -196,7 +196,8 @@ def shown(equations):
         ("x1_c", ("x1_cdot", "x1dot_c", "x1_c_dot")),
         ("rod", ("rod_dot", "roddot")),
         ("dotted", ("dotteddot", "dotted_dot")),
-        (r"\theta_1", (r"\theta_1dot", r"\dot{\theta}_{1}")),
+        (r"\theta_1", (r"\theta_1dot", r"\dot{\theta}_{1}", r"\dot{\theta}_1", r"\dot\theta_1")),
+        ("theta1", (r"\dot{\theta}_1", r"\dot{\theta_1}")),
         (r"\phi_{1}", (r"\phi_{1}dot", r"\phi_{1}_dot")),
     ],
 )
@@ -204,7 +205,7 @@ def test_a_rate_has_its_dots_on_the_letter_wherever_its_name_has_the_dot(coordin
     for rate in rates:
         equations = swinging(sympy.Symbol(coordinate), sympy.Symbol(rate))
         letter, index = letter_and_index(symbol_latex(sympy.Symbol(coordinate)))
-        for text in shown(equations)[: 1 if rate.startswith(r"\dot") else 2]:  # reports take no commands from names
+        for text in shown(equations):
             accents = set(re.findall(r"\\d*dot\{(?:[^{}]|\{[^{}]*\})*\}(?:_\{[^}]*\})?", text))
             own = accents.difference({r"\dot{q}", r"\dot{v}"})  # of general formulas
             assert own == {rf"\dot{{{letter}}}{index}", rf"\ddot{{{letter}}}{index}"}, text
@@ -252,3 +253,15 @@ def test_words_of_an_index_do_not_run_together(words):
     latex = symbol_latex(sympy.Symbol("_".join(["f", *words])))
     assert latex == "f_{" + r"\,".join(words) + "}" and look(latex) == "f_{" + "".join(words) + "}"
     assert r"\," not in symbol_latex(sympy.Symbol("M_1_2"))
+
+
+@pytest.mark.parametrize("write", [Print().expression, Notation().latex])
+@given(st.lists(st.sampled_from(["mass", "ropeLength", "Izz2", "m", "theta", "x_trolley"]), min_size=2, unique=True))
+@settings(max_examples=20, deadline=None)
+def test_words_side_by_side_do_not_read_as_one(write, names):
+    """Between a word and its neighbours, and a function, there is space; letters need none."""
+    symbols = [sympy.Symbol(name) for name in names]
+    text = write(sympy.Mul(*symbols) * sympy.cos(symbols[0]))
+    words = r"\mathrm" in text
+    assert text.count(r" \, ") == (len(names) if words else 0), text
+    assert len(re.findall("<mspace", inline(text))) >= (len(names) if words else 0)

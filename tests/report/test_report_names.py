@@ -186,6 +186,33 @@ def test_letters_that_are_given_as_commands_are_commands_of_tex(tmp_path):
     assert "Output written" in cases.compiled(path)
 
 
+NAMES_IN_TEX = (
+    r"k_{\theta}", r"m_{\mathrm{cart}}", r"L_\mathrm{rod}", r"l_{\text{max}}", r"\hat{x}", r"\dot{m}",
+    r"\bar{\theta}_1", r"\omega_{\phi}", r"q_{\alpha\beta}", r"\tilde{\omega}_{1}",
+)  # fmt: skip
+PRIMED = {"x'": r"x^{\prime}", "theta1''": r"\theta^{\prime\prime}_{1}", "rod'": r"\mathrm{rod}^{\prime}"}
+
+
+@pytest.mark.skipif(cases.PDFLATEX is None, reason="needs pdflatex")
+def test_names_as_people_write_them_in_tex_are_set_as_such(tmp_path):
+    """Greek indices, words, accents and primes, squared and under dots; all are known to TeX and to MathML."""
+    notation = Notation()
+    q = [sympy.Symbol(name) for name in (*NAMES_IN_TEX, *PRIMED)]
+    shown = [notation.latex(x) for x in q]
+    assert not any(r"\_" in text for text in shown)
+    assert [text for text in shown if "prime" in text] == list(PRIMED.values())
+    assert len({inline(text) for text in shown}) == len(q) and not any("\\" in inline(text) for text in shown)
+    rates = [sympy.Symbol(rate_name(x.name)) for x in q]
+    path = tmp_path / "tex.tex"
+    report(from_lagrangian(sum(x**2 + x * y**2 for x, y in zip(q, rates)), q, rates), path, agreement=False)
+    assert "Output written" in cases.compiled(path)
+
+
+@given(st.sampled_from("abcdxyzRM"))
+def test_an_upright_letter_is_another_one(letter):
+    assert inline(letter) != inline(rf"\mathrm{{{letter}}}") == inline(rf"\mathrm{{ {letter} }}")
+
+
 @pytest.mark.parametrize("letter", GREEK)
 def test_greek_letters_stay_greek(letter):
     for name in (letter, f"{letter}1", f"{letter}_2", letter.capitalize()):

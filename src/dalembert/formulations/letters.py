@@ -23,6 +23,7 @@ SPELLINGS = (
 
 _NOT_GREEK = rf"(?!(?:{'|'.join([*GREEK, *map(str.capitalize, GREEK)])})(?:\d|$))"
 _RUN_TOGETHER = re.compile(_NOT_GREEK + r"([A-Za-z])([A-Za-z]?\d+[a-z]{0,2}|[A-Za-z]|[xyz]{2})")
+_PRIMED = re.compile(r"((?:(?!__)[^'^])+)('+)")
 _BARRED = re.compile(r"([A-Za-z][A-Za-z0-9]*?)(bar)(\d+|_\w+)?")
 _DOTTED = re.compile(r"([A-Za-z]\w*?)_?(d{0,3}dot)(\d+|_\w+)?")
 _BETWEEN_WORDS = re.compile(r"(?<=\w\w) (?=\w)|(?<=\w) (?=\w\w)")
@@ -42,7 +43,7 @@ def spelled(name: str) -> str:
 def symbol_latex(symbol: Any) -> str:
     """LaTeX of a symbol: ``mr`` and ``I1x`` get an index, ``mass`` stands upright; letters side by side are a product.
 
-    A name with a bar or dots is spelt like the rest of it: ``thbar1``, ``thdot1`` and ``th1_dot`` like ``th1``.
+    A name with a bar, dots or primes is spelt like the rest of it: ``thbar1``, ``thdot1``, ``th1'`` like ``th1``.
 
     Args:
         symbol: of SymPy. Names that are LaTeX already stay as they are.
@@ -50,6 +51,9 @@ def symbol_latex(symbol: Any) -> str:
     import sympy
 
     name = spelled(symbol.name)
+    if parts := _PRIMED.fullmatch(name):
+        letter, index = letter_and_index(symbol_latex(sympy.Symbol(parts[1])))
+        return letter + "^{" + r"\prime" * len(parts[2]) + "}" + index
     if parts := _BARRED.fullmatch(name) or _DOTTED.fullmatch(name):
         letter, index = letter_and_index(symbol_latex(sympy.Symbol(parts[1] + (parts[3] or ""))))
         return rf"\{parts[2]}{{{letter}}}{index}"
@@ -166,8 +170,9 @@ class Print:
 
         functions = sorted(expression.atoms(AppliedUndef), key=str)
         changed = expression.xreplace({x: self._function(x.func.__name__)(*x.args) for x in functions})
-        symbols = sorted(changed.free_symbols, key=str)
-        return sympy.latex(changed, symbol_names={x: self.symbol(x) for x in symbols})
+        names = {x: self.symbol(x) for x in sorted(changed.free_symbols, key=str)}
+        words = any(r"\mathrm" in text for text in names.values())  # side by side they would read as one
+        return sympy.latex(changed, symbol_names=names, mul_symbol=r" \, " if words else None)
 
     def _function(self, name: str) -> Any:
         """A function that SymPy writes by the letter of the symbol of that name, in its own way if that reads well."""

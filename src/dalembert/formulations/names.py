@@ -61,19 +61,24 @@ def called_after(velocities: Iterable[str], coordinates: Sequence[str]) -> dict[
         coordinates: their names.
     """
     first = list(reversed(coordinates))
-    written = {x.replace("_", ""): x for x in first}
+    written = {_plain(x): x for x in first}
     written |= {name: x for x in first for name in (f"{x}_dot", f"{x}dot", rate_name(x))}
     keys = {name: name if name in written else undotted(name) for name in velocities if "dot" in name}
     return {name: written[key] for name, key in keys.items() if key in written}
 
 
 def undotted(name: str) -> str:
-    """What a rate is the rate of, without underscores, whatever the place of the dot: ``q1`` of ``qdot_1``, ``q1_dot``.
+    """What a rate is the rate of, letters only, whatever the place of the dot: ``q1`` of ``qdot_1``, ``\\dot{q}_1``.
 
     Args:
         name: of a rate.
     """
-    return "".join(name.rsplit("dot", 1)).replace("_", "")
+    return _plain("".join(name.rsplit("dot", 1)))
+
+
+def _plain(name: str) -> str:
+    """Letters and digits of a name, without what sets indices and commands apart."""
+    return re.sub(r"[\\_{}\s]", "", name)
 
 
 def _stem_and_index(name: str) -> tuple[str, str]:

@@ -77,6 +77,8 @@ def _tidied(element: Element) -> Element:
     """The same with fewer wrappers, signs marked as such, and space between a function and what it is next to."""
     result = Element(element.tag, {k: v for k, v in element.attrib.items() if k not in ("fence", "form")})
     result.text = html.unescape(element.text) if element.text else None
+    if result.tag == "mi" and result.text != element.text and re.fullmatch("[A-Za-z]", result.text or ""):
+        result.set("mathvariant", "normal")  # an upright letter, which the converter tells by its code alone
     children = [_tidied(child) for child in element]
     row = result.tag in ("mrow", "mtd")
     before: Element | None = None

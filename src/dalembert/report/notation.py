@@ -26,9 +26,11 @@ LETTERS = (
 )  # fmt: skip
 """Letters for which TeX has commands."""
 
+_LETTER = rf"\\(?:{'|'.join(LETTERS)})(?![A-Za-z])"
+_WORDS = r"\\(?:mathrm|text)\{[A-Za-z0-9 ]+\}"
 _SAFE = re.compile(
-    rf"(?:[A-Za-z][A-Za-z0-9]*|\\(?:{'|'.join(LETTERS)}))"
-    r"(?:(?:__?|\^)(?:[A-Za-z0-9]+|\{[A-Za-z0-9, ]+\}))*_*"
+    rf"(?:[A-Za-z][A-Za-z0-9]*|{_LETTER}|\\(?:bar|hat|tilde|dot|ddot)\{{(?:[A-Za-z]|{_LETTER})\}})"
+    rf"(?:(?:__?|\^)(?:[A-Za-z0-9]+|{_LETTER}|{_WORDS}|\{{(?:[A-Za-z0-9, ]|{_LETTER}|{_WORDS})+\}}))*(?:_*|'+)"
 )
 _PLAIN_ARGUMENT = re.compile(
     r"(\\(?:sin|cos|tan)(?:\^\{\d+\})?)\{\\left\(((?:\\?[A-Za-z]+|\\ddot\{\\?[a-z]+\}|\\dot\{\\?[a-z]+\})"
