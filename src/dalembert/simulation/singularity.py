@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dalembert.errors import SimulationWarning
+from dalembert.simulation.gradient_jumps import jump, turns
 from dalembert.simulation.manifold import difference, displaced
+from dalembert.simulation.shocks import Shock, first_shock
 from dalembert.simulation.system import System
 
 NEAR = 1e-3
@@ -28,14 +30,6 @@ CHUNK = 256
 BLOCK = 16
 """Of so many states one is decomposed; the others only if G changes so much that they could be singular."""
 
-TURN, HALVINGS, SMALL = 0.5, 10, 1e-9
-"""Where an entry of G changes from a state to the next by more than this part of its size, so many halvings look for a
-jump. Entries below the last part of the largest are rounding.
-"""
-
-WHIRL = 10.0
-"""Steps that go so far, rad or m, do not tell what was in between."""
-
 POINTS, ZOOMS = 17, 6
 """A minimum is looked for at so many times of an interval, and then so often again between the neighbours of the best:
 each time the interval becomes eight times shorter.
@@ -54,6 +48,7 @@ class RankWatch:
     Attributes:
         times: when rank was lost, or gradients jumped.
         jumps: which constraint's did, by such a time.
+        shock: the first step in which a given motion was too sudden, if there was one.
     """
 
     def __init__(self, system: System):
@@ -62,6 +57,7 @@ class RankWatch:
         self.rank = len(own.pivots.rows) if own is not None and system.has_loops else 0
         self.times: list[float] = []
         self.jumps: dict[float, str] = {}
+        self.shock: Shock | None = None
         self._t: list[float] = []
         self._x: list[np.ndarray] = []
         self._largest, self._begins = 0.0, True
@@ -142,6 +138,7 @@ class RankWatch:
     def _examine(self, t: np.ndarray, x: np.ndarray, last: bool) -> None:
         G = self._gradients(t, x[:, : self.system.mechanism.nq])
         self._find_jumps(t, x, G)
+        self.shock = self.shock or first_shock(self.system, t, x)
         s, near = self._followed(G)
         h = np.diff(t)
         # The lowest that a function of twice the slope seen on either side can reach between two steps.
@@ -206,39 +203,18 @@ class RankWatch:
         return value, float(t0 + (t1 - t0) * best)
 
     def _find_jumps(self, t: np.ndarray, x: np.ndarray, G: np.ndarray) -> None:
-        """Where G is another one behind a position than before. Entries are measured by the largest of their rows and
-        columns, the less of both: rows have units, and so do velocities.
-        """
-        size = np.where(np.isfinite(G), np.abs(G), 0.0).max(axis=0)
-        size = np.minimum(size.max(axis=1, keepdims=True), size.max(axis=0))
-        size = np.maximum(size, max(SMALL * size.max(), np.finfo(float).tiny))
-        turns = (np.abs(np.diff(G, axis=0)) / size).max(axis=2)  # by row; NaN where there is no G
+        """Where G is another one behind a position than before."""
         fastest = np.abs(x[:, self.system.mechanism.nq :]).max(axis=1)
-        known = np.diff(t) * np.maximum(fastest[1:], fastest[:-1]) < WHIRL
-        known[0] &= self._begins  # or it has been examined
-        for k in np.flatnonzero((turns > TURN).any(axis=1) & known).tolist():
-            row = int(np.nanargmax(turns[k]))
-            place = self._jump(self._between(t[k], x[k], t[k + 1], x[k + 1]), row, size[row])
+        ways = np.diff(t) * np.maximum(fastest[1:], fastest[:-1])
+        for k, row, size in turns(G, ways):
+            if k == 0 and not self._begins:  # it has been examined
+                continue
+            place = jump(self._between(t[k], x[k], t[k + 1], x[k + 1]), row, size)
             if place is not None:
                 assert self.system.constrained is not None
                 when = float(t[k] + (t[k + 1] - t[k]) * place)
                 self.jumps[when] = self.system.constrained.rows[row].constraint
                 self.times = sorted([*self.times, when])
-
-    def _jump(self, gradients: Callable[[np.ndarray], np.ndarray], row: int, size: np.ndarray) -> float | None:
-        """On which part of the way a row of G jumps; None if less and less changes in the half where most does."""
-        low, high = 0.0, 1.0
-        begin, end = gradients(np.array([low, high]))[:, row] / size
-        changes = [np.abs(end - begin).max()]
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            there = gradients(np.array([middle]))[0, row] / size
-            left, right = np.abs(there - begin).max(), np.abs(end - there).max()
-            changes.append(max(left, right))
-            if changes[-1] < changes[0] / 4:
-                return None
-            low, high, begin, end = (low, middle, begin, there) if left > right else (middle, high, there, end)
-        return (low + high) / 2 if changes[-1] > changes[HALVINGS // 2] / 4 else None
 
     def tell(self, start: float, passed: Sequence[tuple[float, float]] | None = None) -> None:
         """Warn whoever called ``simulate``, if there is something to tell.
@@ -251,6 +227,8 @@ class RankWatch:
         if self.jumps:
             told = self._jumped(min(self.jumps))
             warnings.warn(told, SimulationWarning, stacklevel=3)
+        if self.shock:
+            warnings.warn(str(self.shock), SimulationWarning, stacklevel=3)
         times = [t for t in self.times if t not in self.jumps]
         if not times:
             return
