@@ -17,7 +17,15 @@ import dalembert as da
 from dalembert.algebra.attitude import DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.cli import main
 from dalembert.errors import ArgumentError, MissingExtraError
-from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, from_lagrangian, rigid_body
+from dalembert.formulations import (
+    InverseSquare,
+    MovingBodies,
+    MovingBodyFormula,
+    NoSlip,
+    derive,
+    from_lagrangian,
+    rigid_body,
+)
 from dalembert.formulations.equations import METHODS as WORDS
 from dalembert.model import WORLD, Body, Inertia, Joint
 from dalembert.report import document, report, self_check
@@ -316,6 +324,47 @@ def test_a_body_is_told_with_its_attitude_and_all_its_rates(attitude, words, for
     body = Inertia(sympy.Symbol("m"), tensor=sympy.diag(*sympy.symbols("A B C")))
     text = to_markdown(document(rigid_body(body, attitude, form=form), agreement=False))
     assert words in text and "Too long" not in text
+
+
+@pytest.mark.parametrize("gravity", [(0, 0, 0), (0, 0, -sympy.Symbol("g")), InverseSquare(sympy.Symbol("mu"))], ids=str)
+@pytest.mark.parametrize("form", ["mixed", "body"])
+def test_a_body_is_told_with_its_gravity_and_all_that_is_cited(gravity, form):
+    """Its place and inertia, the field with its formula; references are those that the text names, and no others."""
+    m, c = sympy.symbols("m c")
+    equations = rigid_body(Inertia(m, [c, 0, 0], sympy.eye(3) * m), form=form, gravity=gravity)
+    text = to_markdown(document(equations, agreement=False))
+    steps, references = text.split("References")
+    assert set(re.findall(r"\[([A-Z]+)\]", steps)) == set(re.findall(r"\*\*([A-Z]+)\*\*", references))
+    twofold = [line for line in text.splitlines() if "two meanings" in line]
+    assert "R_i" not in text and not any("$m$" in line for line in twofold)
+    assert r"r & = \begin{bmatrix} c \\ 0" in text
+    titles = [step.title for step in equations.steps()]
+    assert ("Gravity" in titles) == (gravity != (0, 0, 0))
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_speeds_speak_of_constraints_only_where_there_are_some(constrained):
+    q1, q2 = sympy.symbols("qdot1 qdot2")
+    rules = {"pfaffian": [q1 - q2], "speeds": [q1]} if constrained else {"speeds": [q1, q1 + q2]}
+    (step,) = [x for x in derive(da.load("double_pendulum"), "kane", **rules).steps() if x.title == "Speeds"]
+    assert ("A B" in step.formula) == constrained
+
+
+def test_passive_forces_are_named():
+    x, k, m = sympy.symbols("x k m")
+    bead = MovingBodies("bead", [x], [MovingBodyFormula("bead", m, [x, 0, 0])], potential=k * x**2 / 2)
+    cart = da.Mechanism(
+        "cart",
+        [da.Body("cart", da.Inertia(m))],
+        [da.Joint("x", "prismatic", "world", "cart", axis=[1, 0, 0], damping=2)],
+        forces=[da.Force("buffer", "joint-spring", "x", stiffness=k)],
+    )
+    for route in ("lagrange", "kane"):
+        told = [
+            next(step.text for step in found.steps() if step.title == "Passive forces")
+            for found in (derive(bead, route), derive(cart, route, include=["buffer", "damping"]))
+        ]
+        assert "potential energy" in told[0] and "buffer, damping of the joints" in told[1]
 
 
 def test_six_joints_stay_small(tmp_path):

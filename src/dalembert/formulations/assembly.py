@@ -183,7 +183,7 @@ def assembled(
     }
     return Equations(
         system.name, method, system.scope, **parts, extras=Lazy(extras or {}),
-        derivation=(*steps, *closing_steps(parts)), sources=tuple(dict.fromkeys(sources)), driven=tuple(driven),
+        derivation=(*steps, *closing_steps(system, parts)), sources=tuple(dict.fromkeys(sources)), driven=tuple(driven),
     )  # fmt: skip
 
 
@@ -235,17 +235,19 @@ def gravity_text(system: System) -> str:
     return " The way rho from the attractor, at p_A, to the centre of mass is told in body axes."
 
 
-def closing_steps(parts: Mapping[str, Quantity | None], reduced: bool = False) -> Iterator[Step]:
+def closing_steps(system: System, parts: Mapping[str, Quantity | None], reduced: bool = False) -> Iterator[Step]:
     """What acts besides inertia and gravity, and constraints that hold by multipliers.
 
     Args:
+        system: the system.
         parts: of the equations, by name.
         reduced: whether forces are those of speeds u, which are others than the velocities v.
     """
     passive, external = parts.get("passive"), parts.get("external")
     if passive is not None:
         speeds = " Those of the speeds are B^T times those of the velocities." if reduced else ""
-        yield Step("Passive forces", f"Springs and dampers as generalised forces.{speeds}", (passive,))
+        acting = ", ".join(name for name, _ in system.passive)
+        yield Step("Passive forces", f"The generalised forces of {acting}.{speeds}", (passive,))
     if external is not None:
         text = (
             "External wrenches, forces f and moments n about the origins of their frames, in the axes of these, are "

@@ -93,7 +93,7 @@ class MovingBodies:
             energy = scope.read(self.potential)[()]
             if not all(scalar.is_zero(x) for x in reverse(energy, v)):
                 raise ArgumentError(f"{self.name!r}: its potential depends on velocities; begin with from_lagrangian")
-            passive.append(("potential", -reverse(energy, q)))
+            passive.append(("the further potential energy", -reverse(energy, q)))
         return System(self.name, scope, q, v, v.copy(), bodies, gravity, place, names, passive=passive)
 
     def _check_symbols(self, names: Sequence[str]) -> None:

@@ -168,7 +168,7 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
         "passive": None if p is None else make("passive", "p", p),
         "external": None if e is None else make("external", "e", e),
     }
-    steps += [final_step(reduced, M, c, g, True), *closing_steps(acting, True)]
+    steps += [final_step(reduced, M, c, g, True), *closing_steps(system, acting, True)]
     return Equations(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),

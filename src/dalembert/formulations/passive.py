@@ -36,10 +36,11 @@ def passive_forces(trace: TracedMechanism, system: System, include: Sequence[str
     if wanted:
         effects = ForceSet(mechanism, wanted).each(trace.state(0 if system.time is None else system.time))
         forces = [(name, arrays.asarray(effect[0])) for name, effect in effects.items()]
-    terms = joint_forces(mechanism, [name for name in include if name in ("damping", "friction")])
+    losses = [name for name in ("damping", "friction") if name in include]
+    terms = joint_forces(mechanism, losses)
     own = JointForces(None, *(None if x is None else system.scope.read(x) for x in (terms.damping, terms.friction)))
     if own.damping is not None or own.friction is not None:
-        forces.append(("joints", -own.resistance(system.v)))
+        forces.append((f"{' and '.join(losses)} of the joints", -own.resistance(system.v)))
     return forces
 
 

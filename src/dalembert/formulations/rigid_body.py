@@ -106,6 +106,7 @@ def rigid_body(
         extras=Lazy(extras),
         derivation=_steps(body, (rotation, turning), rates, (mass, coriolis, weight)),
         sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, InverseSquare) else ())),
+        gravity_field=gravity if isinstance(gravity, InverseSquare) else None,
     )
 
 
@@ -212,13 +213,15 @@ def _steps(
     body: _Body, attitude: tuple[Quantity, ...], rates: Quantity, parts: tuple[Quantity, ...]
 ) -> tuple[Step, ...]:
     mixed, redundant = body.form == "mixed", body.attitude.Xi(body.parameters) is not None
+    mass, coriolis, weight = parts
+    falling = _gravity_steps(body, weight)
     axes, way, turned, back = ("inertial", "1", " C", "C^T ") if mixed else ("body", "C^T", "", "")
     removed = (
         "Lagrange's equations for all parameters carry multipliers of the parameters' constraints; multiplying by "
-        "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations."
+        "Gamma^T removes them (FORBES) and leaves Newton's and Euler's equations (THESIS IV)."
         if redundant
         else "The parameters are independent, and Lagrange's equations for them have no multipliers; multiplied by "
-        "Gamma^T they are Newton's and Euler's equations (FORBES)."
+        "Gamma^T they are Newton's and Euler's equations (FORBES; THESIS IV)."
     )
     return (
         Step(
@@ -237,15 +240,53 @@ def _steps(
         Step(
             "Kinetic energy",
             "With the place r of the centre of mass and the inertia J, both from the reference point in body axes.",
-            parts[:1],
+            (
+                Quantity(body.scope, "center", "r", body.center),
+                Quantity(body.scope, "inertia", "J", body.J),
+                mass,
+            ),
             r"K = \tfrac12 v^T M v, \quad M = \begin{bmatrix} m 1 & "
             rf"-m {back}\tilde{{r}} \\ m \tilde{{r}}{turned} & J \end{{bmatrix}}",
         ),
+        *falling,
         Step(
             "Lagrange with multipliers, projected" if redundant else "Lagrange, projected",
-            f"{removed} tau is a force on the reference point, {axes} axes, and a moment about it, body axes.",
-            parts[1:],
+            f"{removed} f are the forces on the parameters; tau is a force on the reference point, {axes} axes, and a "
+            "moment about it, body axes.",
+            (coriolis,) if falling else (coriolis, weight),
             r"\Gamma^T \left( \frac{d}{dt}\frac{\partial K}{\partial\dot{q}} - \frac{\partial K}{\partial q} \right)"
             r" = \Gamma^T f" + redundant * r" + \Gamma^T \Xi^T \lambda = \Gamma^T f",
         ),
     )
+
+
+def _gravity_steps(body: _Body, weight: Quantity) -> list[Step]:
+    """How the forces of gravity come about, if there are any."""
+    if isinstance(body.field, InverseSquare):
+        spread = r" - \frac{\mu}{2 |\rho|^3} \left( \mathrm{tr}\, I - 3 \frac{\rho^T I \rho}{|\rho|^2} \right)"
+        attractor = Quantity(body.scope, "attractor", "p_A", body.scope.read(list(body.field.attractor)))
+        text = (
+            "That of an attractor at p_A, inertial axes (PARSA, after (27)): rho is the way from there to the centre "
+            "of mass, in body axes, p the place of the reference point"
+        )
+        return [
+            Step(
+                "Gravity",
+                f"{text}, I the inertia about the centre of mass." if body.field.gradient else f"{text}.",
+                (attractor, weight),
+                rf"U = -\frac{{\mu m}}{{|\rho|}}{spread * body.field.gradient}, \quad \rho = C (p - p_A) + r, \quad "
+                r"g = \Gamma^T \frac{\partial U}{\partial q}",
+            )
+        ]
+    if all(map(scalar.is_zero, body.field)):
+        return []
+    fall = Quantity(body.scope, "free_fall", r"\mathbf{g}", body.scope.read(body.field))
+    force = r"m \mathbf{g}" if body.form == "mixed" else r"m C \mathbf{g}"
+    return [
+        Step(
+            "Gravity",
+            "The acceleration of free fall, inertial axes, gives a force that acts on the centre of mass.",
+            (fall, weight),
+            rf"g = -\begin{{bmatrix}} {force} \\ m \tilde{{r}} C \mathbf{{g}} \end{{bmatrix}}",
+        )
+    ]

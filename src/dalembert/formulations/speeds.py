@@ -81,7 +81,7 @@ class Speeds:
                     quantity(system, "speed_map", "B", self.B),
                     quantity(system, "speed_drift", "d", self.d),
                 ),
-                "v = B u + d, \\quad A B = 0, \\quad A d = b",
+                "v = B u + d" + r", \quad A B = 0, \quad A d = b" * bool(len(self.A)),
             )
         )
         return steps

@@ -37,7 +37,7 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
     if notation.decimal:
         numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
     items.append((*numbers, " Of arrays listed entry by entry, what is not listed is zero."))
-    if equations.method not in BODILESS:
+    if equations.method not in (*BODILESS, "rigid-body"):
         items.append(
             ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
              " to components in inertial axes.")
@@ -57,7 +57,9 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
 def _twofold(equations: Equations, notation: Notation) -> list[str]:
     """Symbols of the derivation that are also letters of general formulas, such as a length d beside v = B u + d."""
     steps, own = equations.steps(), equations.scope.symbols
-    field = equations.gravity_field and equations.gravity_field.mu  # called mu in formulas as well
+    same = {equations.gravity_field and equations.gravity_field.mu}  # called mu in formulas as well
+    if equations.method == "rigid-body":  # as is its mass m
+        same.add(equations.mass_matrix.sympy()[0, 0])
     formulas = [
         law(equations),
         "h",
@@ -68,7 +70,7 @@ def _twofold(equations: Equations, notation: Notation) -> list[str]:
     general = "  ".join(re.sub(words, " ", formula) for formula in formulas)
     letters = set(re.findall(r"(?<![A-Za-z\\_^])(?:\\[A-Za-z]+|[A-Za-z])(?![A-Za-z_])", general))
     ports = [port for port in ("q", "v", "u", *equations.scope.parameters) if port in own]
-    shown = [notation.latex(x) for port in ports for x in own[port] if x != field]
+    shown = [notation.latex(x) for port in ports for x in own[port] if x not in same]
     return [x for x in shown if x in letters]
 
 
