@@ -13,11 +13,12 @@ from dalembert.constraints.classical import rolling_disc
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import Body, Constraint, Frame, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Frame, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.operations import lock
 from dalembert.pictures import draw_energies
 from dalembert.simulation import (
+    Event,
     RolloutTask,
     SimulationError,
     joint_stop,
@@ -490,3 +491,31 @@ def test_motions_of_a_batch_that_ended_can_be_looked_at():
     with pytest.warns(SimulationWarning, match="did not stay finite"):
         found = rollout(system, q, system.project_velocity(q, [6.0, 0]), 400, 1e-3).trajectory()
     assert np.isfinite(found(0.1).q).all() and np.isnan(found(0.3).q).all()
+
+
+@pytest.mark.parametrize("method, step", [("rk4", 0.02), ("rk4", 0.2), ("lie-rk4", 0.1), ("semi-implicit-euler", 0.01)])
+def test_dead_points_are_touched_once_a_turn_however_much_steps_are_corrected(method, step):
+    """A crank turned evenly: the slider touches crank + rod at whole turns, and passes just before that twice."""
+    crank, rod, speed, angle, near = 0.1, 0.4, 7.0, 0.3, 1e-5
+    at = Transform.from_translation(np.array([crank, 0, 0]))
+    bodies = [Body("crank", Inertia(1.0, [0, 0, 0], np.eye(3) / 100)), Body("slider", Inertia(2.0))]
+    joints = [Joint("turn", "revolute", WORLD, "crank"), Joint("slide", "prismatic", WORLD, "slider", axis=[1, 0, 0])]
+    rules = [
+        Constraint("rod", "distance", "crank", "slider", at, value=rod),
+        Constraint("motor", "motion", "turn", coefficients=(angle, speed)),
+    ]
+    press = Mechanism("press", bodies, joints, constraints=rules)
+    start = crank * np.cos(angle) + np.sqrt(rod**2 - (crank * np.sin(angle)) ** 2)
+    system = ConstrainedDynamics(press, reference=[angle, start])
+    events = [
+        Event(lambda t, q, v: q[1] - crank - rod, name="dead point", touch=1e-6),
+        Event(lambda t, q, v: q[1] - crank - rod + near, name="near it"),
+    ]
+    v = system.project_velocity([angle, start], [speed, 0])
+    motion = simulate(system, [angle, start], v, 5.0, method=method, step=step, events=events)
+    turns = (2 * np.pi * np.arange(1, 6) - angle) / speed
+    # near = crank (1 + crank / rod) a^2 / 2 at a small angle a
+    aside = np.sqrt(2 * near / (crank * (1 + crank / rod))) / speed
+    for name, times in (("dead point", turns), ("near it", np.sort([turns - aside, turns + aside], axis=None))):
+        found = [happened.t for happened in motion.events if happened.name == name]
+        assert found == pytest.approx(times, abs=1e-6)

@@ -216,7 +216,8 @@ def _drive(
                 return recorder.split(system.projected(s, np.concatenate(rough(s))))
 
             calm = made.guess is not None and watch.calm(made.t0, made.t1, state, made.guess)
-            while not calm and (happened := watch.first(made.t0, made.t1, state, rough)) is not None:
+            seen = state if fixed else rough  # projection may correct by more than an event is missed
+            while not calm and (happened := watch.first(made.t0, made.t1, state, seen)) is not None:
                 fired, t = happened
                 x = np.concatenate(state(t))
                 recorder.add(made, t, x)
