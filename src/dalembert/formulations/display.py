@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.algebra.scalar import is_zero
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.quantity import FORMS, Quantity
+from dalembert.formulations.quantity import FORMS, Quantity, named_values
 from dalembert.model.checks import expect_choice
 
 LARGEST_SHOWN = 8
@@ -132,8 +132,10 @@ def equations_latex(equations: Equations, form: str) -> str:
             return law
         lines = [f"& {line}" for line in (law, *also)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
-    return (
-        "\\begin{aligned}\n"
-        + " \\\\\n".join(f"& {part.equation_latex(form)}" for part in (*parts, *rest, *rules, *speeds))
-        + "\n\\end{aligned}"
-    )
+    listed = (*parts, *rest, *rules, *speeds)
+    long = {part.name: part.values for part in listed if form == "intermediates" or not part.is_short}
+    definitions, results = named_values(equations.scope, equations.scope.program(long, "parts"))  # x0 has one meaning
+    rows = [(write(symbol), value) for symbol, value in definitions]
+    rows += [(part.symbol, results[part.name] if part.name in long else part.sympy()) for part in listed]
+    lines = [f"{left} &= {write(value)}" for left, value in rows]
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

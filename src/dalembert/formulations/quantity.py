@@ -141,10 +141,7 @@ class Quantity:
         Works at any size: this is the program, read as mathematics. Entries of the mass matrix are called ``M_1_2``,
         counted from one as on paper, other values ``x0``, ``x1``, ...
         """
-        from dalembert.compiler.printers.sympy import to_sympy_steps
-        from dalembert.formulations.exact_numbers import number_writer
-
-        definitions, outputs = to_sympy_steps(self.program, self.scope.symbols, number_writer(self.program))
+        definitions, outputs = named_values(self.scope, self.program)
         return definitions, outputs[self.name]
 
     def latex(self, form: str = "auto") -> str:
@@ -250,3 +247,16 @@ def _shaped(rows: list[Any], shape: tuple[int, ...]) -> Any:
     if len(shape) <= 2:
         return sympy.Matrix(*(*shape, 1)[:2], rows)
     return sympy.ImmutableDenseNDimArray(rows, shape)
+
+
+def named_values(scope: Scope, program: Program) -> tuple[list[tuple[Any, Any]], dict[str, Any]]:
+    """A program as mathematics: definitions, each in terms of inputs and those before, and the outputs by name.
+
+    Args:
+        scope: the symbols of its inputs.
+        program: of one part or of several together, which then share the definitions.
+    """
+    from dalembert.compiler.printers.sympy import to_sympy_steps
+    from dalembert.formulations.exact_numbers import number_writer
+
+    return to_sympy_steps(program, scope.symbols, number_writer(program))
