@@ -14,6 +14,7 @@ from sympy import Rational, Symbol, log, pi, sqrt, symbols
 from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.scalar import sin
 from dalembert.algebra.transform import Transform
+from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.constraints import ConstrainedDynamics, forces
 from dalembert.errors import ArgumentError
@@ -230,6 +231,19 @@ def test_a_wrong_algorithm_is_found(monkeypatch):
     bad = [row for row in outcome.rows if not row.ok]
     assert all("tensor" in (row.who, row.against) for row in bad) and bad
     assert "disagree" in str(outcome) and outcome.worst.quantity == "inverse dynamics"
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3])
+@pytest.mark.parametrize("name", FORWARD_DYNAMICS)
+def test_a_wrong_acceleration_is_found_in_every_unit(monkeypatch, name, length):
+    """In millimetres a mass matrix has entries of kg beside kg mm^2; its condition is no excuse for errors."""
+    honest = FORWARD_DYNAMICS[name]
+    monkeypatch.setitem(FORWARD_DYNAMICS, name, lambda *args: np.array(honest(*args)) * (1 + 1e-9))
+    body = Body("body", Inertia(2.0, length * np.array([0.1, 0.2, 0.3]), length**2 * np.diag([0.3, 0.4, 0.5])))
+    outcome = verify(
+        Mechanism("flyer", [body], [Joint("free", "free", WORLD, "body")], gravity=[0, 0, -9.81 * length]), states=2
+    )
+    assert {row.quantity for row in outcome.rows if not row.ok} == {"forward dynamics"}
 
 
 def test_the_table_is_plain_text():

@@ -182,21 +182,21 @@ class _Results:
         if singular:
             return
         torques = self.table["inverse dynamics"]["augmented-links"]
-        self.add("forward dynamics", "the acceleration given", self.a)
+        sizes = _sizes(self._mass_matrices())  # digits lost by solving with M so measured do not depend on units
+        self.add("forward dynamics", "the acceleration given", sizes * self.a)
         for name in FORWARD_DYNAMICS:
             try:
                 a = [forward_dynamics(self.mechanism, q, v, t, algorithm=name) for (q, v, _), t in zip(states, torques)]
             except (UnsupportedError, SingularityError, ZeroDivisionError) as error:
                 self.skipped.append(f"forward dynamics by {name}: {error}")
                 continue
-            self.add("forward dynamics", name, a)
+            self.add("forward dynamics", name, sizes * np.asarray(a, dtype=float))
 
     def _is_singular(self) -> bool:
         M = np.array([mass_matrix(self.mechanism, q) for q in self.q], dtype=float)
-        own = np.sqrt(np.abs(np.einsum("sii->si", M)))  # metres and radians differ in size, and mean nothing by it
-        if not own.all():
+        if not _sizes(M).all():
             return True
-        return bool(np.abs(np.linalg.eigvalsh(M / (own[:, :, None] * own[:, None, :]))).min() <= 1e-13)
+        return bool(np.abs(np.linalg.eigvalsh(_without_units(M))).min() <= 1e-13)
 
     def rows(self, tolerance: float) -> list[Row]:
         rows = []
@@ -219,15 +219,25 @@ class _Results:
 
     def _conditioning(self) -> float:
         """Solving with M loses as many digits as its condition number has."""
-        return max(1.0, max(float(np.linalg.cond(x)) for x in self._mass_matrices()) * 1e-4)
+        return max(1.0, float(np.linalg.cond(_without_units(self._mass_matrices())).max()) * 1e-4)
 
     def _free_acceleration(self) -> float:
         """The largest without drives. Small mechanisms fall fast; what torques leave of that is known less exactly."""
-        torques = self.table["inverse dynamics"]["augmented-links"]
-        return float(np.abs(self.a - np.linalg.solve(self._mass_matrices(), torques[..., None])[..., 0]).max())
+        M, torques = self._mass_matrices(), self.table["inverse dynamics"]["augmented-links"]
+        return float(np.abs(_sizes(M) * (self.a - np.linalg.solve(M, torques[..., None])[..., 0])).max())
 
     def _mass_matrices(self) -> np.ndarray:
         return self.table["mass matrix"].get("generalized-links", next(iter(self.table["mass matrix"].values())))
+
+
+def _sizes(M: np.ndarray) -> np.ndarray:
+    """Roots of the diagonal: accelerations times these are comparable, be they of metres, millimetres or radians."""
+    return np.asarray(np.sqrt(np.abs(np.einsum("sii->si", M))))
+
+
+def _without_units(M: np.ndarray) -> np.ndarray:
+    sizes = _sizes(M)
+    return np.asarray(M / (sizes[:, :, None] * sizes[:, None, :]))
 
 
 def relative_error(x: np.ndarray, y: np.ndarray, floor: float | np.ndarray = 0.0) -> float:
