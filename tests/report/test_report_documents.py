@@ -342,6 +342,19 @@ def test_a_body_is_told_with_its_gravity_and_all_that_is_cited(gravity, form):
     assert ("Gravity" in titles) == (gravity != (0, 0, 0))
 
 
+@pytest.mark.parametrize("field", [None, InverseSquare(4.0)], ids=["uniform", "field"])
+@pytest.mark.parametrize("speeds", [None, ["psidot"]])
+def test_kane_tells_how_gravity_acts(field, speeds):
+    """Bold g is introduced before it is used, for bodies given by formulas too; speeds have their own projection."""
+    psi, psidot = sympy.symbols("psi psidot")
+    bob = MovingBodies("bob", [psi], [MovingBodyFormula("bob", 1, [3 + sympy.cos(psi), 0, 0])], gravity=[-9, 0, 0])
+    options = {"speeds": [("w", 2 * psidot)]} if speeds else {}
+    text = to_markdown(document(bob, "kane", field=field, agreement=False, **options))
+    told = (r"g = B^T \Gamma^T" if speeds else r"g = \Gamma^T") if field else rf"m_i {'T' if speeds else 'J'}_{{vi}}^T"
+    assert told in text and text.count("free fall") == (field is None)
+    assert (r"\mathbf{g}" in text) == (field is None)
+
+
 @pytest.mark.parametrize("constrained", [False, True])
 def test_speeds_speak_of_constraints_only_where_there_are_some(constrained):
     q1, q2 = sympy.symbols("qdot1 qdot2")

@@ -204,12 +204,13 @@ def rotor_steps(system: System) -> list[Step]:
     return [Step("Rotors", text, shown, r"M_r = \sum_r J_r s_r^T s_r")]
 
 
-def gravity_formula(system: System, jacobian: str) -> str:
+def gravity_formula(system: System, jacobian: str, reduced: bool = False) -> str:
     """How gravity forces follow from the potential energy, LaTeX.
 
     Args:
         system: the system.
-        jacobian: what the Jacobian of a centre of mass is called, LaTeX.
+        jacobian: what the Jacobian of a centre of mass is called, LaTeX; a field needs none.
+        reduced: whether forces in a field are those of speeds u, which are others than the velocities v.
     """
     if isinstance(system.gravity, InverseSquare):
         spread = (
@@ -218,7 +219,7 @@ def gravity_formula(system: System, jacobian: str) -> str:
         return (
             rf"U = -\sum_i \left[ \frac{{\mu m_i}}{{|\rho_i|}}{spread * system.gravity.gradient} \right], \quad "
             r"\rho_i = R_i^T (p_{Ci} - p_A), \quad "
-            r"g = \Gamma^T \frac{\partial U}{\partial q}, \quad \dot{q} = \Gamma v"
+            rf"g = {'B^T ' * reduced}\Gamma^T \frac{{\partial U}}{{\partial q}}, \quad \dot{{q}} = \Gamma v"
         )
     fall = r"\mathbf{g}"
     return rf"U = -\sum_i m_i\, p_{{Ci}}^T {fall}, \quad g = -\sum_i m_i {jacobian}^T {fall}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.formulations.assembly import SHOWN, quantity
+from dalembert.algebra.scalar import is_zero
+from dalembert.formulations.assembly import SHOWN, gravity_formula, gravity_text, quantity
 from dalembert.formulations.equations import Step
+from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.system import System
 
 
@@ -68,7 +70,11 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         reduced: whether the speeds u are others than the velocities v.
     """
     T = "T_i" if reduced else "J_i"
-    turning, rotors = "", ""
+    turning, rotors, falling = "", "", ""
+    if isinstance(system.gravity, InverseSquare):
+        falling = r", \quad " + gravity_formula(system, "", reduced)
+    elif not all(map(is_zero, system.gravity)):
+        falling = rf", \quad g = -\sum_i m_i {T[0]}_{{vi}}^T \mathbf{{g}}"
     if system.rotors:
         turning = (
             f" So is what the rotors need, which turn at the rates nu, s per {'speed' if reduced else 'velocity'}."
@@ -78,7 +84,7 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         "Projection on the partial velocities",
         "Kane's equations: inertia forces and active forces of every body, the moments n about its centre of mass and "
         "the forces f, are projected on the partial velocities "
-        f"(KANE; PARSA {'(33), (46)' if reduced else '(32), (33)'}).{turning}",
+        f"(KANE; PARSA {'(33), (46)' if reduced else '(32), (33)'}).{turning}{gravity_text(system)}",
         (
             quantity(system, "mass_matrix", "M", M),
             quantity(system, "coriolis", "c", c),
@@ -87,5 +93,5 @@ def final_step(system: System, M: Any, c: Any, g: Any, reduced: bool) -> Step:
         rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i, \quad "
         r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
         r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
-        r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}",
+        r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}" + falling,
     )

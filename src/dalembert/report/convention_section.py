@@ -42,11 +42,11 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
             ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
              " to components in inertial axes.")
         )  # fmt: skip
-    if mechanism is not None:
         if equations.gravity_field is None:
             items.append(
                 ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
             )
+    if mechanism is not None:
         items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
         plain = ("fixed", "revolute", "continuous", "prismatic")
         for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind not in plain):
