@@ -59,6 +59,23 @@ def test_jumps_of_position_are_told(options):
 
 
 @pytest.mark.parametrize("options", METHODS)
+def test_belts_that_begin_somewhere_are_told(options):
+    """The speed jumps with the position, which is passed at 0.5 s; one that grows along the way is not told."""
+    x, x_dot = sympy.symbols("x x_dot")
+    belt = cart(TURN).replace(
+        constraints=[Constraint("belt", "velocity", function=x_dot - sympy.Piecewise((1, x < WHEN), (3, True)))]
+    )
+    with pytest.warns(SimulationWarning, match="'belt' demands jumps") as told:
+        simulate(belt, [0, 0.3], [1, 0], 1.0, **options)
+    begin, end = (float(word) for word in str(told[0].message).split() if word[0].isdigit())
+    assert begin <= 0.5 + 1e-9 and end >= 0.5 - 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        even = [Constraint("belt", "velocity", function=x_dot - 1 - x)]
+        simulate(belt.replace(constraints=even), [0, 0.3], [1, 0], 1.0, **options)
+
+
+@pytest.mark.parametrize("options", METHODS)
 def test_what_steps_see_is_not_told_nor_what_nothing_feels(options):
     """Motions that are smooth, or have jumps of acceleration only; a pendulum hung at its centre; a driven mechanism
     without freedom. Where nothing is told, the impulse has been given: (I + m l^2) v = m l V.

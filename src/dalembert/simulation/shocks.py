@@ -1,4 +1,4 @@
-"""Where given motions jump, or change within a small part of a step, so that what they move gets no impulse.
+"""Where given motions and belts jump, or change within a small part of a step, so that what they move gets no impulse.
 
 Projection sets the velocities that constraints demand, and leaves all others. That is right while a step has seen what
 accelerates them; a jump of velocity, which moves them too, is seen by no step.
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.simulation.manifold import difference, displaced
 from dalembert.simulation.system import System
 
 PIECES, MOST = 16, 0.9
@@ -50,20 +51,22 @@ def first_shock(system: System, t: np.ndarray, x: np.ndarray) -> Shock | None:
         t: times of steps, (k,).
         x: their states [q; v], (k, nq + nv).
     """
-    own, nq = system.constrained, system.mechanism.nq
+    own, tree, nq = system.constrained, system.tree, system.mechanism.nq
     if own is None or not (system.projects and own.constraints.rheonomic and own.pivots.rank < system.mechanism.nv):
         return None
-    q = x[:-1, :nq]
-    (phi, rate), (phi_then, rate_then) = (_demands(system, q, when) for when in (t[:-1], t[1:]))
+    q, after = x[:-1, :nq], x[1:, :nq]
+    phi, rate = _demands(system, q, t[:-1])
+    phi_then, rate_then = _demands(system, q, t[1:])[0], _demands(system, after, t[1:])[1]
     size = np.maximum(np.abs(rate), np.abs(rate_then))
     part = np.abs(rate_then - rate) / np.maximum(size.max(axis=0), np.finfo(float).tiny)
     jerk = part > min(least for _, least in UNSEEN)
     leap = np.abs(phi_then - phi) > FAST * size * np.diff(t)[:, None] + np.array(system.openings(q[0]), dtype=float)
     for k in np.flatnonzero((jerk | leap).any(axis=1)).tolist():
         times = np.linspace(t[k], t[k + 1], PIECES + 1)
-        phi, rate = (
-            np.abs(np.diff(these, axis=0)) for these in _demands(system, q[k : k + 1].repeat(len(times), 0), times)
-        )
+        way = difference(tree, q[k], after[k]) * np.linspace(0, 1, PIECES + 1)[:, None]
+        between = np.array([displaced(tree, q[k], d) for d in way], dtype=float)
+        phi = np.abs(np.diff(_demands(system, q[k : k + 1].repeat(len(times), 0), times)[0], axis=0))
+        rate = np.abs(np.diff(_demands(system, between, times)[1], axis=0))
         for row in np.flatnonzero(jerk[k] | leap[k]).tolist():
             sudden = leap[k, row] and _sudden(phi[:, row], 1.0)
             sudden = sudden or (
