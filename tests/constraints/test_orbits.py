@@ -13,7 +13,8 @@ from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_qu
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, generalised_forces, numeric
 from dalembert.constraints.classical import EARTH, satellite
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.formulations import InverseSquare, derive
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 
 
@@ -140,6 +141,37 @@ def test_an_attracting_point_that_moves_is_refused():
         generalised_forces(mechanism, mechanism.neutral + [0, 1, 0, 0, 0, 0], np.zeros(5), forces="all")
     with pytest.raises(ArgumentError, match="say forces='all'"):
         generalised_forces(mechanism, mechanism.neutral, np.zeros(5))
+
+
+def test_a_body_that_stays_at_the_attracting_point_is_named():
+    """The planet itself, for instance, put into the model to carry stations."""
+    orbiter = satellite()
+    planet = Body("planet", Inertia.sphere(6e24, 6e6))
+    both = orbiter.replace(
+        bodies=(*orbiter.bodies, planet), joints=(*orbiter.joints, Joint("day", "revolute", WORLD, "planet"))
+    )
+    with pytest.raises(SingularityError, match="'planet' is at the attracting point"):
+        ConstrainedDynamics(both, forces="all").evaluate("forces", both.neutral, np.zeros(both.nv), 0.0)
+    for method in ("kane", "lagrange", "newton-euler"):
+        with pytest.raises(SingularityError, match="never leaves the attractor"):
+            derive(both.replace(forces=()), method, field=InverseSquare(sympy.Symbol("mu")))
+
+
+@pytest.mark.parametrize("mass", [5.0, 7e15, 6e24])
+def test_a_users_field_pulls_bodies_of_any_mass_alike(mass):
+    """Accelerations do not depend on the mass of a sphere in a field of constant gradient."""
+    rock = Mechanism(
+        "rock",
+        [Body("rock", Inertia.sphere(mass, 8e3))],
+        [Joint("free", "free", WORLD, "rock")],
+        forces=[Force("field", "gravity-field", function=lambda p, t: [2 * p[0] + p[1], p[0], -2 * p[2]])],
+        gravity=[0, 0, 0],
+    )
+    system = ConstrainedDynamics(rock, forces="all")
+    found = system.forward_dynamics([1.0, 2.0, 3.0, 0.1, 0.7, 0.1, 0.7], np.zeros(6), np.zeros(6))
+    assert relative(found, [4.0, 1.0, -6.0, 0, 0, 0]) < 1e-12
+    spin = rock.replace(joints=[Joint("spin", "revolute", WORLD, "rock", Transform.from_translation([1.0, 0, 0]))])
+    assert abs(ConstrainedDynamics(spin, forces="all").forward_dynamics([0.3], [0.0], [0.0])[0]) < 1e-12
 
 
 @pytest.mark.parametrize("radius", [7e6, 4e8, 1.5e11])

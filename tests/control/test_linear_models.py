@@ -19,7 +19,7 @@ from dalembert.control import LinearModel, equilibrium, linearize, lqr, state_fe
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import joint_stop, manifold, simulate
@@ -223,6 +223,25 @@ def test_an_equilibrium_keeps_the_constraints():
     turning = loop.project_velocity(found.q, [1.0, 0.0, 0.0], keep=["drive"])
     with pytest.raises(SingularityError, match="constraint 'pin' does not allow the steady motion"):
         equilibrium(loop, found.q, turning, keep=["drive"], actuators=["drive"])
+    driven = loop.mechanism.replace(constraints=[Constraint("motor", "motion", "drive", coefficients=(1, 2))])
+    with pytest.raises(SingularityError, match=r"'motor' does not allow the velocities, by 2\. .*changes with"):
+        equilibrium(ConstrainedDynamics(driven), [1.0, -1.5, -1.0])
+
+
+def test_where_a_force_is_infinite_there_is_neither_a_linear_model_nor_an_equilibrium():
+    """The neutral position of a satellite is the attracting point, and easily asked for by leaving the position out."""
+    probe = Mechanism(
+        "probe",
+        [Body("hull", Inertia.box(1.0, (1.0, 2.0, 3.0)))],
+        [Joint("free", "free", WORLD, "hull")],
+        forces=[Force("earth", "attraction", value=4e14)],
+        gravity=[0, 0, 0],
+    )
+    system = ConstrainedDynamics(probe, forces="all")
+    for ask in (linearize, equilibrium):
+        with pytest.raises(SingularityError, match="attracting point"):
+            ask(system)
+    assert np.isfinite(linearize(system, {"free": [7e6, 0, 0, 0, 0, 0, 1]}).A).all()
 
 
 # ----------------------------------------------------------------------------------------------------------- regulators

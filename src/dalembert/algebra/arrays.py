@@ -94,7 +94,11 @@ def product(a: Array, b: Array) -> Array:
 
 
 def _plain(entries: Array) -> list[Scalar]:
-    return [int(x) if isinstance(x, float) and x.is_integer() else x for x in entries.tolist()]
+    """Entries with integers of Python, which are as large as they must be; those of NumPy overflow."""
+    return [
+        int(x) if (isinstance(x, float) and x.is_integer()) or isinstance(x, np.integer) else x
+        for x in entries.tolist()
+    ]
 
 
 def _row_times(row: list[Scalar], column: list[Scalar]) -> Scalar:

@@ -27,7 +27,7 @@ from dalembert.compiler.program import Program
 from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.relative import Pair
 from dalembert.constraints.state import State
-from dalembert.errors import UnsupportedError
+from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.model.body import Body
 from dalembert.model.force import Force
 
@@ -76,6 +76,11 @@ def _radius(item: Force, state: State, body: Body, pair: Pair) -> tuple[Scalar, 
         raise UnsupportedError(f"force {item.name!r}: the attracting point {item.a!r} must be fixed to the ground")
     away = pair.offset - at.translation
     r = scalar.sqrt(dot(away, away))
+    if scalar.is_zero(r):
+        raise SingularityError(
+            f"force {item.name!r}: the centre of mass of {body.name!r} is at the attracting point, where the field is"
+            " infinite. If it never leaves that point, leave the body out or give it no mass"
+        )
     n = away / r
     own = product(pair.rotation.T, n)
     moment = product(body.inertia.tensor, own)

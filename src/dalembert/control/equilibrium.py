@@ -89,9 +89,7 @@ def equilibrium(
         )
     broken = problem.broken(q)
     if broken:
-        raise SingularityError(
-            f"{model.name!r}: no equilibrium found from this guess: {broken}. Give another guess, or keep fewer joints"
-        )
+        raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
     tau = np.zeros(model.nv)
     tau[motors] = forces
     stable = None
@@ -155,18 +153,24 @@ class _Loops:
         return slope
 
     def broken(self, q: np.ndarray) -> str:
-        """Which constraint the state breaks, in words; a steady motion has to keep its velocity, too."""
+        """Which constraint the state breaks, and what helps; a steady motion has to keep its velocity, too."""
         if not self.loops:
             return ""
         phi, G, rate, gamma = self.system.evaluate("constraints", q, self.v, 0.0)
         phi = np.where(self.system.constraints.holonomic, phi, 0)
         fast = max(1.0, float(np.abs(self.v).max()))
-        wrongs = (("positions", phi, 1.0), ("velocities", G @ self.v - rate, fast), ("steady motion", gamma, fast**2))
-        for what, wrong, size in wrongs:
+        guess = "Give another guess, or keep fewer joints"
+        steady = "Give velocities that it allows there; where a given motion changes with time, nothing stays"
+        wrongs = (
+            ("positions", phi, 1.0, guess),
+            ("velocities", G @ self.v - rate, fast, steady),
+            ("steady motion", gamma, fast**2, steady),
+        )
+        for what, wrong, size, advice in wrongs:
             worst = int(np.argmax(np.abs(wrong)))
             if not abs(wrong[worst]) <= INCONSISTENT * size:
                 name = self.system.rows[worst].constraint
-                return f"the constraint {name!r} does not allow the {what}, by {abs(wrong[worst]):.3g}"
+                return f"the constraint {name!r} does not allow the {what}, by {abs(wrong[worst]):.3g}. {advice}"
         return ""
 
 
@@ -180,6 +184,11 @@ def _newton(
     for link in model.tree.links:
         turns[link.v] = link.rotates
     needed, phi, G = problem.at(q)
+    if not all(np.isfinite(x).all() for x in (needed, phi, G)):
+        raise SingularityError(
+            f"{model.name!r}: no equilibrium found from this guess: there forces or constraints have no finite value,"
+            " as an attraction has none at the attracting point. Give another guess"
+        )
     scale = max(float(np.abs(needed).max()), float(np.abs(problem.slope(q, np.zeros(len(phi)))).max()), 1e-300)
     weight = 1.0
 

@@ -187,6 +187,11 @@ def linearize(
         force = np.zeros(model.nv) if tau is None else forces_of(tau, model.nv)
         found = mechanism.linearize(position, velocity, force)
         A, B = found.A, found.B
+        if not (np.isfinite(A).all() and np.isfinite(B).all()):
+            raise SingularityError(
+                f"{model.name!r} has no linear model at q = {position}: its mass matrix is singular, or a force has no"
+                " value or no derivative there, as an attraction has none at the attracting point"
+            )
         told = dict(zip(mechanism.velocity_names(), velocity_names(model)))  # as inputs and states of a feedback are
         states = (*(told[name] for name in found.positions), *(f"{told[name]} rate" for name in found.speeds))
     else:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import Array, asarray, product
-from dalembert.algebra.scalar import Scalar, sqrt
+from dalembert.algebra.scalar import Scalar, is_zero, sqrt
 from dalembert.algebra.vectors import cross, dot, trace
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.constants import is_finite
 from dalembert.model.record import check_scalar
 
@@ -54,7 +54,7 @@ class InverseSquare:
             inertia: about the centre of mass, body axes; None for a particle.
             R: from the attractor to the centre of mass, body axes.
         """
-        squared = dot(R, R)
+        squared = _squared(R)
         distance = sqrt(squared)
         energy = -mu * mass / distance
         if inertia is not None and self.gradient:
@@ -71,7 +71,7 @@ class InverseSquare:
             inertia: about the centre of mass, body axes; None for a particle.
             R: from the attractor to the centre of mass, body axes.
         """
-        squared = dot(R, R)
+        squared = _squared(R)
         distance = sqrt(squared)
         cubed = squared * distance
         force = (-mu * mass / cubed) * asarray(R)
@@ -82,3 +82,13 @@ class InverseSquare:
         radial = trace(inertia) - 5 * dot(R, IR) / squared
         force = force - (3 * mu / (2 * fifth)) * (radial * asarray(R) + 2 * IR)
         return force, (3 * mu / fifth) * cross(R, IR)
+
+
+def _squared(R: Array) -> Scalar:
+    squared = dot(R, R)
+    if is_zero(squared):
+        raise SingularityError(
+            "InverseSquare: the centre of mass of a body never leaves the attractor, where the field is infinite. Leave"
+            " that body out, or move the attractor"
+        )
+    return squared

@@ -118,6 +118,8 @@ class Force(Record):
             raise ModelError(f"{where}: a wrench has six components [force; moment], got {len(self.components)}")
         if USES[self.kind] == ("function",) and self.function is None:
             raise ModelError(f"{where}: a {self.kind} force needs a function")
+        if self.kind == "joint-force" and self.function is not None and not same(self.value, 0):
+            raise ModelError(f"{where}: give either a value or a function of time, not both")
         if self.kind == "joint-stop" and all(is_number(x) and math.isinf(x) for x in (self.lower, self.upper)):
             raise ModelError(f"{where}: give the stop a lower or an upper position")
         if self.kind == "joint-stop" and any(is_number(x) and math.isnan(x) for x in (self.lower, self.upper)):
