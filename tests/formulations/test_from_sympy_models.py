@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import sympy
@@ -21,7 +23,7 @@ from sympy.physics.mechanics import (
 )
 from sympy.physics.mechanics.models import n_link_pendulum_on_cart
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import from_lagrangian, from_sympy
 from dalembert.report.self_check import checked_by_laws
 
@@ -388,3 +390,28 @@ def test_what_speeds_mean_is_printed_with_the_equations():
     model.kanes_equations([Particle("p", tip, m)], [])
     equations = from_sympy(model)
     assert r"\dot{q} = " in equations.latex() and "u(t)/2" in str(equations)
+
+
+@pytest.mark.parametrize("real", [None, True])
+def test_springs_with_corners_push_as_their_energy_says(real):
+    """SymPy leaves dx/dx, re(x) and Heaviside in derivatives of Abs and Max; none of them is an input."""
+    x, y = dynamicsymbols("x y", real=real)
+    k, length = sympy.symbols("k l", positive=True)
+    depth = x - length * sympy.cos(y)
+    V = k * sympy.Abs(depth) ** 3 / 3 + k * sympy.Max(depth, 0) ** 2 / 2
+    method = LagrangesMethod((x.diff() ** 2 + y.diff() ** 2) / 2 - V, [x, y], frame=ReferenceFrame("N"))
+    method.form_lagranges_equations()
+    equations = from_sympy(method, "bumper")
+    assert equations["input_map"].shape == (2, 0)
+    for q in ([0.7, 0.3], [0.2, 0.3], [-1.5, -0.4]):
+        d = q[0] - 0.5 * math.cos(q[1])
+        force = 2.0 * (d * abs(d) + max(d, 0.0))
+        expected = [force, force * 0.5 * math.sin(q[1])]
+        np.testing.assert_allclose(equations.evaluate(q, [0.1, 0.2], k=2.0, l=0.5)["gravity"], expected, rtol=1e-13)
+
+
+def test_what_kernels_cannot_compute_is_told_by_name():
+    x, v, n = sympy.symbols("x xdot n")
+    for wrong, told in ((sympy.Sum(x**n, (n, 1, 3)), "Sum"), (sympy.Integral(sympy.cos(n**2), (n, 0, x)), "Integral")):
+        with pytest.raises(UnsupportedError, match=f"SymPy function {told}"):
+            from_lagrangian(v**2 / 2 - wrong, [x], [v])

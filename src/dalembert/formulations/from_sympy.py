@@ -68,6 +68,8 @@ def _time(x: Any) -> Any:
 def _converted(
     name: str, q: list[Any], u: list[Any], qdot: list[Any], M: Any, forcing: Any, A: Any = None, gamma: Any = None
 ) -> Equations:
+    M, forcing, A, gamma = (None if x is None else _real(x) for x in (M, forcing, A, gamma))
+    qdot = [_real(x) for x in qdot]
     own = {*q, *u, *(x.diff(_time(x)) for x in q)}
     read = [*M, *forcing, *qdot, *(A or ()), *(gamma or ())]
     inputs, specified = _signals(own, list(forcing), read)
@@ -104,6 +106,16 @@ def _converted(
         text += f" Given functions of time remain inputs of all parts: {', '.join(map(str, specified))}."
     step = Step("SymPy", text, shown)
     return Equations(name, "sympy", scope, **parts, derivation=(step,), sources=("SYMPY",))
+
+
+def _real(expression: Any) -> Any:
+    """Without what SymPy leaves undone as functions of time might be complex, such as dx/dx and re(x) in d|x|/dx."""
+    from sympy import Derivative, S, conjugate, im, re
+
+    parts = {x: S.Zero if isinstance(x, im) else x.args[0] for x in expression.atoms(re, im, conjugate)}
+    plain = expression.xreplace(parts)
+    along = [x for x in plain.atoms(Derivative) if not any(y.is_Symbol for y in x.variables)]  # coordinates, not time
+    return plain.xreplace({x: x.doit() for x in along})
 
 
 def _signals(own: set[Any], forcing: list[Any], read: list[Any]) -> tuple[list[Any], list[Any]]:

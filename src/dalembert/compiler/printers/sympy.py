@@ -161,6 +161,8 @@ def _convert(expression: Any, memo: dict[Any, Any], graph: Any) -> Any:
             memo[e] = graph.constant(float(e))
         elif isinstance(e, (sympy.logic.boolalg.BooleanTrue, sympy.logic.boolalg.BooleanFalse)):
             memo[e] = graph.truth(bool(e))
+        elif e is sympy.I:
+            raise UnsupportedError("the imaginary unit I: kernels compute with real numbers; write real expressions")
         elif not e.args:
             raise ArgumentError(f"the symbol {e} has no traced scalar; known are {', '.join(map(str, memo))}")
         elif missing := [a for a in _operands(e) if a not in memo]:
@@ -177,7 +179,7 @@ def _operands(e: Any) -> Sequence[Any]:
         return [factor.base if _is_reciprocal(factor) else factor for factor in e.args]
     if isinstance(e, sympy.Pow) and e.exp.is_number:
         return [e.base]
-    return e.args
+    return () if isinstance(e, (sympy.Sum, sympy.Product, sympy.Integral)) else e.args  # their index is no input
 
 
 def _is_reciprocal(e: Any) -> bool:
@@ -220,6 +222,10 @@ def _sign(a: Any) -> Any:
     return (a > 0).select(1, (a < 0).select(-1, 0))
 
 
+def _step(a: Any, at_zero: Any) -> Any:
+    return (a > 0).select(1, (a < 0).select(0, at_zero))
+
+
 def _reduce(items: Sequence[Any], operation: Any) -> Any:
     result = items[0]
     for item in items[1:]:
@@ -231,6 +237,7 @@ _FUNCTIONS: dict[type, Callable[..., Any]] = {
     sympy.sin: lambda a: a.sin(), sympy.cos: lambda a: a.cos(), sympy.tan: lambda a: a.tan(),
     sympy.sec: lambda a: 1 / a.cos(), sympy.csc: lambda a: 1 / a.sin(), sympy.cot: lambda a: a.cos() / a.sin(),
     sympy.exp: lambda a: a.exp(), sympy.log: lambda a: a.log(), sympy.Abs: abs, sympy.sign: _sign,
+    sympy.Heaviside: _step,
     sympy.atan2: lambda a, b: a.atan2(b), sympy.atan: lambda a: a.atan2(1),
     sympy.asin: lambda a: a.arcsin(), sympy.acos: lambda a: a.arccos(),
     sympy.sinh: lambda a: a.sinh(), sympy.cosh: lambda a: a.cosh(), sympy.tanh: lambda a: a.tanh(),
