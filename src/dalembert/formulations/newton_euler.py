@@ -26,11 +26,11 @@ from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.compiler.trace import label
-from dalembert.formulations.assembly import assembled, quantity, rotor_steps
+from dalembert.formulations.assembly import assembled, gravity_text, quantity, rotor_steps
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.mechanism_system import system_around
-from dalembert.formulations.newton_euler_steps import body_quantities, recursion
+from dalembert.formulations.newton_euler_steps import attraction_formula, body_quantities, recursion
 from dalembert.formulations.system import System, field_load, with_rotors
 from dalembert.formulations.tracing import TracedMechanism, traced
 from dalembert.model import Mechanism
@@ -114,11 +114,12 @@ def newton_euler(
         Step(
             "Newton and Euler",
             "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
-            + (" Those of the field, f_g and n_g, are taken from them." if field is not None else ""),
+            + (f" Those of the field, f_g and n_g, are taken from them.{gravity_text(system)}" if field else ""),
             tuple(needed),
-            r"F_i = m_i (a_i - \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
+            r"F_i = m_i (a_i - R_i^T \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
             if field is None
-            else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}",
+            else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}, \quad "
+            + attraction_formula(field),
         ),
         Step(
             *_inward(algorithm),

@@ -28,6 +28,22 @@ BALANCE = (
 """Balance of a link, LaTeX."""
 
 
+def attraction_formula(field: InverseSquare) -> str:
+    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX.
+
+    Args:
+        field: the field.
+    """
+    way = r", \quad \rho_i = R_i^T (p_{Ci} - p_A)"
+    if not field.gradient:
+        return r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i, \quad n_{gi} = 0" + way
+    return (
+        r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i - \frac{3 \mu}{2 |\rho_i|^5} \left[ \left( \mathrm{tr}\, I_i"
+        r" - 5 \frac{\rho_i^T I_i \rho_i}{|\rho_i|^2} \right) \rho_i + 2 I_i \rho_i \right], \quad "
+        r"n_{gi} = \frac{3 \mu}{|\rho_i|^5} \rho_i \times I_i \rho_i" + way
+    )
+
+
 @dataclass(frozen=True)
 class Recursion:
     """The recursion in general letters, in a form that is true of the joints at hand.
