@@ -149,6 +149,7 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
     ("arguments", "words"),
     [
         (("simulate", "demo_arm", "--q", "lift"), "neither JOINT=VALUE nor numbers"),
+        (("simulate", "demo_arm", "--q", "lift=1,waist=0.2"), "repeat the option for every joint"),
         (("simulate", "demo_arm", "--q", "1,2"), "needs (6,)"),
         (("simulate", "demo_arm", "--q", "1,2,3,4,5,6", "--q", "lift=1"), "either once"),
         (("simulate", "demo_arm", "--q", "nothing=1"), "nothing"),

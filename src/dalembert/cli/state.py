@@ -73,6 +73,8 @@ def term(text: str) -> str:
 def numbers(text: str) -> tuple[str, tuple[float, ...]]:
     """``JOINT=1.5``, ``JOINT=1,2,3`` or ``1,90deg,pi``: a name, or an empty one, and finite numbers."""
     name, equals, values = text.rpartition("=")
+    if "=" in name and "," in name:
+        raise argparse.ArgumentTypeError(f"{text!r}: repeat the option for every joint, such as --q a=0.1 --q b=0.2")
     try:
         found = tuple(number(value) for value in values.replace(",", " ").split())
     except ValueError:
