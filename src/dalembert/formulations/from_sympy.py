@@ -113,9 +113,9 @@ def _real(expression: Any) -> Any:
     from sympy import Derivative, S, conjugate, im, re
 
     parts = {x: S.Zero if isinstance(x, im) else x.args[0] for x in expression.atoms(re, im, conjugate)}
-    plain = expression.xreplace(parts)
+    plain = expression.xreplace(parts) if parts else expression
     along = [x for x in plain.atoms(Derivative) if not any(y.is_Symbol for y in x.variables)]  # coordinates, not time
-    return plain.xreplace({x: x.doit() for x in along})
+    return plain.xreplace({x: x.doit() for x in along}) if along else plain
 
 
 def _signals(own: set[Any], forcing: list[Any], read: list[Any]) -> tuple[list[Any], list[Any]]:
