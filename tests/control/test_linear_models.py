@@ -600,8 +600,34 @@ def test_states_of_a_constrained_system_are_named_like_its_inputs_and_those_of_a
         model.inputs
     )
     K = np.ones((len(model.inputs), len(model.states)))
-    law = state_feedback(system.mechanism, K, q, states=model.states)
-    assert np.abs(law(0.0, q, np.zeros(mechanism.nv))).max() < 1e-9
+    away = system.assemble(q + 0.1 * np.arange(len(q)))
+    own = system.linearize(q, np.zeros(mechanism.nv), np.zeros(mechanism.nv)).states
+    laws = [
+        state_feedback(of, K, q, states=states)
+        for of, states in ((mechanism, model.states), (system, model.states), (system, own))
+    ]
+    assert np.abs(laws[0](0.0, q, np.zeros(mechanism.nv))).max() < 1e-9
+    first, *others = (law(0.0, away, np.ones(mechanism.nv)) for law in laws)
+    assert np.abs(first).max() > 1e-3 and all(np.array_equal(first, other) for other in others)
+
+
+def test_a_hovering_body_is_trimmed_by_some_or_all_motors_of_its_joint():
+    """One lift carries two bodies, the lower hanging; the same motors are inputs of the linear model."""
+    hull, load_ = Inertia(2.0, [0, 0, 0], np.diag([0.02, 0.02, 0.04])), Inertia(0.5, [0, 0, -0.4], np.eye(3) / 1000)
+    drone = Mechanism(
+        "drone",
+        [Body("hull", hull), Body("load", load_)],
+        [Joint("base", "free", WORLD, "hull"), Joint("sling", "universal", "hull", "load", axis2=[1, 0, 0])],
+    )
+    lift = np.zeros(drone.nv)
+    lift[2] = 2.5 * 9.81
+    for motors in (["base.vz"], ["base"], ["base", "sling.angle2"]):
+        found = equilibrium(drone, actuators=motors)
+        assert np.abs(found.tau - lift).max() < 1e-9
+        inputs = linearize(drone, found.q, None, found.tau, actuators=motors).inputs
+        assert inputs[0] == ("base.vz" if motors == ["base.vz"] else "base.vx") and len(inputs) in (1, 6, 7)
+    with pytest.raises(ArgumentError, match=r"'base\.vz' is named twice"):
+        linearize(drone, actuators=["base", "base.vz"])
 
 
 def test_modes_that_no_input_moves_are_told_as_numbers_that_they_are():

@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep", metavar="JOINT", action="append", default=[], help="with --trim: a joint whose position is kept"
     )
     group.add_argument(
-        "--actuator", metavar="NAME", action="append", help="a velocity with a motor; may be repeated; all by default"
+        "--actuator",
+        metavar="NAME",
+        action="append",
+        help="a velocity or joint with a motor; may be repeated; all by default",
     )
     group.add_argument("--matrices", action="store_true", help="print A and B, however large")
     group.add_argument("--plot", metavar="FILE", type=plot, help="draw the eigenvalues: .png, .svg or .pdf")
@@ -65,9 +68,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
     tau: np.ndarray | None = None
     if options.trim:
-        joints = [joint.name for joint in mechanism.joints if joint.nv]
-        motors = [name for name in joints if name in (options.actuator or ())]
-        found = equilibrium(system, q, v, actuators=motors, keep=options.keep)
+        found = equilibrium(system, q, v, actuators=options.actuator or (), keep=options.keep)
         q, tau = found.q, found.tau
         remarks.append("this is an equilibrium, the nearest to what was given")
     model = linearize(system, q, v, tau, actuators=options.actuator)

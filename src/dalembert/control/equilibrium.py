@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.constraints.consistency import INCONSISTENT
 from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.control.linear import linearize, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
@@ -55,8 +56,8 @@ def equilibrium(
         mechanism: the mechanism, or its dynamics.
         q0: guess of the positions, nq numbers or by joint name; neutral by default.
         v: velocities of a steady motion that are kept, such as the rate of a turntable; zero by default.
-        actuators: names of the joints with a motor, whose forces are found too; of surplus ones in loops, the forces
-            with the least sum of squares.
+        actuators: names of the joints, or of single velocities, with a motor, whose forces are found too; of surplus
+            ones in loops, the forces with the least sum of squares.
         keep: names of joints whose positions are kept.
         parameters: values of the mechanism's symbols, by name.
         tolerance: largest force that may be left, relative to the largest force there is.
@@ -79,7 +80,7 @@ def equilibrium(
     moving = np.ones(model.nv, dtype=bool)
     for name in as_names("keep", keep):
         moving[model.v_slice(name)] = False
-    motors = [k for name in as_names("actuators", actuators) for k in range(model.nv)[model.v_slice(name)]]
+    motors = motors_of(model, as_names("actuators", actuators))
     problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
     q, forces, residual, scale = _newton(problem, model, q, moving, motors)
     if not residual <= tolerance * scale:
@@ -94,8 +95,6 @@ def equilibrium(
     tau[motors] = forces
     stable = None
     if isinstance(mechanism, Dynamics) and not speed.any():
-        from dalembert.control.linear import linearize
-
         poles = linearize(mechanism, q, speed, tau, parameters=parameters).poles
         stable = bool(poles.real.max() < 1e-6 * max(1.0, float(np.abs(poles).max())))
     return Equilibrium(q, speed, tau, residual, stable)

@@ -163,7 +163,7 @@ def linearize(
         q: positions, nq numbers or by joint name; neutral by default.
         v: velocities, nv numbers or by joint name; zero by default.
         tau: generalised forces there, nv numbers; by default those that hold the mechanism still (of a tree), else 0.
-        actuators: names of velocities that have a motor; all by default.
+        actuators: names of velocities that have a motor, or of joints for all of theirs; all by default.
         outputs: names of the states that are measured; all by default.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
         parameters: values of the mechanism's symbols, by name.
@@ -212,7 +212,7 @@ def linearize(
         names = velocity_names(model)
         states = (*names, *(f"{name} rate" for name in names))
     inputs = velocity_names(model)
-    chosen = indices_of(inputs, actuators, "actuator")
+    chosen = motors_of(model, actuators)
     seen = indices_of(states, outputs, "output")
     return LinearModel(
         A, B[:, chosen], np.eye(len(A))[seen], np.zeros((len(seen), len(chosen))),
@@ -257,3 +257,18 @@ def indices_of(names: Sequence[str], given: Sequence[str] | None, what: str) -> 
             raise ArgumentError(f"the {what} {name!r} is named twice")
         found.append(place)
     return found
+
+
+def motors_of(model: Mechanism, given: Sequence[str] | None) -> list[int]:
+    """Which entries of v have a motor.
+
+    Args:
+        model: the mechanism.
+        given: names of velocities, or of joints for all of theirs; all if None.
+    """
+    names = velocity_names(model)
+    if given is None:
+        return list(range(len(names)))
+    parts = {joint.name: names[model.v_slice(joint.name)] for joint in model.joints if joint.nv > 1}
+    spelled = [part for name in as_names("actuators", given) for part in parts.get(name, (name,))]
+    return indices_of(names, spelled, "actuator")

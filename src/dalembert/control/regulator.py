@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.control.linear import LinearModel, forces_of, indices_of
+from dalembert.control.linear import LinearModel, forces_of, indices_of, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
 from dalembert.simulation import manifold
-from dalembert.simulation.names import velocity_names
+from dalembert.simulation.names import as_names, velocity_names
 from dalembert.simulation.state import as_position, as_velocity
 
 STAYS = 1e-7
@@ -131,7 +131,7 @@ def state_feedback(
         q: positions to keep, nq numbers or by joint name.
         v: velocities to keep; zero by default.
         tau: generalised forces there, nv; zero by default.
-        actuators: names of the velocities that the m inputs act on, in order; all by default.
+        actuators: names of the velocities that the m inputs act on, in order, or of joints; all by default.
         states: names of the n entries of x, as in :class:`LinearModel`; by default all 2 nv of a tree.
     """
     if not isinstance(mechanism, (Mechanism, Dynamics, ConstrainedDynamics)):
@@ -140,9 +140,12 @@ def state_feedback(
     nv, names = model.nv, velocity_names(model)
     home, speed = as_position(model, q, name="q"), as_velocity(model, v, name="v")
     base = np.zeros(nv) if tau is None else forces_of(tau, nv)
-    places = indices_of(names, actuators, "actuator")
-    own = mechanism.velocity_names() if isinstance(mechanism, ConstrainedDynamics) else names
-    every = (*own, *(f"{name} rate" for name in own))
+    places = motors_of(model, actuators)
+    every = (*names, *(f"{name} rate" for name in names))
+    if isinstance(mechanism, ConstrainedDynamics) and states is not None:  # its own linearize has other names
+        own = mechanism.velocity_names()
+        told = dict(zip((*own, *(f"{name} rate" for name in own)), every))
+        states = [told.get(name, name) for name in as_names("states", states)]
     seen = indices_of(every, states, "state")
     gains = real_array(K, "K")
     if gains.shape != (len(places), len(seen)) or not np.isfinite(gains).all():

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.control.linear import indices_of
+from dalembert.control.linear import motors_of
 from dalembert.control.regulator import weight_matrix
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model.checks import expect, expect_whole
 from dalembert.simulation import manifold
-from dalembert.simulation.names import velocity_names
 from dalembert.simulation.trajectory import Trajectory
 
 ACCURACY = 1e-9
@@ -84,7 +83,7 @@ def tracking_lqr(
         Q: weight of the state (2 nv), matrix or diagonal.
         R: weight of the forces (m), matrix or diagonal.
         final: weight of the state at the end; Q by default.
-        actuators: names of the velocities that the m inputs act on, in order; all by default.
+        actuators: names of the velocities that the m inputs act on, in order, or of joints; all by default.
         points: number of times at which gains are kept to look at; the regulator itself knows them at all times.
     """
     from scipy.integrate import solve_ivp
@@ -106,8 +105,7 @@ def tracking_lqr(
             f"an event changed the state at t = {min(jumps):.9g} s; the linear model along a motion does "
             "not know jumps. Give a part of the trajectory without"
         )
-    names = velocity_names(model)
-    places = indices_of(names, actuators, "actuator")
+    places = motors_of(model, actuators)
     if not places:
         raise ArgumentError("actuators = (); a regulator needs at least one")
     Q, R = weight_matrix(Q, 2 * n, "Q"), weight_matrix(R, len(places), "R")
