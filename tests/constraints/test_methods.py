@@ -19,9 +19,10 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State, constraint_rows, numeric
-from dalembert.constraints.assembly import assemble, moved, project_velocity
+from dalembert.constraints.assembly import assemble, moved
 from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
 from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.projection import project_velocity
 from dalembert.constraints.quantities import Setting, dynamics, terms
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelError, SingularityError
@@ -455,3 +456,45 @@ def test_drives_share_a_freedom_though_there_are_no_more_of_them_than_freedoms()
     np.testing.assert_allclose(found.tau, [1e-14, 1e-14, 0.0], rtol=1e-12)
     with pytest.raises(SingularityError, match=r"mainly the motion of j2$"):  # however small the force it lacks
         system.inverse_dynamics(still, still, [1.0, 1.0, 5.0], actuated=["j0", "j1"])
+
+
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_free_accelerations_projected_are_those_of_the_constrained_mechanism(seed):
+    """Gauss's principle of least constraint; and what is to be kept is kept."""
+    mechanism, q = closed_loop(seed)
+    system = ConstrainedDynamics(mechanism, reference=q)
+    rng = np.random.default_rng(seed)
+    assume(np.linalg.svd(system.evaluate("positions", q, 0.0)[1])[1].min() > 1e-2)
+    v, tau = system.project_velocity(q, rng.normal(size=mechanism.nv)), rng.normal(size=mechanism.nv)
+    M, f, G, gamma = system.evaluate("terms", q, v, tau, 0.0)
+    a = system.project_acceleration(q, v, np.linalg.solve(M, f))
+    assert relative(a, system.solve(q, v, tau).a) < 1e-6  # a billionth of M holds what moves no mass
+    most = np.abs(system.project_acceleration(q, v, np.zeros(mechanism.nv))).max()
+    name = mechanism.joints[int(rng.integers(len(mechanism.joints)))].name
+    try:
+        kept = system.project_acceleration(q, v, {name: 2.0}, keep=[name])
+    except (SingularityError, ArgumentError):  # the loop holds this joint, or it has several velocities
+        return
+    assert (kept[mechanism.v_slice(name)] == 2).all()
+    assert np.abs(G @ kept - gamma).max() < 1e-7 * (1 + most + np.abs(kept).max())
+
+
+def test_drives_of_a_motion_that_is_known_at_samples():
+    """Differences of velocities miss the constraints by h^2; drives are off by no more than that."""
+    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    h, times = 1e-3, np.linspace(0, 1, 1001)
+    q, v, at = [], [], np.array([1.0, -0.5, 1.7])
+    for t in times:
+        at = system.assemble([1 + 0.5 * np.sin(2 * t), *at[1:]], keep=["crank"])
+        q.append(at)
+        v.append(system.project_velocity(at, [np.cos(2 * t), 0, 0], keep=["crank"]))
+    rough = np.gradient(v, h, axis=0)[1:-1]
+    q, v = np.array(q)[1:-1], np.array(v)[1:-1]
+    crank = -2 * np.sin(2 * times[1:-1])
+    exact = [system.project_acceleration(x, y, [z, 0, 0], keep=["crank"]) for x, y, z in zip(q, v, crank)]
+    found, sure = (system.inverse_dynamics(q, v, a, actuated=["crank"]) for a in (rough, np.array(exact)))
+    assert 1e-9 < relative(rough, np.array(exact)) < 1e-4  # refused until here
+    assert relative(found.tau, sure.tau) < 1e-4 and relative(found.multipliers, sure.multipliers) < 1e-4
+    with pytest.raises(ArgumentError, match=r"violate .* project_acceleration"):
+        system.inverse_dynamics(q[0], v[0], rough[0] + [0, 1, 0], actuated=["crank"])

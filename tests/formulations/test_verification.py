@@ -407,3 +407,39 @@ def test_definiteness_is_compared_wherever_no_energy_is_negative(moments, told):
     found = verify(spun, states=1)
     assert found.ok and any(row.quantity == "M positive" for row in found.rows) == told
     assert any("kinetic energy of wheel may be negative" in reason for reason in found.skipped) != told
+
+
+@pytest.mark.parametrize("states", [2, 4])
+def test_rounding_of_forces_and_accelerations_that_vanish_is_no_error(states):
+    """A ball that rolls without gravity, gears in balance on vertical shafts: no forces, nothing accelerates."""
+    ball = Mechanism(
+        "ball",
+        [Body("ball", Inertia(1.0, tensor=np.eye(3) / 10))],
+        [Joint("ball", "free", WORLD, "ball")],
+        gravity=[0, 0, 0],
+        constraints=[Constraint("ground", "rolling-sphere", "ball", WORLD, value=0.5)],
+    )
+    wheels = [Body(f"wheel{k}", Inertia(1.0, [0.02, 0, 0], np.diag([0.1, 0.1, 0.02 * k]))) for k in (1, 2, 3)]
+    shafts = [Joint(f"shaft{k}", "revolute", WORLD, f"wheel{k}") for k in (1, 2, 3)]
+    teeth = [
+        Constraint(f"teeth{k}", "coupling", f"shaft{k}", f"shaft{k + 1}", coefficients=(0, ratio))
+        for k, ratio in ((1, -0.3), (2, -0.7))
+    ]
+    for mechanism in (ball, Mechanism("gears", wheels, shafts, constraints=teeth)):
+        outcome = verify(mechanism, states=states)
+        assert outcome.ok and "constraint forces" in {row.quantity for row in outcome.rows}, str(outcome)
+
+
+def test_what_is_not_a_number_is_no_agreement(monkeypatch):
+    """Of several states one is enough, whichever it is."""
+    solve, calls = ConstrainedDynamics.solve, []
+
+    def spoilt(self, *state, **options):
+        found = solve(self, *state, **options)
+        calls.append(0)
+        found.a[0] = np.nan if len(calls) == 2 else found.a[0]
+        return found
+
+    monkeypatch.setattr(ConstrainedDynamics, "solve", spoilt)
+    outcome = verify(closed_four_bar(), states=3)
+    assert sum(math.isnan(row.error) for row in outcome.rows) == 1 and not outcome.ok

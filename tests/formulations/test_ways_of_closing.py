@@ -215,6 +215,12 @@ def test_verification_compares_where_equations_are_meant(name):
         assert {"freedoms", "constrained motion"} <= {row.quantity for row in result.rows}
 
 
+def test_verification_compares_where_speeds_are_free():
+    """Random rods close folded, one of them at rest on the ground: a freedom as well, and not Kane's."""
+    result = verify(parallel_four_bars(), states=3)
+    assert result.ok and {"freedoms", "constrained motion"} <= {row.quantity for row in result.rows}, str(result)
+
+
 @pytest.mark.parametrize("length", [0.2, 0.5])
 def test_verification_stays_away_from_crossings_of_ways_of_closing(length):
     """Where all rods lie in line, every route has lost its digits; of eight assemblies some come near it."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.constraints import numeric
-from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.descent import check_gradients, descend, moved, normalise, row_units, units
 from dalembert.constraints.loops import LOOP_ROWS
 from dalembert.constraints.state import State
@@ -143,47 +141,3 @@ def mirrored(
         if measure < 0:
             found.append(item.name)
     return found
-
-
-def project_velocity(
-    system: ConstrainedKernels, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
-) -> np.ndarray:
-    """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions that satisfy the constraints.
-        v: velocities to start from.
-        t: time, s.
-        keep: joints, or single velocities, whose velocities must not change.
-        tolerance: largest violation, relative to the size of the velocities.
-    """
-    mechanism = system.mechanism
-    if isinstance(v, Mapping):
-        v = by_joint(mechanism, v, "v", np.zeros(mechanism.nv), mechanism.v_slice)
-    q, v, t, keep = start_of(system, q), np.array(real_array(v, "v")), expect_real(t, "t"), expect_names(keep, "keep")
-    if v.shape != (mechanism.nv,):
-        raise ArgumentError(f"v has shape {v.shape}, but {mechanism.name!r} needs ({mechanism.nv},)")
-    _, G, rate, _ = system.evaluate("constraints", q, v, t)
-    check_gradients(system, G, t)
-    M = system.evaluate("mass_matrix", q)
-    free = np.ones(mechanism.nv, dtype=bool)
-    free[velocities_named(mechanism, keep, "project_velocity, keep")] = False
-    missing = rate - G @ v
-    # A trace of its diagonal lets coordinates that move no mass take part, each in its own unit.
-    inertia = np.diag(M)
-    least = inertia[inertia > 0].min(initial=np.inf)
-    trace = np.where(inertia > 0, inertia, least if np.isfinite(least) else 1.0)
-    weight = M[np.ix_(free, free)] + np.diag(1e-9 * trace[free])
-    solution = numeric.solve(weight, G[:, free], np.zeros(int(free.sum())), missing)
-    scale = np.abs(rate).max(initial=0.0) + np.abs(G).max(initial=0.0) * np.abs(v).max(initial=0.0)
-    if solution.violation > tolerance * max(scale, 1e-300):
-        left = np.abs(G[:, free] @ solution.a - missing)
-        lines = [f"  {row}: {x:.3g}" for row, x in zip(system.rows, left) if x > tolerance * scale]
-        held = f" with {', '.join(map(repr, keep))} held" if keep else ""
-        raise SingularityError(
-            f"{mechanism.name!r} has no velocities that satisfy its constraints{held} at t = {t:g} s; left are\n"
-            + "\n".join(lines)
-        )
-    v[free] += solution.a
-    return v

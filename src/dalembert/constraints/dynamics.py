@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints import assembly, assembly_modes, numeric
+from dalembert.constraints import assembly, assembly_modes, numeric, projection
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.inverse import Drives, inverse_dynamics
 from dalembert.constraints.kernels import ConstrainedKernels
@@ -105,7 +105,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         Args:
             q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused.
             v: velocities that satisfy the constraints; likewise.
-            a: accelerations; must satisfy the constraints.
+            a: accelerations that satisfy the constraints; what differences of samples lose, up to a hundredth of their
+                size, is made up for as by :meth:`project_acceleration`, which leaves the drives as they are.
             t: time, s.
             actuated: names of the driven joints.
             weights: one per driven velocity, larger for stronger drives; all equal by default.
@@ -221,4 +222,16 @@ class ConstrainedDynamics(ConstrainedKernels):
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose velocities must not change.
         """
-        return assembly.project_velocity(self, q, v, t, keep)
+        return projection.project_velocity(self, q, v, t, keep)
+
+    def project_acceleration(self, q: Any, v: Any, a: Any, t: float = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
+        """Accelerations that satisfy the constraints, nearest to the given ones in the sense of Gauss.
+
+        Args:
+            q: positions that satisfy the constraints.
+            v: velocities that satisfy the constraints.
+            a: accelerations to start from, or by joint name, others zero.
+            t: time, s.
+            keep: joints, or single velocities (see :meth:`velocity_names`), whose accelerations must not change.
+        """
+        return projection.project_acceleration(self, q, v, a, t, keep)

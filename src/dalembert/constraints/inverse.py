@@ -19,6 +19,7 @@ from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.descent import check_gradients
 from dalembert.constraints.numeric import TOLERANCE
 from dalembert.constraints.pivots import column_scale
+from dalembert.constraints.projection import project_acceleration
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
@@ -27,6 +28,9 @@ from dalembert.model.layout import counted
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
 
+
+DIFFERENCES = 1e-2
+"""What accelerations may miss of the constraints, relative to their size: so much differences of samples lose."""
 
 UNIQUE = "unique"
 """What is said of the choice where there is none."""
@@ -90,7 +94,7 @@ def _drives(
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
     check_gradients(system, G, t)
     refuse_far(system, q, v, t, "inverse_dynamics")
-    _refuse_impossible(system, (M, f, G, gamma), a, tolerance)
+    a = _possible(system, (q, v, a, t), (M, f, G, gamma), tolerance)
     driven: list[int] = []
     for name in actuated:
         part = mechanism.v_slice(name)
@@ -127,18 +131,29 @@ def _drives(
     return Drives(tau, lam, surplus, rule)
 
 
-def _refuse_impossible(
-    system: ConstrainedDynamics, terms: tuple[np.ndarray, ...], a: np.ndarray, tolerance: float
-) -> None:
-    M, f, G, gamma = terms
+def _possible(
+    system: ConstrainedDynamics,
+    state: tuple[np.ndarray, np.ndarray, np.ndarray, float],
+    terms: tuple[np.ndarray, ...],
+    tolerance: float,
+) -> np.ndarray:
+    """The accelerations themselves or, if they miss the constraints by a little, the nearest that do not.
+
+    These are nearest in the sense of Gauss: they differ by what constraint forces would do, so drives stay as they are.
+    """
+    (q, v, a, t), (M, f, G, gamma) = state, terms
     miss = np.abs(G @ a - gamma)
     scale = np.abs(G).max(initial=0.0) * np.abs(a).max(initial=0.0) + np.abs(gamma).max(initial=0.0)
     # That much of a length is rounding, whatever the rows; so is that much of what forces would do without them.
     inertia = np.diag(M)
     freely = np.abs(G) @ np.abs(np.divide(f, inertia, out=np.zeros(len(f)), where=inertia > 0))
-    if miss.max(initial=0.0) > tolerance * scale + 1e-12 * (1 + freely.max(initial=0.0)):
-        k = int(miss.argmax())
-        raise ArgumentError(
-            f"the accelerations violate the constraints of {system.mechanism.name!r}, most of all {system.rows[k]} by "
-            f"{miss[k]:.3g}; make them consistent first: G a = gamma"
-        )
+    rounding = 1e-12 * (1 + freely.max(initial=0.0))
+    if miss.max(initial=0.0) <= tolerance * scale + rounding:
+        return a
+    if miss.max() <= DIFFERENCES * scale + rounding:
+        return project_acceleration(system, q, v, a, t)
+    k = int(miss.argmax())
+    raise ArgumentError(
+        f"the accelerations violate the constraints of {system.mechanism.name!r}, most of all {system.rows[k]} by "
+        f"{miss[k]:.3g}; project_acceleration gives the nearest that do not"
+    )

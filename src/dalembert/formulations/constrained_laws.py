@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +70,7 @@ class Search:
         system: the mechanism as it was traced.
         closed: the mechanism with its constraints.
         speeds: how many freedoms states leave.
+        described: whether the speeds describe these at given inputs; loops may close in ways that hold the speeds.
         home: where to close loops; None if nobody said.
         known: values of the symbols.
         skipped: receives remarks.
@@ -80,13 +81,14 @@ class Search:
         system: System,
         closed: ConstrainedDynamics,
         speeds: int,
+        described: Callable[[Mapping[str, Any]], bool],
         home: np.ndarray | None,
         known: Mapping[str, Any],
         skipped: list[str],
     ):
         assert system.constraints is not None
         self.system, self.closed, self.speeds, self.home = system, closed, speeds, home
-        self.known, self.skipped = known, skipped
+        self.described, self.known, self.skipped = described, known, skipped
         self.rng = np.random.default_rng(2)
         self.typical = np.array(sampled(system, system.constraints.A, TYPICAL), dtype=float)
         self.rows = program_of(system.scope.graph, {"A": system.constraints.A}, "rows")
@@ -115,7 +117,7 @@ class Search:
             if (freedoms := self.system.n - int(clear_ranks(A, self.typical)[0])) > self.system.n:
                 continue  # it tells nothing
             self.seen.append(freedoms)
-            if freedoms == self.speeds:
+            if freedoms == self.speeds and self.described(inputs):
                 spare = inputs
                 if self.near_singular or clear_ranks(A, self.typical, REGULAR)[0] >= 0:
                     break
@@ -180,9 +182,8 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
     errors: dict[str, float] = {}
     for method in METHODS:
         try:
-            errors[f"compiled terms, {method}"] = max(
-                motion.error(system.solve(motion.q, motion.v, rest, motion.t, method=method).a) for motion in motions
-            )
+            theirs = [system.solve(x.q, x.v, rest, x.t, method=method).a for x in motions]
+            errors[f"compiled terms, {method}"] = float(np.max([x.error(a) for x, a in zip(motions, theirs)]))
         except (UnsupportedError, SingularityError) as error:
             skipped.append(f"constraints, compiled terms by {method}: {error}")
     for method in ("multipliers", "projection"):

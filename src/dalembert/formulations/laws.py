@@ -22,6 +22,9 @@ from dalembert.formulations.quantity import named_inputs
 from dalembert.formulations.sample_ranks import rounded_rows
 from dalembert.model import Inertia, Mechanism
 
+QUIET = 1e-6
+"""Accelerations below this part of squared velocities, and their forces, are none: what differs is rounding."""
+
 STEP = 1e-30
 """Of the complex step: there is no subtraction, so it may be as small as it likes."""
 
@@ -213,7 +216,15 @@ def constraint_rows(
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
-    search = Search(system, closed, len(kane.mass_matrix), home, known, skipped)
+
+    def motion(inputs: Mapping[str, Any], u: np.ndarray) -> tuple[dict[Any, Any], list[np.ndarray]]:
+        named = {"q": inputs["q"], "u": u, **({"t": inputs["t"]} if system.time is not None else {}), **values}
+        return named, [kane[name].evaluate(named) for name in ("speed_map", "acceleration_drift", "velocities")]
+
+    def described(inputs: Mapping[str, Any]) -> bool:
+        return all(np.isfinite(x).all() for x in motion(inputs, np.ones(len(kane.mass_matrix)))[1])
+
+    search = Search(system, closed, len(kane.mass_matrix), described, home, known, skipped)
     for _ in range(states):
         try:
             inputs = search.state()
@@ -221,12 +232,14 @@ def constraint_rows(
             skipped.append(f"constraints: {error}, and give it as q")
             break
         if inputs is None:
-            skipped.append(f"constraints: no assembly is found that leaves as many freedoms as Kane, {search.speeds}")
+            skipped.append(
+                f"constraints: no assembly is found that leaves as many freedoms as Kane, {search.speeds}, and these "
+                "to the speeds of Kane; give one as q"
+            )
             break
         clock = {"t": inputs["t"]} if system.time is not None else {}
         u = search.rng.normal(size=search.speeds)
-        named = {"q": inputs["q"], "u": u, **clock, **values}
-        B, drift, v = (kane[name].evaluate(named) for name in ("speed_map", "acceleration_drift", "velocities"))
+        named, (B, drift, v) = motion(inputs, u)
         udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named, include))
         mine = B @ udot + drift
         pull = kane["constraint_matrix"].evaluate(named).T @ kane["multipliers"].evaluate(
@@ -242,14 +255,15 @@ def constraint_rows(
             theirs, multipliers = _saddle_point(M, A_, h, gamma_)
             # Where constraints leave no acceleration, rounding is measured against what there would be without them.
             free, _ = _saddle_point(M, A_[:0], h, gamma_[:0])
-            size = max(np.abs(theirs).max(), 1e-3 * np.abs(free).max(), 1e-3 * np.abs(gamma_).max(initial=0.0))
+            least = QUIET * np.square(v).max()
+            size = max(np.abs(theirs).max(), 1e-3 * np.abs(free).max(), 1e-3 * np.abs(gamma_).max(initial=0.0), least)
             difference = float(np.abs(mine - theirs).max() / _scale(size))
             key = f"multipliers, {name}"
-            errors[key] = max(errors.get(key, 0.0), difference)
+            errors[key] = float(np.maximum(errors.get(key, 0.0), difference))  # also NaN
             # Of dependent rows many multipliers do; the force is one.
-            most = max(np.abs(pull).max(), np.abs(h).max(), np.abs(M @ theirs).max())
+            most = max(np.abs(pull).max(), np.abs(h).max(), np.abs(M @ theirs).max(), np.abs(M).max() * least)
             difference = float(np.abs(pull - A_.T @ multipliers).max() / _scale(most))
-            forces[key] = max(forces.get(key, 0.0), difference)
+            forces[key] = float(np.maximum(forces.get(key, 0.0), difference))
         if errors:
             motions.append(Motion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
     errors |= compiled_errors(closed, motions, skipped) if motions else {}
