@@ -136,7 +136,8 @@ def _scalar(x: Any, where: str) -> str:
                 break
     except FormatError as error:
         raise UnsupportedError(
-            f"{where}: this expression cannot be written: {error.message}. da.substitute gives its symbols numbers"
+            f"{where}: this expression cannot be written: {error.message}. If a name is at fault, change it, or give "
+            "the symbol a number with da.substitute; what files have no words for stays in Python"
         ) from error
     for name in sorted(unlike):
         raise UnsupportedError(f"{where}: {name!r} is no symbol to the reader of expressions; call it something else")

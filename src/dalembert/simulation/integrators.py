@@ -188,7 +188,10 @@ class Adaptive:
 
 NOT_FINITE = "the accelerations are not finite"
 
-NO_MASS = ": the mass matrix is singular (a body without mass or inertia can move by itself), or numbers overflow"
+NO_MASS = (
+    ": the mass matrix is singular (a body without mass or inertia can move by itself or, with drift='ggl', at all), a "
+    "force or field is infinite there, or numbers overflow"
+)
 """Why, if the constraints are not."""
 
 STEP_ON = ". Fixed steps (method='rk4') go on"
