@@ -498,3 +498,38 @@ def test_drives_of_a_motion_that_is_known_at_samples():
     assert relative(found.tau, sure.tau) < 1e-4 and relative(found.multipliers, sure.multipliers) < 1e-4
     with pytest.raises(ArgumentError, match=r"violate .* project_acceleration"):
         system.inverse_dynamics(q[0], v[0], rough[0] + [0, 1, 0], actuated=["crank"])
+
+
+def test_accelerations_of_a_fast_joint_excuse_none_of_the_others():
+    """A motor at 1000 rad/s^2 with a gear of 100 to 1: a loop that was forgotten is no hundredth of that."""
+    bar = four_bar()
+    rotor = Body("rotor", Inertia(0.02, tensor=np.eye(3) * 1e-6))
+    gear = Constraint("gear", "coupling", "motor", "crank", coefficients=(0, 0.01))
+    motor = Joint("motor", "revolute", WORLD, "rotor")
+    geared = bar.replace(bodies=(*bar.bodies, rotor), joints=(*bar.joints, motor), constraints=(*bar.constraints, gear))
+    guess = [1.0, -0.5, 1.7, 100.0]
+    system = ConstrainedDynamics(geared, reference=guess)
+    q = system.assemble(guess, keep=["crank"])
+    v = system.project_velocity(q, {"motor": 100.0}, keep=["motor"])
+    a = system.project_acceleration(q, v, {"motor": 1000.0}, keep=["motor"])
+    assert system.inverse_dynamics(q, v, a * (1 + 1e-4), actuated=["motor"]).surplus == 0
+    for forgotten in ([10.0, 0, 0, 1000], [0.0, 0, 0, 1000]):
+        with pytest.raises(ArgumentError, match="violate the constraints"):
+            system.inverse_dynamics(q, v, forgotten, actuated=["motor"])
+
+
+@pytest.mark.parametrize("length, mass", [(1e-4, 1e-9), (1e-3, 1e-6), (1.0, 1e9), (1e3, 1e9)])
+def test_every_route_has_its_digits_whatever_the_units(length, mass):
+    """Inertia matrices mix kg and kg m^2."""
+    ball = Mechanism(
+        "ball",
+        [Body("ball", Inertia(mass, [0.3 * length, 0, 0], np.diag([1, 2, 2.5]) * mass * length**2))],
+        [Joint("ball", "free", WORLD, "ball")],
+        constraints=[Constraint("ground", "rolling-sphere", "ball", WORLD, value=length)],
+    )
+    system = ConstrainedDynamics(ball)
+    q = system.assemble([0, 0, length, 0.8, 0.6, 0, 0])
+    v = system.project_velocity(q, {"ball": [0, 0, 0, 1.0, -2.0, 0.5]})
+    first, *others = (system.solve(q, v, np.zeros(6), method=method).a for method in numeric.METHODS)
+    for other in others:
+        assert relative(other[:3], first[:3]) < 1e-10 and relative(other[3:], first[3:]) < 1e-10

@@ -105,8 +105,9 @@ class ConstrainedDynamics(ConstrainedKernels):
         Args:
             q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused.
             v: velocities that satisfy the constraints; likewise.
-            a: accelerations that satisfy the constraints; what differences of samples lose, up to a hundredth of their
-                size, is made up for as by :meth:`project_acceleration`, which leaves the drives as they are.
+            a: accelerations that satisfy the constraints; what differences of samples lose, up to a hundredth of what a
+                row is the sum of, is made up for as by :meth:`project_acceleration`, which leaves the drives as they
+                are.
             t: time, s.
             actuated: names of the driven joints.
             weights: one per driven velocity, larger for stronger drives; all equal by default.

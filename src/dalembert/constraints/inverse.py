@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCES = 1e-2
-"""What accelerations may miss of the constraints, relative to their size: so much differences of samples lose."""
+"""What accelerations may miss of a row, relative to what it is the sum of: so much differences of samples lose."""
 
 UNIQUE = "unique"
 """What is said of the choice where there is none."""
@@ -69,7 +69,8 @@ def inverse_dynamics(
                 f"inverse_dynamics, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
                 "name that one"
             )
-    found = [_drives(system, *one, actuated=actuated, weights=weights) for one in state]
+    sizes = _sizes(system, state)
+    found = [_drives(system, *one, sizes=sizes, actuated=actuated, weights=weights) for one in state]
     return Drives(
         state.gathered([x.tau for x in found], (system.mechanism.nv,)),
         state.gathered([x.multipliers for x in found], (system.constraints.count,)),
@@ -85,16 +86,17 @@ def _drives(
     a: np.ndarray,
     t: float,
     *,
+    sizes: np.ndarray,
     actuated: Sequence[str],
     weights: Sequence[float] | None,
     tolerance: float = 1e-8,
 ) -> Drives:
-    """The same at one state; the tolerance is relative, for what counts as satisfied."""
+    """The same at one state; the tolerance is relative, for what counts as satisfied; sizes are those of the rows."""
     mechanism = system.mechanism
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
     check_gradients(system, G, t)
     refuse_far(system, q, v, t, "inverse_dynamics")
-    a = _possible(system, (q, v, a, t), (M, f, G, gamma), tolerance)
+    a = _possible(system, (q, v, a, t), (M, f, G, gamma), sizes, tolerance)
     driven: list[int] = []
     for name in actuated:
         part = mechanism.v_slice(name)
@@ -131,10 +133,20 @@ def _drives(
     return Drives(tau, lam, surplus, rule)
 
 
+def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
+    """By what accelerations at samples are measured: the most, along the motion, that each row is the sum of."""
+    most = np.zeros(system.constraints.count)
+    for q, v, a, t in state:
+        _, G, _, gamma = system.evaluate("constraints", q, v, t)
+        most = np.fmax(most, np.abs(G) @ np.abs(a) + np.abs(gamma))
+    return most
+
+
 def _possible(
     system: ConstrainedDynamics,
     state: tuple[np.ndarray, np.ndarray, np.ndarray, float],
     terms: tuple[np.ndarray, ...],
+    sizes: np.ndarray,
     tolerance: float,
 ) -> np.ndarray:
     """The accelerations themselves or, if they miss the constraints by a little, the nearest that do not.
@@ -150,7 +162,7 @@ def _possible(
     rounding = 1e-12 * (1 + freely.max(initial=0.0))
     if miss.max(initial=0.0) <= tolerance * scale + rounding:
         return a
-    if miss.max() <= DIFFERENCES * scale + rounding:
+    if (miss <= DIFFERENCES * sizes + rounding).all():
         return project_acceleration(system, q, v, a, t)
     k = int(miss.argmax())
     raise ArgumentError(

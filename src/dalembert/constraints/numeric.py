@@ -136,6 +136,9 @@ def _multipliers(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
 
 
 def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
+    weight = np.einsum("...ii->...i", M)
+    unit = 1 / np.sqrt(np.where(weight > 0, weight, 1.0))  # kg and kg m^2 alike: the metric of Gauss stays
+    M, f, W = M * unit[..., None, :] * unit[..., None], f * unit, W * unit[..., None, :]
     values, vectors = np.linalg.eigh(M)
     if (values <= 0).any():
         raise SingularityError(
@@ -144,10 +147,13 @@ def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     root = (vectors / np.sqrt(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)  # M^-1/2
     free = np.einsum("...ij,...j->...i", root @ root, f)
     missing = h - np.einsum("...ij,...j->...i", W, free)
-    # Singular values of W M^-1/2 are zero or not below those of M^-1/2.
-    least = np.sqrt(values[..., 0] / values[..., -1]) / 2 if values.shape[-1] else 0.0
+    # Singular values of W M^-1/2, W orthonormal, are zero or not below those of M^-1/2 in its old units.
+    least: Any = 0.0
+    if values.shape[-1]:
+        ratio = np.sqrt(values[..., 0] / values[..., -1]) * unit.min(axis=-1) / unit.max(axis=-1) / 2
+        least = np.maximum(ratio, 4 * np.finfo(float).eps)
     inverse = np.linalg.pinv(W @ root, rcond=least)
-    return free + np.einsum("...ij,...jk,...k->...i", root, inverse, missing)
+    return unit * (free + np.einsum("...ij,...jk,...k->...i", root, inverse, missing))
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
