@@ -458,7 +458,7 @@ def test_drives_share_a_freedom_though_there_are_no_more_of_them_than_freedoms()
         system.inverse_dynamics(still, still, [1.0, 1.0, 5.0], actuated=["j0", "j1"])
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(seed=seeds)
 def test_free_accelerations_projected_are_those_of_the_constrained_mechanism(seed):
     """Gauss's principle of least constraint; and what is to be kept is kept."""
@@ -483,7 +483,7 @@ def test_free_accelerations_projected_are_those_of_the_constrained_mechanism(see
 def test_drives_of_a_motion_that_is_known_at_samples():
     """Differences of velocities miss the constraints by h^2; drives are off by no more than that."""
     system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
-    h, times = 1e-3, np.linspace(0, 1, 1001)
+    h, times = 2e-3, np.linspace(0, 0.4, 201)
     q, v, at = [], [], np.array([1.0, -0.5, 1.7])
     for t in times:
         at = system.assemble([1 + 0.5 * np.sin(2 * t), *at[1:]], keep=["crank"])
@@ -496,6 +496,11 @@ def test_drives_of_a_motion_that_is_known_at_samples():
     found, sure = (system.inverse_dynamics(q, v, a, actuated=["crank"]) for a in (rough, np.array(exact)))
     assert 1e-9 < relative(rough, np.array(exact)) < 1e-4  # refused until here
     assert relative(found.tau, sure.tau) < 1e-4 and relative(found.multipliers, sure.multipliers) < 1e-4
+    with pytest.raises(ArgumentError, match="project_acceleration: v violates"):
+        system.project_acceleration(q[0], {"crank": 1.0}, np.zeros(3))
+    coarse = np.gradient(v[::5], 5 * h, axis=0)[1:-1]
+    often = system.inverse_dynamics(q[::5][1:-1], v[::5][1:-1], coarse, actuated=["crank"])
+    assert relative(often.tau, sure.tau[::5][1:-1]) < 1e-2  # 25 times h^2
     with pytest.raises(ArgumentError, match=r"violate .* project_acceleration"):
         system.inverse_dynamics(q[0], v[0], rough[0] + [0, 1, 0], actuated=["crank"])
 

@@ -134,12 +134,15 @@ def _drives(
 
 
 def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
-    """By what accelerations at samples are measured: the most, along the motion, that each row is the sum of."""
+    """By what accelerations at samples are measured: the most, along the motion, that rows are the sum of. Offsets of a
+    constraint have one measure, and so have its angles: some of them may be small all the time.
+    """
     most = np.zeros(system.constraints.count)
     for q, v, a, t in state:
         _, G, _, gamma = system.evaluate("constraints", q, v, t)
         most = np.fmax(most, np.abs(G) @ np.abs(a) + np.abs(gamma))
-    return most
+    kinds = [(row.constraint, row.meaning.split()[:1]) for row in system.rows]
+    return np.array([max(x for x, other in zip(most, kinds) if other == kind) for kind in kinds])
 
 
 def _possible(
@@ -160,7 +163,7 @@ def _possible(
     inertia = np.diag(M)
     freely = np.abs(G) @ np.abs(np.divide(f, inertia, out=np.zeros(len(f)), where=inertia > 0))
     rounding = 1e-12 * (1 + freely.max(initial=0.0))
-    if miss.max(initial=0.0) <= tolerance * scale + rounding:
+    if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
     if (miss <= DIFFERENCES * sizes + rounding).all():
         return project_acceleration(system, q, v, a, t)

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import start_of
+from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.descent import check_gradients
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.by_joint import by_joint
@@ -53,7 +54,7 @@ def project_acceleration(
     Args:
         system: the constrained mechanism.
         q: positions that satisfy the constraints.
-        v: velocities that satisfy the constraints.
+        v: velocities that satisfy the constraints; more than 1e-3 off them is refused, as of q.
         a: accelerations to start from.
         t: time, s.
         keep: joints, or single velocities, whose accelerations must not change.
@@ -61,6 +62,7 @@ def project_acceleration(
     """
     q, v, t = start_of(system, q), _entries(system, v, "v"), expect_real(t, "t")
     a = _entries(system, a, "a")
+    refuse_far(system, q, v, t, "project_acceleration")
     _, G, _, gamma = system.evaluate("constraints", q, v, t)
     return _nearest(system, q, a, t, (G, gamma), keep, tolerance, "accelerations")
 

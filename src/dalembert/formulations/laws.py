@@ -240,7 +240,11 @@ def constraint_rows(
         clock = {"t": inputs["t"]} if system.time is not None else {}
         u = search.rng.normal(size=search.speeds)
         named, (B, drift, v) = motion(inputs, u)
-        udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named, include))
+        try:
+            udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named, include))
+        except np.linalg.LinAlgError:
+            skipped.append("constraints: the mass matrix of Kane's speeds is singular, something moves without mass")
+            break
         mine = B @ udot + drift
         pull = kane["constraint_matrix"].evaluate(named).T @ kane["multipliers"].evaluate(
             named | {"udot": udot, "tau": np.zeros(kane.input_map.shape[1])}

@@ -189,8 +189,8 @@ class Adaptive:
 NOT_FINITE = "the accelerations are not finite"
 
 NO_MASS = (
-    ": the mass matrix is singular (a body without mass or inertia can move by itself or, with drift='ggl', at all), a "
-    "force or field is infinite there, or numbers overflow"
+    ": the mass matrix is singular (a body without mass or inertia can move by itself or, if drift is held by ggl, at "
+    "all), a force or field is infinite there, or numbers overflow"
 )
 """Why, if the constraints are not."""
 
