@@ -20,7 +20,14 @@ from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State, constraint_rows, numeric
 from dalembert.constraints.assembly import assemble, moved
-from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
+from dalembert.constraints.classical import (
+    ANDREWS_START,
+    BICYCLE_UPRIGHT,
+    andrews,
+    bricard,
+    four_bar,
+    whipple_bicycle,
+)
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.projection import project_velocity
 from dalembert.constraints.quantities import Setting, dynamics, terms
@@ -538,3 +545,42 @@ def test_every_route_has_its_digits_whatever_the_units(length, mass):
     first, *others = (system.solve(q, v, np.zeros(6), method=method).a for method in numeric.METHODS)
     for other in others:
         assert relative(other[:3], first[:3]) < 1e-10 and relative(other[3:], first[3:]) < 1e-10
+
+
+def test_redundant_rows_of_rounded_states_stay_redundant():
+    """Off the constraints they seem to be independent, and would leave nothing that moves."""
+    system = ConstrainedDynamics(bricard())
+    q = system.assemble()
+    v = system.project_velocity(q, np.eye(5)[0], keep=[system.mechanism.joints[0].name])
+    tau = 2 * np.eye(5)[0]
+    a = system.solve(q, v, tau).a
+    drive = system.mechanism.joints[0].name
+    for digits in (4, 6, 8, 10):
+        rough = [np.round(x, digits) for x in (q, v, a)]
+        assert relative(system.inverse_dynamics(*rough, actuated=[drive]).tau, tau) < 100 * 10.0**-digits
+        for method in numeric.METHODS:
+            assert relative(system.solve(*rough[:2], tau, method=method).a, a) < 100 * 10.0**-digits
+
+
+def test_accelerations_that_vanish_are_found():
+    """Three equal rods turn their beam at constant speed: rows are redundant, and what they say cancels."""
+    rods = [Body(f"rod{k}", Inertia(1.0, [0.2, 0, 0], np.eye(3) / 50)) for k in range(3)]
+    at = lambda x: Transform.from_translation(np.array([x, 0.0, 0.0]))  # noqa: E731
+    joints = [Joint(f"j{k}", "revolute", WORLD, f"rod{k}", at(0.5 * k), axis=[0, 1, 0]) for k in range(3)]
+    beam = Body("beam", Inertia(1.0, [0.5, 0, 0], np.eye(3) / 20))
+    hinge = Joint("b", "revolute", "rod0", "beam", at(0.4), axis=[0, 1, 0])
+    pins = [Constraint(f"p{k}", "spherical", "beam", f"rod{k}", at(0.5 * k), at(0.4)) for k in (1, 2)]
+    row = Mechanism("row", [*rods, beam], [*joints, hinge], constraints=pins)
+    system = ConstrainedDynamics(row, reference=[0.3, 0.3, 0.3, -0.3])
+    q = system.assemble(keep=["j0"])
+    v = system.project_velocity(q, {"j0": 1.0}, keep=["j0"])
+    for keep in ([], ["j0"]):
+        assert np.abs(system.project_acceleration(q, v, np.zeros(4), keep=keep)).max() < 1e-12
+
+
+def test_udwadia_and_kalaba_refuse_every_singular_inertia_matrix():
+    rng = np.random.default_rng(4)
+    for n in rng.integers(2, 7, size=40):
+        J = rng.normal(size=(n - 1, n))
+        with pytest.raises(SingularityError, match="regular inertia matrix"):
+            numeric.solve(J.T @ J, rng.normal(size=(1, n)), np.zeros(n), np.zeros(1), "udwadia-kalaba")

@@ -95,7 +95,7 @@ class ConstrainedDynamics(ConstrainedKernels):
             tolerance: below this fraction of the largest, singular values count as zero.
         """
         M, f, G, gamma = self.evaluate("terms", q, v, tau, t)
-        return numeric.solve(M, G, f, gamma, method, tolerance)
+        return numeric.solve(M, G, f, gamma, method, tolerance, self.known_rank)
 
     def inverse_dynamics(
         self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None

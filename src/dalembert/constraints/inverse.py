@@ -17,9 +17,10 @@ import numpy as np
 
 from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.descent import check_gradients
-from dalembert.constraints.numeric import TOLERANCE
+from dalembert.constraints.numeric import TOLERANCE, counting
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.projection import project_acceleration
+from dalembert.constraints.reactions import between_frames
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
@@ -106,7 +107,7 @@ def _drives(
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
     scale = column_scale(G)
     size, Vt = np.linalg.svd(G * scale)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
-    rank = int((size > TOLERANCE * size.max(initial=0.0)).sum())
+    rank = int(counting(size, known=system.known_rank).sum())
     allowed = Vt[rank:].T
     held = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
     B = scale[:, None] * np.where(held, 0, allowed)
@@ -140,8 +141,13 @@ def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
     most = np.zeros(system.constraints.count)
     for q, v, a, t in state:
         _, G, _, gamma = system.evaluate("constraints", q, v, t)
-        most = np.fmax(most, np.abs(G) @ np.abs(a) + np.abs(gamma))
-    kinds = [(row.constraint, row.meaning.split()[:1]) for row in system.rows]
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = np.abs(G) @ np.abs(a) + np.abs(gamma)
+        most = np.maximum(most, np.where(np.isfinite(found), found, 0.0))
+    ends = {item.name for item in system.mechanism.constraints if between_frames(item)}
+    kinds = [
+        (row.constraint, row.meaning.split()[0] if row.constraint in ends else k) for k, row in enumerate(system.rows)
+    ]
     return np.array([max(x for x, other in zip(most, kinds) if other == kind) for kind in kinds])
 
 
@@ -166,7 +172,7 @@ def _possible(
     if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
     if (miss <= DIFFERENCES * sizes + rounding).all():
-        return project_acceleration(system, q, v, a, t)
+        return project_acceleration(system, q, v, a, t, tolerance=DIFFERENCES)  # drift may contradict itself by as much
     k = int(miss.argmax())
     raise ArgumentError(
         f"the accelerations violate the constraints of {system.mechanism.name!r}, most of all {system.rows[k]} by "

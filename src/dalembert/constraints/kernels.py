@@ -29,7 +29,7 @@ from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
 from dalembert.constraints.reactions import between_frames, places, reactions
 from dalembert.constraints.rows import ConstraintSet, Row
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect, expect_names, expect_path, expect_real, real_array, shown
@@ -300,6 +300,14 @@ class ConstrainedKernels:
     def samples(self) -> list[Sample]:
         """Assembled positions around the reference, and when: where rows are compared."""
         return samples(self)
+
+    @cached_property
+    def known_rank(self) -> int | None:
+        """The rank of G around the reference; None where that cannot be assembled."""
+        try:
+            return self.pivots.rank
+        except (ArgumentError, SingularityError):
+            return None
 
     @cached_property
     def pivots(self) -> Pivots:

@@ -28,6 +28,11 @@ METHODS = ("multipliers", "projection", "udwadia-kalaba")
 TOLERANCE = 1e-9
 """Singular values of G, its columns made of comparable size, below this fraction of the largest count as zero."""
 
+CLEAR = 1e-2
+"""Beyond the rank that is known, only those above this fraction count: redundant rows of states that are off the
+constraints by a thousandth seem to be independent by about as much.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -48,7 +53,30 @@ class Solution:
     violation: np.ndarray
 
 
-def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolerance: float = TOLERANCE) -> Solution:
+def counting(size: np.ndarray, tolerance: float = TOLERANCE, known: int | None = None) -> np.ndarray:
+    """Which singular values count, (..., k).
+
+    Args:
+        size: singular values, the largest first, (..., k).
+        tolerance: see :data:`TOLERANCE`.
+        known: the rank that G has on the constraints, where it is regular; None if nobody knows.
+    """
+    largest = size.max(axis=-1, keepdims=True, initial=0.0)
+    limit = np.full(size.shape[-1], tolerance)
+    if known is not None:
+        limit[known:] = max(CLEAR, tolerance)
+    return np.asarray(size > limit * largest)
+
+
+def solve(
+    M: Any,
+    G: Any,
+    f: Any,
+    gamma: Any,
+    method: str = "projection",
+    tolerance: float = TOLERANCE,
+    known: int | None = None,
+) -> Solution:
     """Accelerations and multipliers of M a = f + G^T lam, G a = gamma.
 
     Args:
@@ -58,6 +86,7 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
         gamma: right sides, (..., m).
         method: one of :data:`METHODS`.
         tolerance: see :data:`TOLERANCE`.
+        known: see :func:`counting`.
     """
     M, G, f, gamma = (np.asarray(x, dtype=float) for x in (M, G, f, gamma))
     expect_choice(method, METHODS, "method")
@@ -66,8 +95,8 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
     batch = np.broadcast_shapes(M.shape[:-2], G.shape[:-2], f.shape[:-1], gamma.shape[:-1])
     M, G = np.broadcast_to(M, (*batch, n, n)), np.broadcast_to(G, (*batch, m, n))
     f, gamma = np.broadcast_to(f, (*batch, n)), np.broadcast_to(gamma, (*batch, m))
-    known = [np.isfinite(x).all(axis=axes) for x, axes in ((M, (-2, -1)), (G, (-2, -1)), (f, -1), (gamma, -1))]
-    lost = ~np.logical_and.reduce(known)  # NaN in, NaN out, for that state only
+    finite = [np.isfinite(x).all(axis=axes) for x, axes in ((M, (-2, -1)), (G, (-2, -1)), (f, -1), (gamma, -1))]
+    lost = ~np.logical_and.reduce(finite)  # NaN in, NaN out, for that state only
     if lost.any():
         M = np.where(lost[..., None, None], np.eye(n), M)
         G = np.where(lost[..., None, None], 0.0, G)
@@ -78,7 +107,7 @@ def solve(M: Any, G: Any, f: Any, gamma: Any, method: str = "projection", tolera
     scale = np.where(alone, 1 / np.sqrt(np.where(alone, weight, 1.0)), scale)
     G, f, M = G * scale[..., None, :], f * scale, M * scale[..., None, :] * scale[..., None]
     U, size, Vt = np.linalg.svd(G, full_matrices=True)
-    live = size > tolerance * size.max(axis=-1, keepdims=True, initial=0.0)
+    live = counting(size, tolerance, known)
     rank = live.sum(axis=-1)
     k = size.shape[-1]
     reciprocal = np.where(live, 1 / np.where(live, size, 1.0), 0.0)
@@ -140,7 +169,7 @@ def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     unit = 1 / np.sqrt(np.where(weight > 0, weight, 1.0))  # kg and kg m^2 alike: the metric of Gauss stays
     M, f, W = M * unit[..., None, :] * unit[..., None], f * unit, W * unit[..., None, :]
     values, vectors = np.linalg.eigh(M)
-    if (values <= 0).any():
+    if (values <= 4 * values.shape[-1] * np.finfo(float).eps * values.max(axis=-1, keepdims=True, initial=0.0)).any():
         raise SingularityError(
             "Udwadia-Kalaba needs a regular inertia matrix; bodies without mass are constrained: use 'projection'"
         )

@@ -64,7 +64,7 @@ def project_acceleration(
     a = _entries(system, a, "a")
     refuse_far(system, q, v, t, "project_acceleration")
     _, G, _, gamma = system.evaluate("constraints", q, v, t)
-    return _nearest(system, q, a, t, (G, gamma), keep, tolerance, "accelerations")
+    return _nearest(system, q, a, t, (G, gamma), keep, tolerance, "accelerations", float(np.square(v).max(initial=0.0)))
 
 
 def _entries(system: ConstrainedKernels, x: Any, name: str) -> np.ndarray:
@@ -86,8 +86,9 @@ def _nearest(
     keep: Sequence[str],
     tolerance: float,
     what: str,
+    floor: float = 0.0,
 ) -> np.ndarray:
-    """The nearest x with G x = right, some entries held."""
+    """The nearest x with G x = right, some entries held; what is smaller than the floor is rounding."""
     mechanism, (G, right) = system.mechanism, rows
     call = "project_velocity" if what == "velocities" else "project_acceleration"
     keep = expect_names(keep, f"{call}, keep")
@@ -101,8 +102,9 @@ def _nearest(
     least = inertia[inertia > 0].min(initial=np.inf)
     trace = np.where(inertia > 0, inertia, least if np.isfinite(least) else 1.0)
     weight = M[np.ix_(free, free)] + np.diag(1e-9 * trace[free])
-    solution = numeric.solve(weight, G[:, free], np.zeros(int(free.sum())), missing)
-    scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * np.abs(x).max(initial=0.0)
+    known = None if keep else system.known_rank
+    solution = numeric.solve(weight, G[:, free], np.zeros(int(free.sum())), missing, known=known)
+    scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * max(np.abs(x).max(initial=0.0), floor)
     if solution.violation > tolerance * max(scale, 1e-300):
         left = np.abs(G[:, free] @ solution.a - missing)
         lines = [f"  {row}: {x:.3g}" for row, x in zip(system.rows, left) if x > tolerance * scale]
