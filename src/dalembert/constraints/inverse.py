@@ -9,8 +9,9 @@ are impossible and an error says which part of the motion is not driven.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +71,7 @@ def inverse_dynamics(
                 f"inverse_dynamics, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
                 "name that one"
             )
-    sizes = _sizes(system, state)
+    sizes = cache(partial(_sizes, system, state))  # asked for only where accelerations miss a row
     found = [_drives(system, *one, sizes=sizes, actuated=actuated, weights=weights) for one in state]
     return Drives(
         state.gathered([x.tau for x in found], (system.mechanism.nv,)),
@@ -87,7 +88,7 @@ def _drives(
     a: np.ndarray,
     t: float,
     *,
-    sizes: np.ndarray,
+    sizes: Callable[[], np.ndarray],
     actuated: Sequence[str],
     weights: Sequence[float] | None,
     tolerance: float = 1e-8,
@@ -155,7 +156,7 @@ def _possible(
     system: ConstrainedDynamics,
     state: tuple[np.ndarray, np.ndarray, np.ndarray, float],
     terms: tuple[np.ndarray, ...],
-    sizes: np.ndarray,
+    sizes: Callable[[], np.ndarray],
     tolerance: float,
 ) -> np.ndarray:
     """The accelerations themselves or, if they miss the constraints by a little, the nearest that do not.
@@ -171,7 +172,7 @@ def _possible(
     rounding = 1e-12 * (1 + freely.max(initial=0.0))
     if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
-    if (miss <= DIFFERENCES * sizes + rounding).all():
+    if (miss <= DIFFERENCES * sizes() + rounding).all():
         return project_acceleration(system, q, v, a, t, tolerance=DIFFERENCES)  # drift may contradict itself by as much
     k = int(miss.argmax())
     raise ArgumentError(
