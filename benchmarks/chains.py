@@ -16,4 +16,4 @@ def chain_mechanism(n: int) -> da.Mechanism:
         inertia = da.Inertia.box(rng.uniform(0.5, 2), rng.uniform(0.05, 0.3, 3), rng.normal(size=3) * 0.05)
         bodies.append(da.Body(f"link{k}", inertia))
         joints.append(da.Joint(f"joint{k}", "revolute", f"link{k - 1}" if k else "world", f"link{k}", place))
-    return da.Mechanism(f"chain of {n}", bodies, joints)
+    return da.Mechanism(f"chain of {n}", tuple(bodies), tuple(joints))

@@ -193,7 +193,7 @@ def compare(
     size = len(next(iter(routes.values()))().mass_matrix)
     state = rng.normal(size=size), rng.normal(size=size)
     print(f"\n{title}")
-    ours = {}
+    ours: dict[str, Any] = {}
     for name, make in routes.items():
         seconds, equations = measured(make)
         values = {str(s): float(x) for s, x in zip(equations.parameters, rng.uniform(0.5, 1.5, 1000))}

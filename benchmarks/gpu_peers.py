@@ -155,9 +155,9 @@ def _seconds(
     chosen = cp.asnumpy(places)
     within = chosen < size
     for y, right in zip(found if isinstance(found, (tuple, list)) else (found,), exact, strict=True):
-        error = np.abs(np.asarray(y[chosen[within]], float) - right[within]).max() / np.abs(right).max()
-        if not error < LIMIT[inputs[0].dtype]:
-            print(f"{name} ({digits} digits) differs by {error:.0e}; no time is kept", flush=True)
+        off = np.abs(np.asarray(y[chosen[within]], float) - right[within]).max() / np.abs(right).max()
+        if not off < LIMIT[inputs[0].dtype]:
+            print(f"{name} ({digits} digits) differs by {off:.0e}; no time is kept", flush=True)
             return None
     times = []
     for _ in range(10):

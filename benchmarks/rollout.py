@@ -133,7 +133,7 @@ def main() -> None:
         other = with_scipy(peer, q[0], 0 * v[0], min(options.steps, 300), options.step)
         for method, integrator in METHODS.items():
             model = mujoco_model(mechanism, integrator, options.step)
-            run = {"method": method, "threads": 1}
+            run: dict[str, Any] = {"method": method, "threads": 1}
 
             def ours(kept: bool, run: dict = run) -> Any:
                 return rollout(dynamics, q, v, options.steps, options.step, control=tau, record=kept, **run)  # noqa: B023

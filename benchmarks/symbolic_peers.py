@@ -64,9 +64,9 @@ def _of_robot(name: str, batch: int) -> Iterator[dict[str, Any]]:
                 print(f"{r.name:14}{quantity:20}{peer:18} does not run: {type(error).__name__}: {str(error)[:70]}")
                 continue
             first = time.perf_counter() - start
-            error = _difference(r, quantity, q[:20], v[:20], a[:20], found[:20])
-            if not error < 1e-9:
-                print(f"{r.name:14}{quantity:20}{peer:18} differs from Pinocchio by {error:.0e}; no time is kept")
+            off = _difference(r, quantity, q[:20], v[:20], a[:20], found[:20])
+            if not off < 1e-9:
+                print(f"{r.name:14}{quantity:20}{peer:18} differs from Pinocchio by {off:.0e}; no time is kept")
                 continue
             theirs = _best(call) / batch
             lost = "  SLOWER" if theirs < ours else ""
