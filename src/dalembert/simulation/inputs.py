@@ -24,11 +24,14 @@ class Fault(Exception):
         time: when.
         q: positions.
         v: velocities.
+        guess: likely causes, unless the constraints turn out to be one.
+        advice: what to do, unless there is no motion that goes on.
     """
 
-    def __init__(self, message: str, time: float, q: np.ndarray, v: np.ndarray):
-        super().__init__(message)
-        self.message, self.time, self.q, self.v = message, float(time), np.array(q), np.array(v)
+    def __init__(self, message: str, time: float, q: np.ndarray, v: np.ndarray, guess: str = "", advice: str = ""):
+        super().__init__(message + guess + advice)
+        self.message, self.guess, self.advice = message, guess, advice
+        self.time, self.q, self.v = float(time), np.array(q), np.array(v)
 
 
 def asked(function: Callable[..., Any], what: str, t: float, q: np.ndarray, v: np.ndarray) -> Any:

@@ -100,7 +100,7 @@ class Adaptive:
             found = self.equations.flow(t, x)
             if not math.isfinite(found.sum()) and np.isfinite(x).all() and np.abs(x).max() < HUGE:
                 nq = len(x) - self.equations.system.mechanism.nv
-                raise Fault(NOT_FINITE + NO_MASS, t, x[:nq], x[nq:])
+                raise Fault(NOT_FINITE, t, x[:nq], x[nq:], guess=NO_MASS)
             return found
         except BaseException as error:
             self._fault = error  # LSODA swallows exceptions
@@ -122,7 +122,8 @@ class Adaptive:
         slope = solver.f if hasattr(solver, "f") else self.flow(t, x)
         if not max(float(np.abs(x).max()), float(np.abs(slope).max())) < HUGE:
             nq = self.equations.system.mechanism.nq
-            raise Fault(f"{NOT_FINITE}{NO_MASS}: the largest velocity is {np.abs(x[nq:]).max():.3g}", t, x[:nq], x[nq:])
+            message = f"{NOT_FINITE} (the largest velocity is {np.abs(x[nq:]).max():.3g})"
+            raise Fault(message, t, x[:nq], x[nq:], guess=NO_MASS)
         self._solver = solver
         self._pace.begin(t, bound)
 
@@ -137,17 +138,15 @@ class Adaptive:
         nq = len(x_before) - self.equations.system.mechanism.nv
         if solver.status == "failed":
             why = "".join(f": {reason}" for reason in (str(message).rstrip("."), self._friction) if reason)
-            raise Fault(
-                f"{self.method} cannot go on{why}{LOOSEN[1] if self.method in STIFF else LOOSEN[0]}",
-                solver.t,
-                x_before[:nq],
-                x_before[nq:],
-            )
+            advice = ". Loosen rtol and atol" + ("" if self.method in STIFF else ", or try the method 'Radau'")
+            message = f"{self.method} cannot go on{why}"
+            raise Fault(message, solver.t, x_before[:nq], x_before[nq:], advice=advice)
         stuck = self._pace.stuck(solver.t)
         if stuck:
             why = self._friction or "a control that switches or a very stiff spring, for example"
             message = f"{self.method} is stuck: {stuck}. Something jumps, runs away or is very stiff: {why}"
-            raise Fault(f"{message}{STEP_ON}", solver.t, solver.y[:nq], solver.y[nq:])
+            advice = ". Fixed steps (method='rk4') go on"
+            raise Fault(message, solver.t, solver.y[:nq], solver.y[nq:], advice=advice)
         if solver.status == "running" or self._length is None:
             self._length = solver.step_size
         dense = solver.dense_output()
@@ -194,10 +193,6 @@ NO_MASS = (
 )
 """Why, if the constraints are not."""
 
-STEP_ON = ". Fixed steps (method='rk4') go on"
-LOOSEN = ". Loosen rtol and atol, or try the method 'Radau'", ". Loosen rtol and atol"
-"""What to do, if there is a motion that goes on."""
-
 
 class Fixed:
     """A stepper of fixed step.
@@ -234,7 +229,7 @@ class Fixed:
         except SingularityError as error:
             raise Fault(str(error), t, q, v) from error
         if not np.isfinite(new).all():
-            raise Fault(NOT_FINITE + NO_MASS + ", or the step is too long", t, q, v)
+            raise Fault(NOT_FINITE, t, q, v, guess=f"{NO_MASS}, or the step is too long")
         return new
 
     def step(self) -> Step:

@@ -97,5 +97,5 @@ def march(
         engine.equations.evaluations += count
         if last < len(found):
             q, v = recorder.split(recorder.x[-1])
-            raise Fault(NOT_FINITE + NO_MASS + ", or the step is too long", recorder.reached, q, v)
+            raise Fault(NOT_FINITE, recorder.reached, q, v, guess=f"{NO_MASS}, or the step is too long")
         line.update((begin + count) / steps, f"t = {recorder.reached:.3g} s")

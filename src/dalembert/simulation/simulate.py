@@ -16,7 +16,7 @@ from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import LOOSEN, NO_MASS, STEP_ON, Adaptive, Fixed, Step, integrator
+from dalembert.simulation.integrators import Adaptive, Fixed, Step, integrator
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
@@ -158,10 +158,8 @@ def simulate(
     if failed is not None:
         why = beyond or (against and f". {against[0].upper()}{against[1:]}")
         why = why or ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
-        message = failed.message
-        for told in (*((NO_MASS,) if why else ()), *((STEP_ON, *LOOSEN) if beyond else ())):
-            message = message.replace(told, "")
-        raise SimulationError(message + why, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
+        message = failed.message + ("" if why else failed.guess) + ("" if beyond else failed.advice) + why
+        raise SimulationError(message, failed.time, failed.q, failed.v, made) from (failed.__cause__ or failed)
     if against:
         warnings.warn(against, SimulationWarning, stacklevel=2)
     if status == "interrupted":
