@@ -54,6 +54,11 @@ class Drives:
     surplus: int
     criterion: str
 
+    def __str__(self) -> str:
+        if self.tau.ndim > 1:
+            return f"forces of drives at {self.tau.shape[:-1]} states, {self.criterion}"
+        return f"forces of drives {np.array2string(self.tau, precision=6)}, {self.criterion}"
+
 
 def inverse_dynamics(
     system: ConstrainedDynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None

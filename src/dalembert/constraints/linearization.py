@@ -33,6 +33,7 @@ from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names
+from dalembert.model.layout import matrix_lines
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics
@@ -48,6 +49,7 @@ class Linearization:
         B: input matrix, (..., k, nv), per generalised force of every velocity.
         positions: names of the independent positions.
         speeds: names of the independent speeds.
+        inputs: names of the generalised forces, those of the velocities.
         position_map: Bq, all displacements from the independent ones.
         speed_map: B of dv = B u, all velocities from the independent ones.
     """
@@ -56,8 +58,19 @@ class Linearization:
     B: np.ndarray
     positions: tuple[str, ...]
     speeds: tuple[str, ...]
+    inputs: tuple[str, ...]
     position_map: np.ndarray
     speed_map: np.ndarray
+
+    def __str__(self) -> str:
+        lines = [f"linearised in {', '.join(self.states) or 'nothing: the constraints leave no motion'}"]
+        if self.A.ndim > 2:
+            return f"{lines[0]}, at {self.A.shape[:-2]} states"
+        if self.states:
+            lines += ["", *matrix_lines("A", self.A, self.states, self.states)]
+            lines += ["", *matrix_lines("B", self.B, self.states, self.inputs)]
+            lines += ["", f"eigenvalues, 1/s: {', '.join(f'{s:.5g}' for s in self.eigenvalues())}"]
+        return "\n".join(lines)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -160,8 +173,8 @@ def _linearized(
             [((a_q + a_v @ Vq) @ Bq)[u], (a_v @ B)[u]],
         ]
     )
-    inputs = np.concatenate([np.zeros((len(y), mechanism.nv)), a_tau[u]])
-    return Linearization(A, inputs, tuple(names[k] for k in y), tuple(names[k] for k in u), Bq, B)
+    by_force = np.concatenate([np.zeros((len(y), mechanism.nv)), a_tau[u]])
+    return Linearization(A, by_force, tuple(names[k] for k in y), tuple(names[k] for k in u), tuple(names), Bq, B)
 
 
 def _independent(mechanism: Mechanism, G: np.ndarray, wanted: Sequence[str] | None, what: str) -> list[int]:

@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import SingularityError
 from dalembert.model.checks import expect_choice, expect_real
+from dalembert.model.layout import counted
 
 METHODS = ("multipliers", "projection", "udwadia-kalaba")
 """Names of the routes."""
@@ -51,6 +52,18 @@ class Solution:
     rank: np.ndarray
     unique: np.ndarray
     violation: np.ndarray
+
+    def __str__(self) -> str:
+        rows = self.multipliers.shape[-1]
+        if self.a.ndim > 1:
+            return (
+                f"accelerations {self.a.shape} and multipliers {self.multipliers.shape} of {self.a.shape[:-1]} states"
+            )
+        a, lam = (np.array2string(x, precision=6) for x in (self.a, self.multipliers))
+        lines = [f"accelerations {a}", f"multipliers {lam}, rank {self.rank} of {counted(rows, 'row')}"]
+        if not self.unique.all():
+            lines.append(f"not unique are the multipliers {', '.join(map(str, np.flatnonzero(~self.unique)))}")
+        return "\n".join(lines)
 
 
 def counting(size: np.ndarray, tolerance: float = TOLERANCE, known: int | None = None) -> np.ndarray:

@@ -16,7 +16,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real, real_array, shown
-from dalembert.model.layout import counted
+from dalembert.model.layout import counted, matrix_lines
 from dalembert.simulation.names import as_names, velocity_names
 from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
 
@@ -56,6 +56,12 @@ class LinearModel:
     def __repr__(self) -> str:
         counts = [counted(len(getattr(self, f"{what}s")), what) for what in ("state", "input", "output")]
         return f"<LinearModel: {', '.join(counts)}>"
+
+    def __str__(self) -> str:
+        lines = [repr(self)[1:-1]]
+        for name, rows, titles in (("A", self.states, self.states), ("B", self.states, self.inputs)):
+            lines += ["", *matrix_lines(name, getattr(self, name), rows, titles)]
+        return "\n".join([*lines, "", f"eigenvalues, 1/s: {', '.join(f'{s:.5g}' for s in self.poles)}"])
 
     @property
     def poles(self) -> np.ndarray:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 WIDTH = 120
 """Columns of characters a table may take."""
 
 NARROWEST = 6
 """Columns that are too wide for the page are not shortened beyond this."""
+
+MATRIX = 10
+"""Columns of numbers at most."""
 
 TEXT = 48
 """Characters at least for a column of sentences."""
@@ -42,6 +46,20 @@ def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WI
         widths[widths.index(max(widths))] -= 1
     lines = ["  ".join(_padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in cells]
     return [lines[0], "-" * min(page, sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
+
+
+def matrix_lines(name: str, matrix: Any, rows: Sequence[str], titles: Sequence[str]) -> list[str]:
+    """A matrix of numbers with names of its rows and columns; of one that no page holds, how large it is.
+
+    Args:
+        name: of the matrix.
+        matrix: the numbers.
+        rows: names of its rows.
+        titles: names of its columns.
+    """
+    if len(titles) > MATRIX:
+        return [f"{name}: {len(rows)} rows, {len(titles)} columns"]
+    return columns((name, *titles), [(row, *(f"{x:.5g}" for x in line)) for row, line in zip(rows, matrix)])
 
 
 def columns_with_text(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

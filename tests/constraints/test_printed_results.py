@@ -1,0 +1,41 @@
+"""What `print` says of results of constrained mechanisms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.classical import four_bar
+from dalembert.control import LinearModel, linearize
+
+SYSTEM = ConstrainedDynamics(four_bar())
+Q, REST = SYSTEM.assemble([1.0, -0.5, 1.7]), np.zeros(3)
+
+
+def test_linear_models_print_matrices_with_names_and_eigenvalues():
+    own = SYSTEM.linearize(Q, REST, REST, positions=["crank"], speeds=["crank"])
+    assert own.inputs == ("crank", "coupler", "rocker")
+    largest = f"{own.eigenvalues()[0]:.5g}"
+    for printed in (str(own), str(linearize(SYSTEM, Q, REST))):
+        assert "\nA " in printed and "\nB " in printed and " rate" in printed and "rocker" in printed
+    assert str(own).splitlines()[0] == "linearised in crank, crank rate" and largest in str(own)
+    many = SYSTEM.linearize(np.stack([Q, Q]), np.zeros((2, 3)), np.zeros((2, 3)))
+    assert str(many).endswith("at (2,) states")
+
+
+def test_large_linear_models_print_how_large_their_matrices_are():
+    n = 30
+    names = [f"x{k}" for k in range(n)]
+    model = LinearModel(-np.eye(n), np.ones((n, 1)), np.eye(n), np.zeros((n, 1)), names, ["u"], names)
+    assert "A: 30 rows, 30 columns" in str(model) and "x29" in str(model)
+
+
+def test_accelerations_and_forces_print_with_what_is_known_of_them():
+    assert "rank 2 of 2 rows" in str(SYSTEM.solve(Q, REST, REST))
+    doubled = four_bar()
+    closure = doubled.constraints[0]
+    again = ConstrainedDynamics(doubled.replace(constraints=(closure, closure.replace(name="again"))))
+    assert "rank 2 of 4 rows\nnot unique are the multipliers 0, 1, 2, 3" in str(again.solve(Q, REST, REST))
+    assert str(SYSTEM.inverse_dynamics(Q, REST, REST, actuated=["crank"])).endswith("unique")
+    both = SYSTEM.inverse_dynamics(np.stack([Q, Q]), REST, REST, actuated=["crank", "rocker"])
+    assert str(both) == "forces of drives at (2,) states, least sum of (tau / weight)^2"
