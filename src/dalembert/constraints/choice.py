@@ -13,7 +13,7 @@ from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import RESTARTS, assemble
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
-from dalembert.constraints.vicinity import is_clear, neighbours, rank
+from dalembert.constraints.vicinity import UNCLEAR, is_clear, neighbours, rank
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
@@ -121,7 +121,6 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     rng = np.random.default_rng(0)
     times = TIMES if system.constraints.rheonomic else TIMES[:1]
     found: list[Sample] = []
-    doubtful: list[Sample] = []
     failure: Exception | None = None
     for k in range(6 * count):
         step = rng.normal(size=system.mechanism.nv) * spread * units(system) if k else np.zeros(system.mechanism.nv)
@@ -129,21 +128,21 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
         try:
             start = moved(system.mechanism, np.array(system.reference), step)
             q = assemble(system, start, t, restarts=0 if k else RESTARTS)
-            clear = is_clear(system, q, t)
-            (found if clear or not found else doubtful).append((q, t))
+            if is_clear(system, q, t) or not found:
+                found.append((q, t))
         except SingularityError as error:
             failure = failure or error
         if len(found) == count:
             break
     if not found:
         raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
-    if len(found) == 1:
-        found += doubtful[: count - 1]
-    ranks = [rank(system, q, t) for q, t in found]
-    usual, near = ranks[0], []
-    if usual < max(ranks):  # is the reference singular, or are the others of another kind?
+    ranks, clear = [rank(system, q, t) for q, t in found], is_clear(system, *found[0])
+    near: list[tuple[np.ndarray, float, int]] = []
+    if len(found) == 1 or ranks[0] < max(ranks) or not clear:  # is it singular, or are the others of another kind?
         near = [(q, t, there) for t in times for q, there in neighbours(system, found[0][0], t)]
-        usual = max([usual, *(there for *_, there in near)])
+    if not clear and (len(found) > 1 or any(is_clear(system, q, t) for q, t, _ in near)):
+        ranks[0] = rank(system, *found[0], UNCLEAR[1])  # what seems independent here need not be
+    usual = max([ranks[0], *(there for *_, there in near)])
     kept = [sample for sample, here in zip(found, ranks) if here >= usual]
     kept += [(q, t) for q, t, there in near if there == usual]
     return kept[:count] or found

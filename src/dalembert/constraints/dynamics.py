@@ -37,7 +37,8 @@ class ConstrainedDynamics(ConstrainedKernels):
     others by more than a thousandth of its terms; lesser contradictions are found when rows are chosen, at 0, 0.37, 1
     and 3.1 s, by :meth:`analyse` at any time, and by ``simulate`` along its motion. Where rows lose rank - singular
     positions, see :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there
-    is a regularisation. :meth:`solve` works everywhere.
+    is a regularisation. :meth:`solve` works everywhere; where rows have more rank than around the reference, on another
+    branch of a user's law, with a ``tolerance`` of its own.
 
     Args:
         mechanism: the mechanism.
@@ -79,7 +80,7 @@ class ConstrainedDynamics(ConstrainedKernels):
         t: Any = 0.0,
         *,
         method: str = "projection",
-        tolerance: float = numeric.TOLERANCE,
+        tolerance: float | None = None,
     ) -> numeric.Solution:
         """Accelerations and multipliers at any position, also where rows are redundant or lose rank; any batch shape.
 
@@ -92,10 +93,14 @@ class ConstrainedDynamics(ConstrainedKernels):
             tau: generalised forces of the drives.
             t: time, s.
             method: one of :data:`dalembert.constraints.numeric.METHODS`.
-            tolerance: below this fraction of the largest, singular values count as zero.
+            tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
+                default below 1e-9, and those beyond the rank around the reference below 1e-2, so that redundant rows
+                stay so at states that are a little off the constraints.
         """
         M, f, G, gamma = self.evaluate("terms", q, v, tau, t)
-        return numeric.solve(M, G, f, gamma, method, tolerance, self.known_rank)
+        if tolerance is not None:
+            return numeric.solve(M, G, f, gamma, method, tolerance)
+        return numeric.solve(M, G, f, gamma, method, known=self.known_rank)
 
     def inverse_dynamics(
         self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
@@ -132,7 +137,7 @@ class ConstrainedDynamics(ConstrainedKernels):
 
         Args:
             q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused, less is taken for
-                drift, and forces are off by as much.
+                drift, and forces are off by as much, or, near singular positions, by that over the distance from them.
             v: velocities that satisfy the constraints; likewise.
             tau: generalised forces of the drives.
             t: time, s.
@@ -214,8 +219,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         """
         return assembly_modes.assembly_modes(self, q, t, keep, **options)
 
-    def project_velocity(self, q: Any, v: Any, t: float = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
-        """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy.
+    def project_velocity(self, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
+        """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy; any batch shape.
 
         Args:
             q: positions that satisfy the constraints.
@@ -225,8 +230,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         """
         return projection.project_velocity(self, q, v, t, keep)
 
-    def project_acceleration(self, q: Any, v: Any, a: Any, t: float = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
-        """Accelerations that satisfy the constraints, nearest to the given ones in the sense of Gauss.
+    def project_acceleration(self, q: Any, v: Any, a: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
+        """Accelerations that satisfy the constraints, nearest to the given ones in the sense of Gauss; any batch shape.
 
         Args:
             q: positions that satisfy the constraints.

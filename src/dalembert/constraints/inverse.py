@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.consistency import refuse_far
-from dalembert.constraints.descent import check_gradients
+from dalembert.constraints.descent import check_gradients, units
 from dalembert.constraints.numeric import TOLERANCE, counting
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.projection import project_acceleration
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 DIFFERENCES = 1e-2
 """What accelerations may miss of a row, relative to what it is the sum of: so much differences of samples lose."""
+
+NEGLIGIBLE = 1e-6
+"""The same relative to what forces and speeds alone would do to a row: at rest or constant speed that is all there is.
+"""
 
 UNIQUE = "unique"
 """What is said of the choice where there is none."""
@@ -77,7 +81,7 @@ def inverse_dynamics(
                 "name that one"
             )
     sizes = cache(partial(_sizes, system, state))  # asked for only where accelerations miss a row
-    found = [_drives(system, *one, sizes=sizes, actuated=actuated, weights=weights) for one in state]
+    found = state.each(partial(_drives, system, sizes=sizes, actuated=actuated, weights=weights))
     return Drives(
         state.gathered([x.tau for x in found], (system.mechanism.nv,)),
         state.gathered([x.multipliers for x in found], (system.constraints.count,)),
@@ -100,6 +104,9 @@ def _drives(
 ) -> Drives:
     """The same at one state; the tolerance is relative, for what counts as satisfied; sizes are those of the rows."""
     mechanism = system.mechanism
+    if not all(np.isfinite(x).all() for x in (q, v, a, t)):
+        lost = np.full(mechanism.nv, np.nan), np.full(system.constraints.count, np.nan)
+        return Drives(*lost, 0, UNIQUE)  # NaN in, NaN out, for that state only
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
     check_gradients(system, G, t)
     refuse_far(system, q, v, t, "inverse_dynamics")
@@ -177,9 +184,11 @@ def _possible(
     rounding = 1e-12 * (1 + freely.max(initial=0.0))
     if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
-    if (miss <= DIFFERENCES * sizes() + rounding).all():
+    turning = float(np.abs(v / units(system)).max(initial=0.0))
+    limit = DIFFERENCES * sizes() + NEGLIGIBLE * (freely + np.abs(G) @ np.abs(v) * turning) + rounding
+    if (miss <= limit).all():
         return project_acceleration(system, q, v, a, t, tolerance=DIFFERENCES)  # drift may contradict itself by as much
-    k = int(miss.argmax())
+    k = int((miss / limit).argmax())
     raise ArgumentError(
         f"the accelerations violate the constraints of {system.mechanism.name!r}, most of all {system.rows[k]} by "
         f"{miss[k]:.3g}; project_acceleration gives the nearest that do not"

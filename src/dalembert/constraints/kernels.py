@@ -310,6 +310,11 @@ class ConstrainedKernels:
             return None
 
     @cached_property
+    def known_positional_rank(self) -> int | None:
+        """The same of the rows on positions."""
+        return None if self.known_rank is None else self.positional.rank
+
+    @cached_property
     def pivots(self) -> Pivots:
         """Which rows are kept and which velocities eliminated, chosen at positions around the reference."""
         return choose_pivots(self)

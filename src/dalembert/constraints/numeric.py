@@ -81,6 +81,20 @@ def counting(size: np.ndarray, tolerance: float = TOLERANCE, known: int | None =
     return np.asarray(size > limit * largest)
 
 
+def of_known_rank(G: np.ndarray, known: int | None) -> np.ndarray:
+    """The rows without the independence they seem to have off the constraints: the nearest matrix of the rank that
+    counts, or G itself.
+
+    Args:
+        G: constraint rows, (m, nv).
+        known: see :func:`counting`.
+    """
+    scale = column_scale(G)
+    U, size, Vt = np.linalg.svd(G * scale, full_matrices=False)
+    live = counting(size, known=known)
+    return G if live.all() else (U * np.where(live, size, 0.0)) @ Vt / scale
+
+
 def solve(
     M: Any,
     G: Any,
@@ -137,16 +151,27 @@ def solve(
     if lost.any():
         a, lam = (np.where(lost[..., None], np.nan, x) for x in (a, lam))
         violation = np.where(lost, np.nan, violation)
-    return Solution(a, lam, rank, _unique(U, live), violation)
+    return Solution(a, lam, rank, _unique(U, size, live), violation)
 
 
-def _unique(U: np.ndarray, live: np.ndarray) -> np.ndarray:
+def _unique(U: np.ndarray, size: np.ndarray, live: np.ndarray) -> np.ndarray:
     """Rows without a part in any left null vector of G."""
     m, k = U.shape[-1], live.shape[-1]
     alive = np.zeros((*live.shape[:-1], m), dtype=bool)
     alive[..., :k] = live
     share = np.sqrt(np.sum(np.where(alive[..., None, :], 0.0, U) ** 2, axis=-1))
-    return share < 1e-6
+    return np.asarray(share < 1e-6 + blur(size, live)[..., None])
+
+
+def blur(size: np.ndarray, live: np.ndarray) -> np.ndarray:
+    """By how much null vectors may be off: ten times what should be zero over what should not.
+
+    Args:
+        size: singular values, (..., k).
+        live: which of them count, (..., k).
+    """
+    least = np.where(live, size, np.inf).min(axis=-1, initial=np.inf)
+    return np.asarray(10 * np.where(live, 0.0, size).max(axis=-1, initial=0.0) / least)
 
 
 def _projection(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
@@ -200,8 +225,13 @@ def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     try:
-        return np.linalg.solve(matrix, right[..., None])[..., 0]
+        x = np.linalg.solve(matrix, right[..., None])[..., 0]
     except np.linalg.LinAlgError:
+        x = np.full_like(right, np.inf)
+    # As large as that x is only where nothing but rounding keeps the matrix from being singular.
+    size = np.abs(matrix).max(axis=(-2, -1), initial=0.0) * np.abs(x).max(axis=-1, initial=0.0)
+    if (size * np.finfo(float).eps > 8 * np.abs(right).max(axis=-1, initial=0.0)).any():
         raise SingularityError(
             "the constrained inertia matrix is singular: some motion that the constraints allow moves no mass"
-        ) from None
+        )
+    return np.asarray(x)

@@ -18,6 +18,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion, pose
+from dalembert.constraints import numeric
 from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.pivots import column_scale
@@ -269,17 +270,20 @@ def _changes(system: ConstrainedDynamics, q: np.ndarray, t: Any, rank: np.ndarra
     G = system.evaluate("positions", q, t)[1]
     m = G.shape[-2]
     first = int(np.min(rank, initial=m))
-    if first == m:
-        idle = np.zeros((*G.shape[:-2], 0, m))
-    else:
+    idle, unclear = np.zeros((*G.shape[:-2], 0, m)), np.zeros(G.shape[:-2])
+    if first < m:
         G = np.nan_to_num(G)
-        U = np.linalg.svd(G * column_scale(G)[..., None, :])[0][..., first:]
+        U, size, _ = np.linalg.svd(G * column_scale(G)[..., None, :])
         dead = np.arange(first, m) >= np.asarray(rank)[..., None]
-        idle = np.swapaxes(np.where(dead[..., None, :], U, 0.0), -1, -2)
+        idle = np.swapaxes(np.where(dead[..., None, :], U[..., first:], 0.0), -1, -2)
+        unclear = numeric.blur(size, np.arange(size.shape[-1]) < np.asarray(rank)[..., None])
     still, when = np.zeros(system.mechanism.nv), np.asarray(t, dtype=float)[..., None]
     zero = system.evaluate("reactions", q[..., None, :], still, still, np.zeros(m), when)
     some = system.evaluate("reactions", q[..., None, :], still, still, idle, when)
-    return some[0] - zero[0], some[1] - zero[1]
+    joints, loops = (x - y for x, y in zip(some, zero))
+    largest = max(np.abs(joints).max(initial=0.0), np.abs(loops).max(initial=0.0))
+    least = largest * unclear[..., None, None, None]
+    return np.where(np.abs(joints) > least, joints, 0.0), np.where(np.abs(loops) > least, loops, 0.0)
 
 
 def _shown(

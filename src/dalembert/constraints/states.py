@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
 
@@ -40,6 +40,23 @@ class States:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for place in np.ndindex(self.batch):
             yield (*(array[place] for array in self._arrays), float(self._clock[place]))
+
+    def each(self, compute: Callable[..., Any]) -> list[Any]:
+        """What a function of one state gives at every one of them; errors of a batch say at which.
+
+        Args:
+            compute: takes the parts of a state and its time.
+        """
+        found = []
+        for place, one in zip(np.ndindex(self.batch), self):
+            try:
+                found.append(compute(*one))
+            except (ArgumentError, SingularityError) as error:
+                if not self.batch:
+                    raise
+                at = ", ".join(map(str, place))
+                raise type(error)(f"state [{at}] of the batch: {error}") from error
+        return found
 
     def gathered(self, results: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         """What was found at each state, as one array with the shape of the batch in front.

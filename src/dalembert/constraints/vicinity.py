@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 UNCLEAR = (1e-11, 1e-4)
 """Singular values, of the largest, that tell neither rank nor the want of it."""
 
+FARTHEST = 1.6
+"""How far from a position its neighbours are sought at most, rad or lengths of the mechanism."""
+
 
 def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
     """How many rows of the constraints are independent at a position.
@@ -61,7 +64,10 @@ def neighbours(
 
     Where the rank is another than at the position itself, ways of closing may meet there that leave different freedoms,
     and most starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows
-    have beside the constraints.
+    have beside the constraints. Where such a crossing is near, most starts lead to it, and ranks there are not clear:
+    every other start lies along a motion that rows allow, and the joint that moves most is held there; and all lie
+    farther and farther away. Ranks that are not
+    clear are told only where none is, not even here.
 
     Args:
         system: the constrained mechanism.
@@ -72,21 +78,40 @@ def neighbours(
     """
     rng = np.random.default_rng(0)
     here, most = rank(system, q, t, tolerance), 0
+    along, far = _allowed(system, q, t), 0.05
+    owners = {k: [link.joint] for link in system.mechanism.tree.links for k in range(link.v, link.v + link.nv)}
     clear: list[tuple[np.ndarray, int]] = []
     doubtful: list[tuple[np.ndarray, int]] = []
     for k in range(8 * count):
-        start = moved(system.mechanism, q, 0.05 * rng.normal(size=system.mechanism.nv) * units(system))
+        if k and k % count == 0 and not clear:
+            far = min(2 * far, FARTHEST)
+        step = rng.normal(size=system.mechanism.nv)
+        held: list[str] = []
+        if k % 2:
+            step = along @ step
+            held = owners[int(np.abs(step).argmax())] if step.any() else []
+        start = moved(system.mechanism, q, far * step * units(system))
         try:
-            found = assemble(system, start, t, restarts=0)
+            found = assemble(system, start, t, held, restarts=0)
             (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
         except SingularityError:
             pass
         with suppress(SingularityError):  # laws of velocities need not exist beside the constraints
             most = most or rank(system, start, t, tolerance)
-        enough = len(clear) >= count or k + 1 - len(doubtful) >= count
+        enough = len(clear) >= count or (clear and k + 1 - len(doubtful) >= count)
         if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
             break
-    return clear or doubtful
+    return clear or ([] if is_clear(system, q, t) else doubtful)
+
+
+def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
+    """The matrix that takes displacements, in :func:`~dalembert.constraints.descent.units`, to allowed ones."""
+    G = system.evaluate("positions", q, t)[1] * units(system)
+    scale = column_scale(G)
+    size, Vt = np.linalg.svd(G * scale)[1:]
+    rows = Vt[: int((size > UNCLEAR[1] * size.max(initial=0.0)).sum())]
+    projector = np.eye(len(scale)) - rows.T @ rows
+    return np.asarray(scale[:, None] * projector / scale.max(initial=1.0))
 
 
 def ranks_nearby(
