@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
+from typing import Any
 
 import pytest
 from cli_helpers import process, run
@@ -148,7 +150,9 @@ def test_an_interrupt_is_quiet(capsys, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_signal_ends_a_long_command_at_once():
     command = [sys.executable, "-m", "dalembert", "bench", "demo_arm", "--seconds", "60"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # shells let what runs behind them ignore it
+    with subprocess.Popen(command, preexec_fn=heard, **pipes) as child:
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(timeout=3)
         child.send_signal(signal.SIGINT)

@@ -296,6 +296,14 @@ def test_verify_compares_kernels_with_terms_of_the_joints(capsys, monkeypatch):
     assert [found.worst < 1e-10 for found in compare(full, None)] == [False, True, False]  # it has no armature
 
 
+def test_verify_tells_where_more_than_the_tolerance_is_allowed(capsys):
+    """Constrained motion may differ by a thousand times more; what does so holds, but not without a word."""
+    outcome = run(capsys, "verify", "four_bar", "--states", "1", "--tolerance", "1e-16")
+    allowed = [line for line in outcome.out.splitlines() if "constrained motion" in line and "< 1e-13" in line]
+    assert allowed
+    assert "a thousand times" in " ".join(process("verify", "--help").stdout.split())
+
+
 def test_verify_fails_when_an_algorithm_is_wrong(capsys, monkeypatch):
     from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 

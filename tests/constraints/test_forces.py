@@ -242,6 +242,24 @@ def test_forces_that_make_no_sense_are_refused(bad, words):
         bad()
 
 
+def test_springs_that_never_stretch_are_refused():
+    """Neighbours whose placements were forgotten: both ends are at the joint, wherever it turns."""
+    both = Mechanism(
+        "two",
+        (Body("a", Inertia.box(1, [0.1, 0.2, 0.3])), Body("b", Inertia.box(1, [0.1, 0.2, 0.3]))),
+        (Joint("p", "revolute", "world", "a"), Joint("q", "revolute", "a", "b")),
+    )
+    for kind, ends, words in (
+        ("spring", ("a", "b"), "'s': its ends on 'a' and 'b' coincide at every position.*placement_a"),
+        ("spring", ("a", "a"), "on the same body"),
+        ("torsional-spring", ("b", "b"), "on the same body"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            ForceSet(both.replace(forces=(Force("s", kind, *ends, stiffness=1.0),)), "all")
+    beside = Force("s", "spring", "a", "b", Transform.from_translation([0.1, 0, 0]), stiffness=1.0)
+    assert ForceSet(both.replace(forces=(beside,)), "all").names == ("s",)
+
+
 def test_wrong_numbers_of_components_are_named():
     with pytest.raises(ModelError, match="must return 1 components, got 2"):
         push(Force("f", "user", function=lambda q, v, t: [1, 2]), 0, 0)

@@ -9,6 +9,7 @@ from constraint_cases import relative, simulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_normalise, rotation_from_quaternion
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics, generalised_forces, numeric
@@ -16,6 +17,7 @@ from dalembert.constraints.classical import EARTH, satellite
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import InverseSquare, derive
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
+from dalembert.model.assembly import merge_fixed
 
 
 def test_gravity_gradient_libration_frequencies():
@@ -141,6 +143,33 @@ def test_an_attracting_point_that_moves_is_refused():
         generalised_forces(mechanism, mechanism.neutral + [0, 1, 0, 0, 0, 0], np.zeros(5), forces="all")
     with pytest.raises(ArgumentError, match="say forces='all'"):
         generalised_forces(mechanism, mechanism.neutral, np.zeros(5))
+
+
+@pytest.mark.parametrize("kind", ["attraction", "gravity-field"])
+def test_fields_turn_wheels_whose_mass_is_counted_elsewhere(kind):
+    """A wheel with inertia and no mass, welded to the bus: the moment is that of both tensors, as if they were one."""
+    bodies = (
+        Body("bus", Inertia(1.0, np.zeros(3), np.diag([30, 40, 20.0]))),
+        Body("wheel", Inertia(0.0, np.zeros(3), np.diag([3, 8, 5.0]))),
+    )
+    joints = (
+        Joint("turn", "revolute", WORLD, "bus", Transform.from_translation([7.0, 0, 0])),
+        Joint("weld", "fixed", "bus", "wheel"),
+    )
+
+    def field(x, t):
+        return [-100.0 * c / scalar.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) ** 3 for c in x]
+
+    more = {"value": 100.0} if kind == "attraction" else {"function": field}
+    force = Force("earth", kind, **({"a": WORLD} if kind == "attraction" else {}), **more)
+    apart = Mechanism("satellite", bodies, joints, forces=(force,), gravity=[0, 0, 0], strict=False)
+    found = [
+        ConstrainedDynamics(mechanism, forces="all").evaluate("forces", np.array([0.3]), np.zeros(1), 0.0)[0]
+        for mechanism in (apart, merge_fixed(apart))
+    ]
+    # 3 mu / r^3 (I_y - I_x) sin cos about z, with both tensors
+    right = 3 * 100 / 7.0**3 * ((40 + 8) - (30 + 3)) * np.sin(0.3) * np.cos(0.3)
+    np.testing.assert_allclose(np.abs(found), np.abs(right), rtol=1e-12)
 
 
 def test_a_body_that_stays_at_the_attracting_point_is_named():

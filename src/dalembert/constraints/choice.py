@@ -105,6 +105,16 @@ def _gradients(system: ConstrainedKernels) -> np.ndarray:
     return np.stack([system.evaluate("positions", q, t)[1] for q, t in system.samples])
 
 
+def row_scale(system: ConstrainedKernels) -> np.ndarray:
+    """One over the size of every row around the reference, (m,): loops of millimetres have rows of metres and radians.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    sizes = system.constraints.together(np.linalg.norm(_gradients(system), axis=-1).max(axis=0))
+    return np.asarray(1 / np.where(sizes > 1e-12 * sizes.max(initial=0.0), sizes, sizes.max(initial=0.0) or 1.0))
+
+
 def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[Sample]:
     """Assembled positions around the reference, the reference itself (assembled) first if that is possible.
 

@@ -30,7 +30,7 @@ DIGITS = 4
 def violation(
     system: ConstrainedKernels,
     q: np.ndarray,
-    v: np.ndarray,
+    v: np.ndarray | None,
     t: Any,
     names: tuple[str, str],
     allowed: float = INCONSISTENT,
@@ -41,7 +41,7 @@ def violation(
     Args:
         system: the constrained mechanism.
         q: positions, (..., nq).
-        v: velocities, (..., nv).
+        v: velocities, (..., nv); None if only positions matter.
         t: time, s, (...).
         names: what positions and velocities are called.
         allowed: how much is none, like :data:`INCONSISTENT`.
@@ -49,19 +49,22 @@ def violation(
     """
     if not system.constraints.count:
         return ""
-    phi, G, rate, _ = system.evaluate("constraints", q, v, t, **options)
+    moving = np.zeros(system.mechanism.nv) if v is None else v
+    phi, G, rate, _ = system.evaluate("constraints", q, moving, t, **options)
     rows, timed = system.rows, system.constraints.rheonomic
     when, then = f" at t = {t:g} s" if timed and not np.ndim(t) else "", ", t" if timed else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
     limit = limits(system, G, allowed)
-    at, by = _rounding(system, G, q, v)
+    at, by = _rounding(system, G, q, moving)
     if not (off <= limit + at).all():
         k = int(np.argmax(off / (limit + at)))
         return (
             f"{names[0]} violates the constraint {rows[k].constraint!r} by {off[k]:.3g} m or rad{when}; find a "
             f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]}{then})"
         )
+    if v is None:
+        return ""
     missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
     fast = limit * max(1.0, float(np.abs(v).max(initial=0))) + by
     if not (missing <= fast).all():

@@ -223,7 +223,7 @@ class ConstrainedDynamics(ConstrainedKernels):
         """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy; any batch shape.
 
         Args:
-            q: positions that satisfy the constraints.
+            q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused.
             v: velocities to start from, or by joint name, others zero.
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose velocities must not change.

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
@@ -16,12 +18,13 @@ from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.action import Action
+from dalembert.constraints.descent import longest
 from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
 from dalembert.constraints.joint_rows import function_of_time
 from dalembert.constraints.relative import Pair
 from dalembert.constraints.state import State
 from dalembert.constraints.user import time_program, vector_program
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names
 from dalembert.model.force import Force
@@ -45,6 +48,8 @@ class ForceSet:
         for item in self._items(mechanism):
             if item.function is not None:
                 self.programs[item.name] = _program(mechanism, item)
+            if item.kind in ("spring", "torsional-spring"):
+                _refuse_idle(mechanism, item)
 
     def _items(self, mechanism: Mechanism) -> list[Force]:
         return [item for item in mechanism.forces if item.name in self.names]
@@ -98,6 +103,24 @@ class ForceSet:
         x, k, gain = state.coordinate(item.a)
         push = _joint_push(item, state, x, gain * state.velocities[k], program)
         return arrays.asarray([gain * push if j == k else 0 for j in range(state.mechanism.nv)]), []
+
+
+def _refuse_idle(mechanism: Mechanism, item: Force) -> None:
+    """An error for springs whose ends cannot move against each other, or never part: they have no direction."""
+    if len({mechanism.frame(end).body for end in (item.a, item.b)}) == 1:
+        raise ModelError(
+            f"force {item.name!r} joins {item.a!r} with {item.b!r}, which are on the same body: it moves nothing. Name "
+            "two bodies that can move"
+        )
+    if item.kind != "spring" or mechanism.symbols:
+        return
+    rng = np.random.default_rng(0)
+    apart = [State(mechanism, mechanism.random_state(rng)[0]).pair(item).offset for _ in range(3)]
+    if np.abs(np.array(apart, dtype=float)).max() <= 1e-13 * longest(mechanism):
+        raise ModelError(
+            f"force {item.name!r}: its ends on {item.a!r} and {item.b!r} coincide at every position, so that it has no "
+            "direction. Say where it is fastened by placement_a and placement_b"
+        )
 
 
 def _chosen(mechanism: Mechanism, names: Sequence[str] | str | None) -> tuple[str, ...]:

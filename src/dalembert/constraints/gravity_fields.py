@@ -79,7 +79,7 @@ def _radius(item: Force, state: State, body: Body, pair: Pair) -> tuple[Scalar, 
     if scalar.is_zero(r):
         raise SingularityError(
             f"force {item.name!r}: the centre of mass of {body.name!r} is at the attracting point, where the field is"
-            " infinite. If it never leaves that point, leave the body out or give it no mass"
+            " infinite. If it never leaves that point, leave the body out or give it neither mass nor inertia"
         )
     n = away / r
     own = product(pair.rotation.T, n)
@@ -117,10 +117,13 @@ def _contracted(a: Array, b: Array) -> Scalar:
 
 
 def _bodies(state: State) -> list[tuple[Body, Pair]]:
-    """Bodies with mass, each with its centre of mass as seen from the ground."""
+    """Bodies with mass or inertia, each with its centre of mass as seen from the ground.
+
+    A wheel whose mass is counted elsewhere is turned by the field all the same.
+    """
     found = []
     for body in state.mechanism.bodies:
-        if not scalar.is_zero(body.inertia.mass):
+        if not all(map(scalar.is_zero, (body.inertia.mass, *body.inertia.tensor.flat))):
             at = Transform.from_translation(body.inertia.center)
             found.append((body, state.from_world(body.name, at)))
     return found

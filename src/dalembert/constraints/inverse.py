@@ -21,7 +21,6 @@ from dalembert.constraints.descent import check_gradients, units
 from dalembert.constraints.numeric import TOLERANCE, counting
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.projection import project_acceleration
-from dalembert.constraints.reactions import between_frames
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
@@ -157,11 +156,7 @@ def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
         with np.errstate(invalid="ignore", over="ignore"):
             found = np.abs(G) @ np.abs(a) + np.abs(gamma)
         most = np.maximum(most, np.where(np.isfinite(found), found, 0.0))
-    ends = {item.name for item in system.mechanism.constraints if between_frames(item)}
-    kinds = [
-        (row.constraint, row.meaning.split()[0] if row.constraint in ends else k) for k, row in enumerate(system.rows)
-    ]
-    return np.array([max(x for x, other in zip(most, kinds) if other == kind) for kind in kinds])
+    return system.constraints.together(most)
 
 
 def _possible(

@@ -12,10 +12,10 @@ import numpy as np
 from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import start_of
-from dalembert.constraints.consistency import DRIFT, limits, refuse_far
+from dalembert.constraints.consistency import DRIFT, limits, refuse_far, violation
 from dalembert.constraints.descent import check_gradients
 from dalembert.constraints.states import States
-from dalembert.errors import SingularityError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names
 
@@ -33,7 +33,7 @@ def project_velocity(
 
     Args:
         system: the constrained mechanism.
-        q: positions that satisfy the constraints, any batch shape.
+        q: positions that satisfy the constraints, any batch shape; more than 1e-3 m or rad off them is refused.
         v: velocities to start from.
         t: time, s.
         keep: joints, or single velocities, whose velocities must not change.
@@ -42,7 +42,10 @@ def project_velocity(
     states = _states(system, q, {"v": v}, t)
 
     def nearest(q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
-        phi, G, rate, _ = system.evaluate("constraints", q, v, t)
+        phi, G, rate, _ = system.evaluate("constraints", start_of(system, q), v, t)
+        check_gradients(system, G, t)
+        if wrong := violation(system, q, None, t, ("q", "v"), DRIFT):
+            raise ArgumentError(f"project_velocity: {wrong}")
         return _nearest(system, q, v, t, (phi, G, rate), keep, tolerance, "velocities")
 
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
@@ -71,8 +74,9 @@ def project_acceleration(
     states = _states(system, q, {"v": v, "a": a}, t)
 
     def nearest(q: np.ndarray, v: np.ndarray, a: np.ndarray, t: float) -> np.ndarray:
+        phi, G, _, gamma = system.evaluate("constraints", start_of(system, q), v, t)
+        check_gradients(system, G, t)
         refuse_far(system, q, v, t, "project_acceleration")
-        phi, G, _, gamma = system.evaluate("constraints", q, v, t)
         floor = float(np.square(v).max(initial=0.0))
         return _nearest(system, q, a, t, (phi, G, gamma), keep, tolerance, "accelerations", floor)
 
@@ -104,8 +108,6 @@ def _nearest(
     call = "project_velocity" if what == "velocities" else "project_acceleration"
     keep = expect_names(keep, f"{call}, keep")
     x = np.array(x)
-    start_of(system, q)  # refuses what is not finite
-    check_gradients(system, gradients, t)
     G = numeric.of_known_rank(gradients, system.known_rank)
     M = system.evaluate("mass_matrix", q)
     free = np.ones(mechanism.nv, dtype=bool)

@@ -106,6 +106,23 @@ class ConstraintSet:
         self.info[item.name] = tuple(Row(item.name, word, not velocity_only or word == "height") for word in words)
 
     @cached_property
+    def measures(self) -> tuple[Any, ...]:
+        """For every row what it is measured with: offsets of one constraint together, its angles too, others alone."""
+        ends = {item.name for item in self.mechanism.constraints if item.has_ends and not item.on_joints}
+        return tuple(
+            (row.constraint, row.meaning.split()[0] if row.constraint in ends else k) for k, row in enumerate(self.rows)
+        )
+
+    def together(self, sizes: np.ndarray) -> np.ndarray:
+        """The largest of the rows that are measured together, for each of them.
+
+        Args:
+            sizes: one per row, (m,).
+        """
+        kinds = self.measures
+        return np.array([max(x for x, other in zip(sizes, kinds) if other == kind) for kind in kinds])
+
+    @cached_property
     def rows(self) -> tuple[Row, ...]:
         """What every row is, in order."""
         return tuple(row for item in self.mechanism.constraints for row in self.info[item.name])

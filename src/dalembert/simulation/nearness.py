@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.constraints.choice import row_scale
 from dalembert.simulation.integrators import Step
 from dalembert.simulation.manifold import displaced
 from dalembert.simulation.singularity import ZERO, extreme_singular_values, least_singular_value
@@ -32,6 +33,7 @@ class Nearness:
         assert system.constrained is not None
         self._system, self._constrained = system, system.constrained
         self._nq, self._rank = system.mechanism.nq, len(system.constrained.pivots.rows)
+        self._scale = row_scale(system.constrained)[:, None]
         self._turned = 0.0  # how far G went since it was decomposed
         reference = np.asarray(system.constrained.reference, dtype=float)  # motions may begin near a crossing
         self.largest = float(self.sizes(np.zeros(1), reference[None])[0])
@@ -70,7 +72,7 @@ class Nearness:
             t: times, (k,).
             q: positions, (k, nq).
         """
-        return least_singular_value(self._constrained.evaluate("positions", q, t)[1], self._rank)
+        return least_singular_value(self._scale * self._constrained.evaluate("positions", q, t)[1], self._rank)
 
     def size(self, t: float, x: np.ndarray) -> float:
         """The value at one state.
@@ -121,7 +123,7 @@ class Nearness:
         return False
 
     def _gradients(self, t: float, x: np.ndarray) -> np.ndarray:
-        return self._constrained.evaluate("positions", x[: self._nq], t)[1]
+        return np.asarray(self._scale * self._constrained.evaluate("positions", x[: self._nq], t)[1])
 
     def _decompose(self) -> None:
         """Learn the least singular value that should not vanish, and the largest."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from dalembert.constraints.choice import row_scale
 from dalembert.errors import SimulationWarning
 from dalembert.simulation.gradient_jumps import jump, turns
 from dalembert.simulation.manifold import difference, displaced
@@ -55,6 +56,7 @@ class RankWatch:
         self.system = system
         own = system.constrained
         self.rank = len(own.pivots.rows) if own is not None and system.has_loops else 0
+        self._scale = row_scale(own)[:, None] if own is not None and self.rank else np.ones(1)
         self.times: list[float] = []
         self.jumps: dict[float, str] = {}
         self.shock: Shock | None = None
@@ -111,7 +113,7 @@ class RankWatch:
         """
         if not (self.rank and np.isfinite(q).all()):
             return ""
-        size = least_singular_value(self._gradients(np.array([t]), q[None]), self.rank)[0]
+        size = least_singular_value(self._scale * self._gradients(np.array([t]), q[None]), self.rank)[0]
         just = self.times and t - self.times[-1] <= STEPS * (self._t[-1] - self._t[0]) / max(len(self._t) - 1, 1)
         is_near = size <= max(NEAR * self._largest, ZERO)
         if not (is_near or just):
@@ -139,7 +141,7 @@ class RankWatch:
         G = self._gradients(t, x[:, : self.system.mechanism.nq])
         self._find_jumps(t, x, G)
         self.shock = self.shock or first_shock(self.system, t, x)
-        s, near = self._followed(G)
+        s, near = self._followed(self._scale * G)
         h = np.diff(t)
         # The lowest that a function of twice the slope seen on either side can reach between two steps.
         slope = np.abs(np.diff(s)) / h
@@ -196,7 +198,7 @@ class RankWatch:
         low, high, value, best = 0.0, 1.0, np.inf, 0.0
         for _ in range(ZOOMS):
             u = np.linspace(low, high, POINTS)
-            found = least_singular_value(gradients(u), self.rank)
+            found = least_singular_value(self._scale * gradients(u), self.rank)
             k = int(np.argmin(found))
             value, best = float(found[k]), float(u[k])
             low, high = float(u[max(k - 1, 0)]), float(u[min(k + 1, POINTS - 1)])

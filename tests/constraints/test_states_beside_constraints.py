@@ -1,0 +1,218 @@
+"""Redundant loops at states a little off the constraints, and near positions where two ways of closing meet.
+
+The coupling rod of a locomotive - n equal cranks and one beam - has one degree of freedom, redundant rows, and change
+points where it is flat. All cranks stand at the same angle th and the beam only translates, so
+
+    (n m L^2 / 3 + m L^2) th'' = tau + (n / 2 + 1) m g L cos th
+
+with rods and beam of mass m.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from constraint_cases import at
+
+import dalembert as da
+from dalembert.constraints.classical import bricard, four_bar
+from dalembert.errors import ArgumentError, SimulationWarning
+
+GRAVITY = 9.81
+
+
+def coupling_rod(n, pitch=0.5, length=0.4, cart=False):
+    rods = [da.Body(f"rod{k}", da.Inertia(1.0, [length / 2, 0, 0], length**2 / 12 * np.eye(3))) for k in range(n)]
+    beam = da.Body("beam", da.Inertia(1.0, [pitch, 0, 0], pitch**2 / 3 * np.eye(3)))
+    base = "cart" if cart else "world"
+    joints = [da.Joint(f"crank{k}", "revolute", base, f"rod{k}", at([pitch * k, 0, 0]), [0, 1, 0]) for k in range(n)]
+    joints.append(da.Joint("hinge", "revolute", "rod0", "beam", at([length, 0, 0]), [0, 1, 0]))
+    bodies = [*rods, beam]
+    if cart:
+        bodies.insert(0, da.Body("cart", da.Inertia(1.0, [0, 0, 0], np.eye(3))))
+        joints.insert(0, da.Joint("slide", "prismatic", "world", "cart", axis=[1, 0, 0]))
+    pins = [
+        da.Constraint(f"pin{k}", "spherical", "beam", f"rod{k}", at([pitch * k, 0, 0]), at([length, 0, 0]))
+        for k in range(1, n)
+    ]
+    return da.Mechanism("coupling rod", bodies, joints, constraints=pins, gravity=[0, 0, -GRAVITY])
+
+
+def standing(mechanism, angle):
+    """Positions with all cranks at an angle; turning by one is a velocity of the same kind."""
+    q = np.zeros(mechanism.nq)
+    for joint in mechanism.joints:
+        if joint.kind == "revolute":
+            q[mechanism.q_slice(joint.name)] = -angle if joint.name == "hinge" else angle
+    return q
+
+
+@pytest.mark.parametrize("cart", [False, True])
+@pytest.mark.parametrize("pitch", [0.4, 0.5])
+@pytest.mark.parametrize("n", [3, 4])
+def test_ranks_near_change_points_are_those_beside_them(n, pitch, cart):
+    mechanism = coupling_rod(n, pitch, cart=cart)
+    for angle in (0.0, 0.01, 0.05, 0.11, np.pi - 0.03, np.pi):
+        q = standing(mechanism, angle)
+        system = da.ConstrainedDynamics(mechanism, reference=q)
+        assert system.known_rank == n, angle
+        analysis = system.analyse(q)
+        assert analysis.usual_rank == n and analysis.is_singular == (abs(np.sin(angle)) < 1e-9), angle
+
+
+@pytest.mark.parametrize("method", ["multipliers", "projection"])
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_kernels_of_rods_that_are_drawn_flat(n, method):
+    """The default reference is the change point itself. Twenty operations a row: errors of 1e-12."""
+    mechanism, length, angle = coupling_rod(n, 0.4), 0.4, 0.6
+    system = da.ConstrainedDynamics(mechanism, method=method)
+    q, turning, rest = standing(mechanism, angle), standing(mechanism, 1.0), np.zeros(mechanism.nv)
+    right = GRAVITY * (n / 2 + 1) * length * np.cos(angle) / ((n / 3 + 1) * length**2)
+    assert abs(system.forward_dynamics(q, turning, rest)[0] - right) < 1e-11 * right
+    off = q + 1e-7 * np.arange(mechanism.nv) ** 2  # up to 2.5e-6: errors some tens of times that
+    assert abs(system.solve(off, turning, rest).a[0] - right) < 1e-4 * right
+    holding = -GRAVITY * (n / 2 + 1) * length * np.cos(angle)
+    assert abs(system.inverse_dynamics(off, rest, rest, actuated=["crank0"]).tau[0] - holding) < 1e-4 * right
+
+
+def test_linearization_does_not_depend_on_the_last_digits_of_a_redundant_loop():
+    """Bricard's linkage off by e: A changes by some times e, wherever the redundant row seems independent."""
+    system = da.ConstrainedDynamics(bricard(), reference=None)
+    q = system.assemble()
+    rest = np.zeros(system.mechanism.nv)
+    right = system.linearize(q, rest, rest, positions=["hinge1"], speeds=["hinge1"]).A
+    rng = np.random.default_rng(0)
+    for e in (1e-9, 5e-9, 1e-8, 1e-7):
+        for _ in range(5):
+            off = q + e * rng.normal(size=len(q))
+            found = system.linearize(off, rest, rest, positions=["hinge1"], speeds=["hinge1"]).A
+            assert np.abs(found - right).max() < 1e3 * e
+            assert len(system.linearize(off, rest, rest).states) == 2
+
+
+@pytest.mark.parametrize("e", [0.0, 1e-8, 1e-6])
+def test_projection_with_joints_held_leaves_other_freedoms(e):
+    """On a cart that keeps its speed the cranks go on turning; errors are those of the state."""
+    mechanism = coupling_rod(3, cart=True)
+    system = da.ConstrainedDynamics(mechanism, reference=standing(mechanism, 0.6))
+    v = standing(mechanism, 2.0)
+    v[mechanism.v_slice("slide")] = 0.5
+    q = standing(mechanism, 0.6) + e * np.arange(mechanism.nv)
+    found = system.project_velocity(q, v, keep=["slide"])
+    assert np.abs(found - v).max() < 100 * e + 1e-12
+    a = system.project_acceleration(q, found, v, keep=["slide"])
+    assert np.isfinite(a).all() and abs(a[mechanism.v_slice("crank0")][0]) > 1
+
+
+def test_projection_of_batches_is_that_of_each_state():
+    system = da.ConstrainedDynamics(four_bar())
+    q = np.stack([system.assemble([x, -0.5, 1.7], keep=["crank"]) for x in (0.9, 1.0, 1.1)])
+    v = system.project_velocity(q, [1.0, 0, 0], keep=["crank"])
+    assert v.shape == (3, 3)
+    a = system.project_acceleration(q, v, np.zeros(3))
+    for k in range(3):
+        np.testing.assert_array_equal(v[k], system.project_velocity(q[k], [1.0, 0, 0], keep=["crank"]))
+        np.testing.assert_array_equal(a[k], system.project_acceleration(q[k], v[k], np.zeros(3)))
+    with pytest.raises(ArgumentError, match=r"state \[1\] of the batch: project_acceleration: q violates"):
+        system.project_acceleration(q + np.array([[0.0], [0.1], [0.0]]), v, np.zeros(3))
+
+
+def test_projection_far_from_the_constraints_says_that_positions_are():
+    mechanism = coupling_rod(3)
+    system = da.ConstrainedDynamics(mechanism, reference=standing(mechanism, 0.6))
+    q = standing(mechanism, 0.6) + 0.02 * np.arange(mechanism.nv) ** 2
+    with pytest.raises(ArgumentError, match=r"q violates the constraint 'pin.*assemble"):
+        system.project_velocity(q, standing(mechanism, 1.0))
+
+
+def test_inverse_dynamics_takes_what_matters_to_no_force():
+    """At rest under gravity 1e-10 rad/s^2 is nothing; the torque changes by as much."""
+    system = da.ConstrainedDynamics(four_bar())
+    q, rest = system.assemble([1.0, -0.5, 1.7]), np.zeros(3)
+    right = system.inverse_dynamics(q, rest, rest, actuated=["crank"]).tau
+    found = system.inverse_dynamics(q, rest, [0, 1e-10, 0], actuated=["crank"]).tau
+    np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-12)
+    with pytest.raises(ArgumentError, match="most of all"):
+        system.inverse_dynamics(q, rest, [0, 1e-3, 0], actuated=["crank"])
+
+
+def test_inverse_dynamics_names_the_row_that_misses_most_of_its_own_measure():
+    """A gear at constant speed sums up to nothing, so what it misses is all; the loop beside it accelerates."""
+    bar = four_bar()
+    geared = bar.replace(
+        bodies=(*bar.bodies, da.Body("rotor", da.Inertia(0.1, [0, 0, 0], 0.01 * np.eye(3)))),
+        joints=(*bar.joints, da.Joint("motor", "revolute", "world", "rotor")),
+        constraints=(*bar.constraints, da.Constraint("gear", "coupling", "crank", "motor", coefficients=(0, 5.0))),
+    )
+    system = da.ConstrainedDynamics(geared)
+    q = system.assemble({"crank": 1.0, "coupler": -0.5, "rocker": 1.7}, keep=["crank"])
+    v = system.project_velocity(q, {"crank": 1.0}, keep=["crank"])
+    a = system.project_acceleration(q, v, np.zeros(4), keep=["crank"])
+    assert np.abs(a).max() > 0.1
+    names = {name: geared.v_slice(name).start for name in ("motor", "coupler")}
+    a[names["coupler"]] *= 1 + 1e-3
+    a[names["motor"]] += 1e-3
+    with pytest.raises(ArgumentError, match="most of all gear"):
+        system.inverse_dynamics(q, v, a, actuated=["crank"])
+    a[names["motor"]] -= 1e-3 - 1e-8
+    assert np.isfinite(system.inverse_dynamics(q, v, a, actuated=["crank"]).tau).all()
+
+
+def test_one_state_of_a_batch_that_is_no_number_spoils_no_other():
+    system = da.ConstrainedDynamics(four_bar())
+    q, rest = system.assemble([1.0, -0.5, 1.7]), np.zeros(3)
+    batch = np.stack([q, np.full(3, np.nan), q])
+    found = system.inverse_dynamics(batch, rest, rest, actuated=["crank"])
+    assert np.isnan(found.tau[1]).all()
+    np.testing.assert_array_equal(found.tau[0], system.inverse_dynamics(q, rest, rest, actuated=["crank"]).tau)
+
+
+def test_a_tolerance_for_ranks_is_what_it_says():
+    """x z = y z = 0: beside the branch z = 0 of the reference, on x = y = 0, there is one row more."""
+    bodies = [da.Body("a", da.Inertia(0.0)), da.Body("b", da.Inertia(0.0)), da.Body("c", da.Inertia.point(1.0))]
+    joints = [
+        da.Joint("x", "prismatic", "world", "a", axis=[1, 0, 0]),
+        da.Joint("y", "prismatic", "a", "b", axis=[0, 1, 0]),
+        da.Joint("z", "prismatic", "b", "c", axis=[0, 0, 1]),
+    ]
+    law = da.Constraint("law", "position", function=lambda q, t: [q[0] * q[2], q[1] * q[2]])
+    mechanism = da.Mechanism("branches", bodies, joints, constraints=[law], gravity=[0, 0, 0])
+    system = da.ConstrainedDynamics(mechanism, reference=[0.3, 0.2, 0])
+    found = system.solve([0, 0, 0.005], [0, 0, 0.5], [1.0, 1, 1], tolerance=1e-9)
+    assert found.rank == 2
+    np.testing.assert_allclose(found.a, [0, 0, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.0, 1e-9, 1e-7])
+def test_what_is_unique_stays_so_off_the_constraints(e):
+    system = da.ConstrainedDynamics(bricard())
+    q = system.assemble()
+    rest = np.zeros(system.mechanism.nv)
+    right = [x.unique for x in system.reactions(q, rest, rest).values()]
+    found = system.reactions(q + e * np.random.default_rng(1).normal(size=len(q)), rest, rest)
+    np.testing.assert_array_equal([x.unique for x in found.values()], right)
+
+
+def test_loops_of_millimetres_pass_no_singular_positions_that_metres_do_not():
+    """Where a row of angles vanishes one of lengths takes over; a thousandth of it is no loss of rank."""
+    a, b = 0.6e-3, 1e-3
+    small = 0.5
+    large = np.arcsin(b * np.sin(small) / a)
+    turn = da.Transform.from_rpy_xyz
+    bodies, joints, place = [], [], da.Transform.identity()
+    for k, (side, twist) in enumerate(((a, small), (b, large), (a, small))):
+        tensor = np.diag([0.01, 0.1, 0.1]) * b**2
+        bodies.append(da.Body(f"rod{k}", da.Inertia(1.0 + k, [side / 2, 0, 0], tensor)))
+        joints.append(da.Joint(f"hinge{k}", "revolute", f"rod{k - 1}" if k else "world", f"rod{k}", place))
+        place = turn([twist, 0, 0], [side, 0, 0])
+    last = da.Constraint("last", "revolute", "rod2", "world", place, turn([-large, 0, 0], [-b, 0, 0]))
+    mechanism = da.Mechanism("Bennett", bodies, joints, constraints=[last])
+    system = da.ConstrainedDynamics(mechanism, reference=[0.8, 2.87, -0.8])
+    q = system.assemble(keep=["hinge0"])
+    v = system.project_velocity(q, {"hinge0": 1 / np.sqrt(b)}, keep=["hinge0"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        motion = da.simulate(mechanism, q, v, t=0.1)
+    assert motion.info["singular"] == () and np.abs(np.sin(motion.q[:, 0])).min() < 0.1
