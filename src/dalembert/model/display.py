@@ -128,7 +128,7 @@ def _constraints(mechanism: Mechanism) -> list[str]:
         elif isinstance(item.function, Formula):
             law = texts(item.function.expressions)
             meaning = f"a = {law} (position of the joint)" if item.kind == "motion" else f"{meaning}; function {law}"
-        ends = [item.a if item.has_ends else "", item.b if item.has_ends and item.kind != "motion" else ""]
+        ends = [getattr(item, end) if end in item.ends else "" for end in "ab"]
         rows.append([item.name, item.kind, *ends, "; ".join([meaning, *extra])])
     return columns_with_text(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
 
@@ -142,7 +142,7 @@ def _relation(item: Constraint) -> str:
         factor = f"({x})" if power and getattr(x, "is_Add", False) else text(x)
         if not scalar.is_zero(x):
             terms.append(power if power and factor == "1" else f"{factor} {power}".rstrip())
-    left = "b" if item.kind == "coupling" and item.b else "a"
+    left = item.ends[-1]
     joints = "positions of the joints" if left == "b" else "position of the joint"
     return f"{left} = {' + '.join(terms) or '0'}".replace("+ -", "- ") + f" ({joints})"
 
