@@ -302,6 +302,15 @@ def test_derive_says_which_velocities_can_be_kept(capsys):
         assert outcome.code == 2 and "velocit" in outcome.err
 
 
+def test_verify_fails_where_constraints_cannot_be_assembled(capsys, tmp_path):
+    text = da.write_toml(da.load("four_bar", parameters="default"))
+    (tmp_path / "bad.toml").write_text(text.replace("0.9", "9.0"))
+    outcome = run(capsys, "verify", str(tmp_path / "bad.toml"), "--states", "1")
+    assert outcome.code == 1 and "cannot be assembled" in outcome.out and "1 of " in outcome.out
+    kane = run(capsys, "derive", str(tmp_path / "bad.toml"), "--method", "kane")
+    assert "no positions were found" in kane.err and "give --q, positions near an assembly" in kane.err
+
+
 def test_verify_asks_pinocchio_if_it_is_there(capsys):
     pytest.importorskip("pinocchio")
     for arguments in (["demo_arm"], ["demo_arm", "--base", "free"], ["puma560"], ["stacker"], ["free_body"]):
