@@ -9,12 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 from cli_helpers import distant_wire, process, run
 
 import dalembert as da
 from dalembert.cli import agreement, bench, counting
 from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
+from dalembert.cli.show import described
 from dalembert.compiler.export import LANGUAGES
 from dalembert.constraints.classical import flyball_governor
 from dalembert.cost_tables import generic_arm
@@ -55,6 +57,35 @@ def test_show_puts_values_in_the_place_of_symbols(capsys):
     assert set(data["symbols"]) == {"g", "l1", "l2"}
 
 
+def test_show_tells_the_data_of_constraints_and_forces(capsys):
+    (pin,) = run(capsys, "show", "four_bar", "--json").json["constraints"]
+    assert (pin["a"], pin["b"], pin["placement_a"]["position"]) == ("coupler", "rocker", ["l2", 0, 0])
+    assert "at (l2, 0, 0) of a; at (l3, 0, 0) of b" in run(capsys, "show", "four_bar").out
+    arm = da.load("demo_arm")
+    first, second = [joint.name for joint in arm.joints if joint.kind == "revolute"][:2]
+    data = described(
+        arm.replace(
+            constraints=(
+                da.Constraint("gear", "coupling", first, second, coefficients=(0, 2)),
+                da.Constraint("drive", "motion", first, function=sympy.sin(sympy.Symbol("t"))),
+            ),
+            forces=(
+                da.Force("stop", "joint-stop", first, stiffness=5, upper=1),
+                da.Force("own", "joint-force", first, function=lambda t: t),
+            ),
+        )
+    )
+    (gear, drive), (stop, own) = data["constraints"], data["forces"]
+    assert gear["coefficients"] == (0, 2) and gear["b"] == second and "value" not in gear and "placement_a" not in gear
+    assert drive["function"] == ["sin(t)"] and drive["b"] is None
+    assert {name: stop[name] for name in ("stiffness", "damping", "upper")} == {
+        "stiffness": 5,
+        "damping": 0,
+        "upper": 1,
+    }
+    assert own["function"] == "a function" and "stiffness" not in own
+
+
 def test_frames_are_where_the_kinematics_puts_them(capsys):
     poses = run(capsys, "show", "demo_arm", "--json", "--frames").json["neutral_poses"]
     arm = da.load("demo_arm")
@@ -68,8 +99,6 @@ def test_frames_are_where_the_kinematics_puts_them(capsys):
 
 @pytest.mark.parametrize("method", ["lagrange", "kane", "kronecker", "newton-euler"])
 def test_derived_equations_are_those_of_the_kernels(capsys, method):
-    import sympy
-
     data = run(capsys, "derive", "cart_pole", "--method", method, "--json").json
     names = [*data["coordinates"], *data["velocities"], *data["parameters"]]
     symbols = sympy.symbols(names)
@@ -81,8 +110,6 @@ def test_derived_equations_are_those_of_the_kernels(capsys, method):
 
 
 def test_what_is_too_long_to_be_written_out_is_told_as_definitions(capsys):
-    import sympy
-
     data = run(capsys, "derive", "demo_arm", "--json").json
     arm = da.load("demo_arm")
     q, v, _ = arm.random_state(np.random.default_rng(0))
@@ -273,6 +300,15 @@ def test_derive_says_which_velocities_can_be_kept(capsys):
     for names in (["--independent", "nobody"], ["--independent", "pivot", "--independent", "knee"]):
         outcome = run(capsys, "derive", "four_bar", "--method", "kane", *names)
         assert outcome.code == 2 and "velocit" in outcome.err
+
+
+def test_verify_fails_where_constraints_cannot_be_assembled(capsys, tmp_path):
+    text = da.write_toml(da.load("four_bar", parameters="default"))
+    (tmp_path / "bad.toml").write_text(text.replace("0.9", "9.0"))
+    outcome = run(capsys, "verify", str(tmp_path / "bad.toml"), "--states", "1")
+    assert outcome.code == 1 and "cannot be assembled" in outcome.out and "1 of " in outcome.out
+    kane = run(capsys, "derive", str(tmp_path / "bad.toml"), "--method", "kane")
+    assert "no positions were found" in kane.err and "give --q, positions near an assembly" in kane.err
 
 
 def test_verify_asks_pinocchio_if_it_is_there(capsys):

@@ -526,6 +526,9 @@ def test_changed_constraints_and_force_elements_are_told_by_field():
     assert not found and "stiffness (100.0 here, 90.0 in the other mechanism)" in found.first.text
     found = da.compare(sprung, softer.replace(constraints=(moved, *sprung.constraints[1:])))
     assert [item.topic for item in found.differences] == ["constraints", "force elements"]
+    # That they take no part is said of the random states only.
+    told = [remark for remark in found.remarks if "take no part" in remark]
+    assert len(told) == 2 and all(remark.startswith("at random states") for remark in told)
     assert "placement_a" in found.first.text
 
 

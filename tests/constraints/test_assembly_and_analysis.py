@@ -329,3 +329,10 @@ def test_redundant_loops_in_motion_do_not_contradict_themselves():
         report = system.analyse(q, v=v)
         assert report.dependences
         assert report.is_consistent, str(report)
+
+
+@pytest.mark.parametrize("law", [lambda q, t: float("nan"), lambda q, t: q[0] + float("nan")])
+def test_laws_without_a_value_are_not_analysed(law):
+    system = ConstrainedDynamics(four_bar().replace(constraints=(Constraint("law", "position", function=law),)))
+    with pytest.raises(SingularityError, match="constraint 'law' is not a finite number"):
+        system.analyse(np.zeros(3))

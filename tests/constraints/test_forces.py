@@ -162,6 +162,16 @@ def test_smooth_stops_never_pull_either_and_become_sharp(x, speed, damping):
     assert push(sharp.replace(smoothing=1e-9), x, speed) == pytest.approx(push(sharp, x, speed), abs=1e-4)
 
 
+@given(x=st.floats(1, 3), speed=st.floats(-20, 20))
+def test_stops_push_as_documented(x, speed):
+    """e' max(0, k e + c e' u), where u is the speed at which the joint goes deeper."""
+    stop = Force("f", "joint-stop", "j", "", stiffness=100.0, damping=10.0, upper=2.0, smoothing=0.3)
+    depth = x - 2.0
+    inside, slope = (depth + math.hypot(depth, 0.3)) / 2, (1 + depth / math.hypot(depth, 0.3)) / 2
+    wanted = slope * max(0.0, 100.0 * inside + 10.0 * slope * speed)
+    assert push(stop, x, speed) == pytest.approx(-wanted, rel=1e-12, abs=1e-10)  # of terms of up to 200
+
+
 @pytest.mark.parametrize("smoothing", [0, 0.3])
 @given(x=st.floats(-2, 3))
 def test_stops_give_back_what_they_store(smoothing, x):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import dalembert as da
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar
 from dalembert.control import LinearModel, linearize
@@ -39,3 +41,12 @@ def test_accelerations_and_forces_print_with_what_is_known_of_them():
     assert str(SYSTEM.inverse_dynamics(Q, REST, REST, actuated=["crank"])).endswith("unique")
     both = SYSTEM.inverse_dynamics(np.stack([Q, Q]), REST, REST, actuated=["crank", "rocker"])
     assert str(both) == "forces of drives at (2,) states, least sum of (tau / weight)^2"
+
+
+@pytest.mark.parametrize("b", [{}, {"b": ""}, {"b": "world"}])
+def test_a_coupling_without_b_is_called_by_the_joint_that_it_fixes(b):
+    held = four_bar().replace(constraints=(da.Constraint("fix", "coupling", "crank", coefficients=(0.15,), **b),))
+    assert [str(row) for row in ConstrainedDynamics(held).rows] == ["fix (position of crank)"]
+    assert "a = 0.15 (position of the joint)" in str(held) and " world  a = 0.15" not in str(held)
+    geared = da.Constraint("gear", "coupling", "crank", "rocker", coefficients=(0, 2))
+    assert str(ConstrainedDynamics(held.replace(constraints=(geared,))).rows[0]) == "gear (position of rocker)"

@@ -128,6 +128,9 @@ def test_forces_written_in_a_file_act(kind, function, values):
         ("function = []", "'function' is empty"),
         ("function = true", "expected a number or an expression"),
         ('function = "lift - "', "ends too early"),
+        # The place is for fields of gravity only, and is not offered elsewhere.
+        ('function = "lift - q*t"', r"'q' is neither .*; known are (?!.*[xyz], )(?=.*lift)"),
+        ('function = "lift - y"', "'y' is neither a coordinate nor"),
     ],
 )
 def test_formulas_of_a_file_that_make_no_sense_are_told(line, words):
@@ -138,6 +141,24 @@ def test_formulas_of_a_file_that_make_no_sense_are_told(line, words):
             OWN_RULES.replace("A = 0.1", "lift = 0.1")
             + '\n[[constraint]]\nname = "c"\nkind = "position"\nfunction = "lift"\n'
         )
+
+
+def test_formulas_of_a_file_are_offered_what_they_can_spell():
+    text = OWN_RULES.replace('"hinge"', '"my-hinge"') + '\n[[constraint]]\nname = "c"\nkind = "position"\n'
+    with pytest.raises(FormatError, match="'hinge' is neither a coordinate") as caught:
+        read_toml(text + 'function = "hinge"\n')
+    assert "my-hinge" not in str(caught.value)
+    field = '\n[[force]]\nname = "f"\nkind = "gravity-field"\nfunction = [0, 0, "lift"]\n'
+    with pytest.raises(FormatError, match=r"'lift' is neither t, x, y, z nor among the \[parameters\]"):
+        read_toml(OWN_RULES + field)
+
+
+@pytest.mark.parametrize("name", ["pi", "π"])
+def test_a_joint_that_is_called_like_a_number_is_refused_in_formulas_of_a_file(name):
+    joint = OWN_RULES.replace('"hinge"', f'"{name}"')
+    with pytest.raises(FormatError, match=f"'{name}' is the number 3.14159... and a joint as well; rename the joint"):
+        read_toml(f'{joint}\n[[constraint]]\nname = "c"\nkind = "position"\nfunction = "lift - 2*{name}"\n')
+    read_toml(f'{joint}\n[[constraint]]\nname = "c"\nkind = "position"\nfunction = "lift - 2"\n')
 
 
 def test_tables_show_what_constraints_and_forces_mean():

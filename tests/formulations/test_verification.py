@@ -17,8 +17,8 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.constraints import ConstrainedDynamics, forces
-from dalembert.errors import ArgumentError
-from dalembert.formulations import laws, verify
+from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.formulations import derive, laws, verify
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.force import FORCE_KINDS
@@ -371,8 +371,9 @@ def test_constrained_motion_is_compared_where_constraints_can_be_satisfied():
     near = verify(bead(lambda x, z: z - sqrt(x + Rational(1, 10))), states=6)
     assert constrained(near) and any("around the neutral one instead" in reason for reason in near.skipped)
     far = bead(lambda x, z: z - log(x - 30))
-    lost = verify(far, states=2)
-    assert not constrained(lost) and any("give it as q" in reason for reason in lost.skipped)
+    with pytest.warns(ModelWarning, match="reference=, positions near an assembly"):
+        lost = verify(far, states=2)
+    assert not lost.ok and not constrained(lost) and any("give it as q" in reason for reason in lost.skipped)
     for q in ({"x": 32.0}, [32.0, 0.7]):
         assert constrained(verify(far, states=2, q=q))
     with pytest.raises(ArgumentError, match="needs"):
@@ -381,6 +382,26 @@ def test_constrained_motion_is_compared_where_constraints_can_be_satisfied():
         verify(far.replace(constraints=()), q=[1.0, 2.0])
     nowhere = verify(bead(lambda x, z: z - sqrt(x - 30)), states=2)
     assert not constrained(nowhere) and any("does not exist where" in reason for reason in nowhere.skipped)
+
+
+def test_constraints_that_cannot_be_assembled_do_not_agree():
+    """A pendulum whose rod would have to reach farther than it is long."""
+
+    def pendulum(reach) -> Mechanism:
+        rod = Body("rod", Inertia(1.0, [0.1, 0.0, 0.0], np.diag([0.1, 0.1, 0.1])))
+        hinge = Joint("hinge", "revolute", WORLD, "rod", axis=[0, 1, 0])
+        slide = Joint("slide", "prismatic", "rod", "bob", axis=[0, 1, 0])
+        far = Constraint("far", "spherical", "bob", placement_b=Transform.from_translation([reach, 0, 0]))
+        return Mechanism("short", [rod, Body("bob", Inertia(1.0))], [hinge, slide], constraints=[far])
+
+    with pytest.warns(ModelWarning, match="no positions were found that satisfy its constraints"):
+        found = verify(pendulum(1.5), states=2)
+    assert not found.ok and found.worst.quantity == "constraints" and "1 of" in str(found).splitlines()[0]
+    assert any("cannot be assembled" in reason and "far: " in reason for reason in found.skipped)
+    with pytest.warns(ModelWarning, match="no positions were found"):
+        derive(pendulum(1.5), "kane")
+    # Of a symbol, other values than those drawn may allow it.
+    assert verify(pendulum(Symbol("reach")), states=2).ok
 
 
 def test_constrained_motion_is_compared_while_given_motions_are_in_reach():

@@ -220,3 +220,29 @@ def test_laws_are_shown_as_they_were_written():
     assert ends == ["the", "x"]
     constant = Constraint("held", "motion", "x", function=sympy.Integer(1))
     assert "a = 1 (pos" in table(Mechanism("m", [ball], [slide], constraints=[constant]))
+
+
+def test_attachments_of_constraints_and_forces_are_shown():
+    l, phi = sympy.symbols("l phi")
+    tip, turned = Transform.from_translation([l, 0, 0.5]), Transform.from_rpy_xyz([0.5, 0, 0], [0, 0, 0])
+    askew = Transform.from_rpy_xyz([phi, 0, 0], [0, 0, 0])
+    text = str(
+        crane(
+            constraints=(
+                Constraint("ball", "spherical", "hook", placement_a=tip),
+                Constraint("slot", "prismatic", "hook", "base", placement_b=turned),
+                Constraint("askew", "weld", "hook", "base", placement_a=askew),
+                Constraint("plain", "weld", "hook", "base"),
+            ),
+            forces=(
+                Force("coil", "spring", "boom", "base", placement_a=tip, placement_b=tip, stiffness=5),
+                Force("buffer", "joint-spring", "luff", stiffness=1234.5),
+            ),
+        )
+    )
+    assert line_with(text, "ball").endswith("both origins coincide; at (l, 0, 0.5) of a")
+    assert "at (0, 0, 0) of b, turned by roll pitch yaw (0.5, 0, 0)" in " ".join(text.split())
+    assert line_with(text, "askew").endswith("at (0, 0, 0) of a, turned")
+    assert line_with(text, "plain").endswith("both frames coincide")
+    assert "at (l, 0, 0.5) of a; at (l, 0, 0.5) of b" in " ".join(text.split())
+    assert line_with(text, "buffer").split()[2:5] == ["luff", "spring", "and"]  # it has no b

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 
+from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism
 from dalembert.model.operations import lock
 from dalembert.model.parameters import symbolise
 from dalembert.simulation import ADAPTIVE, STEPPERS, Event, SimulationError, joint_stop, rollout, simulate
@@ -456,3 +457,15 @@ def test_a_period_without_a_controller_is_refused():
         simulate(arm, None, None, 1.0, hold=0.01)
     with pytest.raises(ArgumentError, match="hold = 2 says how long a control is held; there is none"):
         rollout(arm, None, None, 4, hold=2)
+
+
+def test_dissipation_is_that_of_joints_alone():
+    """The same damper as a term of the joint and as a force element: the element is not counted."""
+    body, joint = Body("b", Inertia(1.0)), Joint("j", "prismatic", WORLD, "b", axis=[1, 0, 0])
+    own = Mechanism("own", [body], [joint.replace(damping=2.0)])
+    element = Mechanism("element", [body], [joint], forces=[Force("damper", "joint-spring", "j", damping=2.0)])
+    mine = simulate(Dynamics(own, include=["damping"]), [0], [1], 0.5)
+    theirs = simulate(ConstrainedDynamics(element, forces="all"), [0], [1], 0.5)
+    assert np.abs(mine.v[-1] - theirs.v[-1]).max() < 1e-7  # both by integration to 1e-8 or so
+    np.testing.assert_allclose(mine.dissipation, 2 * mine.v[:, 0] ** 2, rtol=1e-12)
+    assert not theirs.dissipation.any()

@@ -24,7 +24,7 @@ from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
 
 if TYPE_CHECKING:
-    from dalembert.model import Joint, Mechanism
+    from dalembert.model import Constraint, Force, Joint, Mechanism
 
 SUMMARY = "show a mechanism as tables"
 
@@ -165,8 +165,25 @@ def described(mechanism: Mechanism) -> dict[str, Any]:
             }
             for frame in m.frames
         ],
-        "constraints": [{"name": item.name, "kind": item.kind, "a": item.a, "b": item.b} for item in m.constraints],
-        "forces": [{"name": item.name, "kind": item.kind, "a": item.a, "b": item.b} for item in m.forces],
+        "constraints": [_element(item) for item in m.constraints],
+        "forces": [_element(item) for item in m.forces],
         "assumed": m.notes,
         "doubtful": m.problems(),
     }
+
+
+def _element(item: Constraint | Force) -> dict[str, Any]:
+    """A constraint or a force: its ends, null where a kind has none, and of its data what the kind uses."""
+    from dalembert.model.formula import Formula
+
+    found: dict[str, Any] = {"name": item.name, "kind": item.kind}
+    found |= {end: getattr(item, end) if end in item.ends else None for end in "ab"}
+    for name in item.placements:
+        placement = getattr(item, name)
+        found[name] = {"position": placement.translation, "rotation": placement.rotation}
+    found |= {name: getattr(item, name) for name in item.numbers}
+    found |= {name: x for name in ("coefficients", "components") if (x := getattr(item, name, ()))}
+    if item.function is not None:
+        law = item.function
+        found["function"] = list(map(str, law.expressions)) if isinstance(law, Formula) else "a function"
+    return found

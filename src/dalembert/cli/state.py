@@ -28,7 +28,7 @@ Given = list[tuple[str, tuple[float, ...]]]
 
 def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
     """--q, --v, --include and --elements."""
-    what = "JOINT=VALUE or all numbers with commas (90deg, pi/2 work too); may be repeated"
+    what = "or all numbers with commas (90deg, pi/2 work too); may be repeated"
     group = parser.add_argument_group("the state")
     group.add_argument(
         "--q",
@@ -36,7 +36,7 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
         action="append",
         default=[],
         metavar="...",
-        help=f"positions in rad or m: {what} (default: neutral)",
+        help=f"positions in rad or m: JOINT=VALUE {what} (default: neutral)",
     )
     if velocity:
         group.add_argument(
@@ -45,7 +45,7 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
             action="append",
             default=[],
             metavar="...",
-            help=f"velocities in rad/s or m/s: {what} (default: zero)",
+            help=f"velocities in rad/s or m/s: JOINT=VALUE, a single one such as base.x=VALUE, {what} (default: zero)",
         )
     group.add_argument(
         "--include",
@@ -157,7 +157,7 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
         return position, velocity, []
     given_whole = q is not None and not isinstance(q, dict)
     closed = system.assemble(position) if given_whole else _assembled(system, position, list(q or ()))
-    moving = system.project_velocity(closed, velocity, keep=list(v) if isinstance(v, dict) else ())
+    moving = _projected(system, closed, velocity, list(v) if isinstance(v, dict) else [])
     remarks = []
     moved = [j.name for j in model.joints if j.nq and np.abs((closed - position)[model.q_slice(j.name)]).max() > 1e-9]
     if moved:
@@ -165,6 +165,27 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
     if np.abs(moving - velocity).max(initial=0) > 1e-9:
         remarks.append("velocities were changed to those that the constraints allow")
     return closed, moving, remarks
+
+
+def _projected(system: ConstrainedDynamics, q: np.ndarray, v: np.ndarray, named: list[str]) -> np.ndarray:
+    """Velocities that the constraints allow, with those of the named joints, or single ones, held."""
+    from dalembert.errors import SingularityError
+    from dalembert.simulation.names import velocity_names
+    from dalembert.simulation.state import single_velocities
+
+    model, own = system.mechanism, system.velocity_names()
+    whole = [name for name in named if any(joint.name == name for joint in model.joints)]
+    places = single_velocities(model)
+    keep = [name if name in whole else own[places[name]] for name in named]
+    try:
+        return system.project_velocity(q, v, keep=keep)
+    except SingularityError as error:
+        parts = [velocity_names(model)[model.v_slice(name)] for name in whole]
+        several = next((part for part in parts if len(part) > 1), None)
+        if several is None:
+            raise
+        hint = f"--v {several[0]}=... gives a single velocity and leaves the others to the constraints"
+        raise SingularityError(f"{error}\n{hint}") from error
 
 
 def _assembled(system: ConstrainedDynamics, guess: np.ndarray, named: list[str]) -> np.ndarray:

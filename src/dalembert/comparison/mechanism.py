@@ -143,9 +143,11 @@ class MechanismPeer(Peer):
     def remarks(self) -> list[str]:
         found = []
         if self.other.constraints:
-            found.append("loop closures and other constraints take no part: the tree alone is compared")
+            found.append(
+                "at random states the tree alone is compared: loop closures and other constraints take no part"
+            )
         if self.other.forces:
-            found.append("force elements (springs, wind, ...) take no part")
+            found.append("at random states force elements (springs, wind, ...) take no part")
         return found
 
 

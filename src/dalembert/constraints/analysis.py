@@ -146,6 +146,7 @@ def analyse(
     if v is not None and real_array(v, "analyse, v").shape != still.shape:
         raise ArgumentError(f"analyse looks at one state: v has shape {np.shape(v)}, must be ({mechanism.nv},)")
     descent.check_gradients(system, G, t)
+    _check_values(system, phi, rate, t)
     null, rank = _null_space(G, tolerance)
     on_positions = system.constraints.holonomic
     names = system.velocity_names()
@@ -178,6 +179,17 @@ def analyse(
         residual=residual,
         kernel_rank=_kernel_rank(system),
     )
+
+
+def _check_values(system: ConstrainedDynamics, phi: np.ndarray, rate: np.ndarray, t: float) -> None:
+    """An error where a constraint has a gradient but no value, as a user's function that returns NaN."""
+    known = np.isfinite(phi) & np.isfinite(rate)
+    lost = dict.fromkeys(row.constraint for row, is_known in zip(system.rows, known) if not is_known)
+    if lost:
+        raise SingularityError(
+            f"{system.mechanism.name!r}: at this position and t = {t:g} s constraint {', '.join(map(repr, lost))} is "
+            "not a finite number, so nothing can be said of it; look at its function, or at a position in its domain"
+        )
 
 
 def _kernel_rank(system: ConstrainedDynamics) -> int | None:

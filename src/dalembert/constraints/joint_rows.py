@@ -11,7 +11,6 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.state import State
-from dalembert.model import WORLD
 from dalembert.model.constraint import Constraint
 
 JointRow = tuple[Scalar, Array, Scalar, Scalar | None]
@@ -27,7 +26,7 @@ def coupling_row(item: Constraint, state: State) -> JointRow:
     """
     x, i, gain_a = state.coordinate(item.a)
     row: list[Any] = [0] * state.mechanism.nv
-    if item.b in ("", WORLD):
+    if item.ends == ("a",):
         row[i] = gain_a
         constant = item.coefficients[0] if item.coefficients else 0
         return x - constant, arrays.asarray(row), 0, 0

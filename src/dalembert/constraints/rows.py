@@ -96,7 +96,7 @@ class ConstraintSet:
         elif item.kind == "motion" and item.function is not None:
             self.programs[item.name] = time_program(self.mechanism, item.name, item.function)
         if item.on_joints:
-            words: tuple[str, ...] = (f"position of {item.b if item.kind == 'coupling' and item.b else item.a}",)
+            words: tuple[str, ...] = (f"position of {getattr(item, item.ends[-1])}",)
         elif item.has_ends:
             words = (LOOP_ROWS | ROLLING_ROWS)[item.kind]
         else:

@@ -39,6 +39,25 @@ def names(text: str) -> set[str]:
     return {word for kind, word in _tokens(text) if kind == "name" and word not in RESERVED}
 
 
+def constants(text: str) -> set[str]:
+    """The names in an expression that stand for pi.
+
+    Args:
+        text: the expression.
+    """
+    return {word for kind, word in _tokens(text) if kind == "name" and word in PI}
+
+
+def is_name(text: str) -> bool:
+    """Whether an expression can have a symbol of this name.
+
+    Args:
+        text: the name.
+    """
+    match = _TOKEN.fullmatch(text)
+    return match is not None and match["name"] == text and text not in RESERVED
+
+
 def evaluate(text: str, values: Mapping[str, float] | None = None) -> float:
     """The number an expression stands for.
 

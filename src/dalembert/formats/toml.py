@@ -79,8 +79,6 @@ from dalembert.model.mechanism import Mechanism
 from dalembert.model.validation import impossible_inertias
 
 Part = TypeVar("Part")
-TIME_AND_PLACE = ("t", "x", "y", "z")
-"""What formulas may contain beside coordinates and parameters."""
 
 
 def read_toml(
@@ -193,7 +191,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         "frames": (*chain.frames, *_made(top, "frame", parts.frame)),
     }
     positions, velocities = coordinate_names(found["joints"])
-    document.coordinates = {*positions, *velocities, *TIME_AND_PLACE}
+    document.coordinates = {*positions, *velocities, "t"}
     found["constraints"] = _made(top, "constraint", parts.constraint)
     found["forces"] = _made(top, "force", parts.force)
     problems = document.problems

@@ -7,13 +7,16 @@ from functools import partial
 from typing import Any
 
 from dalembert.errors import FormatError
-from dalembert.formats.expression import evaluate_exact, names
+from dalembert.formats.expression import constants, evaluate_exact, is_name, names
 from dalembert.formats.problems import together
 from dalembert.formats.suggest import hint
 from dalembert.formats.toml_tables import Document, Table, plain_number
 from dalembert.model.defaults import listed
 from dalembert.model.formula import Formula
 from dalembert.model.mechanism import Mechanism
+
+TIME_AND_PLACE = ("t", "x", "y", "z")
+"""What the formulas of a field may contain beside parameters."""
 
 
 def formulas(table: Table, key: str) -> Formula | None:
@@ -30,23 +33,28 @@ def formulas(table: Table, key: str) -> Formula | None:
         raise table.error(f"{key!r} is empty; give an expression in quotes, or an array of them")
     try:
         parts = value if isinstance(value, list) else [value]
-        found = together(partial(_formula, table.document, x) for x in parts)
+        field = table.data.get("kind") == "gravity-field"
+        coordinates = {*TIME_AND_PLACE} if field else table.document.coordinates
+        found = together(partial(_formula, table.document, coordinates, x) for x in parts)
     except FormatError as error:
         raise table.error(f"{key}: {error.message}") from None
     return _with_values(Formula(found), table.document.values or {})
 
 
-def _formula(document: Document, value: Any) -> Any:
-    """A number, or a SymPy expression of coordinates, time and parameters."""
+def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
+    """A number, or a SymPy expression of coordinates, time among them, and parameters."""
     if not isinstance(value, str):
         return plain_number(value)
-    used = names(value) - document.coordinates
+    for name in sorted(constants(value) & coordinates):
+        raise FormatError(f"{name!r} is the number 3.14159... and a joint as well; rename the joint")
+    used = names(value) - coordinates
     document.used |= used
     declared = document.declared
     for name in sorted(used - set(declared)) if declared is not None else ():
-        near = hint(name, document.coordinates | set(declared or ()))
-        raise FormatError(f"{name!r} is neither a coordinate nor among the [parameters]{near}")
-    for name in sorted(names(value) & document.coordinates & set(declared or document.values or ())):
+        near = hint(name, filter(is_name, coordinates | set(declared or ())))
+        place = "a coordinate" if coordinates is document.coordinates else "t, x, y, z"
+        raise FormatError(f"{name!r} is neither {place} nor among the [parameters]{near}")
+    for name in sorted(names(value) & coordinates & set(declared or document.values or ())):
         raise FormatError(f"{name!r} is a coordinate and a parameter as well; rename the parameter")
     return evaluate_exact(value, document.positive)
 

@@ -70,7 +70,8 @@ class Document:
         notes: what was assumed.
         used: names found in expressions so far.
         doubts: what looks like a slip; told as warnings when the whole file has been read, and among the notes.
-        coordinates: what formulas of the user's own may contain beside parameters: positions, velocities, t, x, y, z.
+        coordinates: what formulas of the user's own may contain beside parameters, those of fields excepted: positions,
+            velocities, t.
         problems: what is wrong, to be raised when the whole file has been read.
     """
 

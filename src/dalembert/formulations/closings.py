@@ -36,10 +36,18 @@ class Assemblies:
         states: all inputs of each, without end or few.
         others: freedoms that loops leave which close in another way.
         choice: by what the way was chosen, in words.
+        closed: false if no position was found at which loops close, so that the states are off the constraints.
     """
 
-    def __init__(self, system: System, states: Iterator[Inputs], others: tuple[int, ...] = (), choice: str = ""):
-        self.system, self.others, self.choice = system, others, choice
+    def __init__(
+        self,
+        system: System,
+        states: Iterator[Inputs],
+        others: tuple[int, ...] = (),
+        choice: str = "",
+        closed: bool = True,
+    ):
+        self.system, self.others, self.choice, self.closed = system, others, choice, closed
         self._coming, self._drawn = states, list[Inputs]()
 
     @property
@@ -116,7 +124,8 @@ def assemblies(system: System, A: np.ndarray, reference: np.ndarray | None = Non
     few = numbers(drawn)
     plain = len(A) < system.n and (clear_ranks(few) == len(A)).all()
     if reference is None and (plain or not closable or not np.isfinite(few).all(axis=(1, 2)).any()):
-        return Assemblies(system, chain(drawn, stream))
+        home = _Surroundings(system, close, neutral(system), numbers, few)
+        return Assemblies(system, chain(drawn, stream), closed=closable or home.closes())
     drawn += islice(stream, MANY - FEW if closable else 0)
     typical = numbers(drawn)
     ranks = clear_ranks(typical)
@@ -194,6 +203,10 @@ class _Surroundings:
                 ranks += self._ranks(self._draw([CLOSE] * TRIES, at_start=True))
             found.append(max(ranks))
         return _middle([x for x in found if x >= 0] or [-1])
+
+    def closes(self) -> bool:
+        """Whether loops can be closed around the position."""
+        return bool(self._draw([CLOSE], at_start=True))
 
     def states(self, rank: int) -> list[Inputs]:
         """Some of that rank, typical ones if there are any around the position."""

@@ -160,9 +160,7 @@ def closed_near(
         try:
             return system.assemble(q, t)
         except SingularityError:
-            remark = (
-                "constraints at random positions: they lead to no assembly; compared around the neutral one instead"
-            )
+            remark = "constraints at random positions: they lead to no assembly; tried around the neutral one instead"
             if remark not in said:
                 said.append(remark)
     deviation = NEAR * rng.normal(size=system.mechanism.nv) * units(system)

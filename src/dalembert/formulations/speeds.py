@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import identity, product, zeros
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.bounds import bound
 from dalembert.formulations.closings import Assemblies, assemblies
@@ -105,6 +106,13 @@ def choose_speeds(
     """
     A, b, names = constraint_rows(system, pfaffian)
     states = assemblies(system, A, reference)
+    if not states.closed and not system.scope.parameters:  # some values of symbols may allow it
+        warnings.warn(
+            f"{system.name!r}: no positions were found that satisfy its constraints, so equations that eliminate them "
+            "may describe no motion; check the geometry, or give reference=, positions near an assembly",
+            ModelWarning,
+            stacklevel=4,
+        )
     n, rank, why, rows_of = system.n, 0, [], ""
     if len(A):
         samples = states.at(A)

@@ -49,7 +49,8 @@ def verify(
     are constraints, the freedoms they leave, and their elimination against multipliers, Udwadia and Kalaba's way and
     compiled kernels, with all force elements acting; and, if joints have armature, damping or friction, all
     formulations once more with these included, and joint by joint (algorithms of inverse dynamics and the inertia
-    matrix know nothing of them). Symbols get random positive values.
+    matrix know nothing of them). Symbols get random positive values. Constraints that cannot be assembled are no
+    agreement; where symbols are left, which other values may allow, they are left out.
 
     Args:
         mechanism: the mechanism.

@@ -1,4 +1,4 @@
-"""Vectors of positions and velocities that users give by joint name."""
+"""Vectors of positions and velocities that users give by name of a joint, or of a single velocity."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def by_joint(
     default: np.ndarray,
     place: Callable[[str], slice],
     batch: bool = False,
+    entries: Mapping[str, int] | None = None,
 ) -> np.ndarray:
     """A vector from values by joint name.
 
@@ -29,16 +30,24 @@ def by_joint(
         default: the entries of joints that are not named.
         place: where the entries of a joint lie, :meth:`~dalembert.model.Mechanism.q_slice` for instance.
         batch: allow leading dimensions of values.
+        entries: names of single entries that may be given as well, with their places; a joint of that name goes before.
     """
-    parts = []
+    parts: list[tuple[slice, np.ndarray]] = []
+    joints = {joint.name for joint in mechanism.joints}
     for joint, value in given.items():
-        part = place(joint)
-        follows = mechanism.joint(joint).mimic
+        single = None if joint in joints else (entries or {}).get(joint)
+        part = place(joint) if single is None else slice(single, single + 1)
+        follows = mechanism.joint(joint).mimic if single is None else None
         if follows is not None:
             raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")
         wanted = part.stop - part.start
         count = "one number" if wanted == 1 else f"{wanted} numbers"
-        wrong = f"{name}[{joint!r}] = {value!r}: joint {joint!r} takes {count}"
+        what = "joint" if single is None else "velocity"
+        wrong = f"{name}[{joint!r}] = {value!r}: {what} {joint!r} takes {count}"
+        if any(part.start < other.stop and other.start < part.stop for other, _ in parts):
+            raise ArgumentError(
+                f"{name}[{joint!r}]: that is given twice, by another name or with the others of its joint"
+            )
         try:
             array = real_array(value, name)
         except ArgumentError as error:

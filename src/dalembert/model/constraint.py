@@ -60,7 +60,7 @@ class Constraint(Record):
         name: unique among the constraints.
         kind: one of :data:`CONSTRAINT_KINDS`.
         a: name of the first body or frame (or joint, for ``coupling`` and ``motion``).
-        b: name of the second body or frame (or joint; empty for a coupling that fixes joint a).
+        b: name of the second body or frame (or joint; left out or empty for a coupling that fixes joint a).
         placement_a: constraint frame in body a.
         placement_b: constraint frame in body b.
         value: the distance or radius, m.
@@ -107,7 +107,7 @@ class Constraint(Record):
         if self.kind == "coupling" and not self.coefficients:
             raise ModelError(f"{where}: give the coefficients of its polynomial, constant first; (0, 1) is b = a")
         if self.kind == "coupling" and self.a == self.b:
-            raise ModelError(f"{where}: couples joint {self.a!r} with itself; b='' fixes a joint where it is")
+            raise ModelError(f"{where}: couples joint {self.a!r} with itself; without b it fixes a joint where it is")
         if self.kind == "rolling-ellipsoid" and any(is_number(x) and not 0 < x < math.inf for x in self.coefficients):
             raise ModelError(f"{where}: semi-axes are positive lengths (metres), got {list(self.coefficients)}")
         self._check_uses(where)
@@ -139,6 +139,13 @@ class Constraint(Record):
     def has_ends(self) -> bool:
         """False for a user's own constraint, which may depend on anything."""
         return self.kind not in OF_USERS
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Those of ``a`` and ``b`` that matter; the last of them is the joint that a coupling or a motion holds."""
+        if not self.has_ends:
+            return ()
+        return ("a",) if self.kind == "motion" or (self.on_joints and self.b in ("", WORLD)) else ("a", "b")
 
     @property
     def of_coordinates(self) -> bool:

@@ -15,7 +15,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.model.body import WORLD, Frame
 from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
-from dalembert.model.force import FORCE_KINDS
+from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import KINDS, Joint
@@ -128,8 +128,8 @@ def _constraints(mechanism: Mechanism) -> list[str]:
         elif isinstance(item.function, Formula):
             law = texts(item.function.expressions)
             meaning = f"a = {law} (position of the joint)" if item.kind == "motion" else f"{meaning}; function {law}"
-        ends = [item.a if item.has_ends else "", item.b if item.has_ends and item.kind != "motion" else ""]
-        rows.append([item.name, item.kind, *ends, "; ".join([meaning, *extra])])
+        ends = [getattr(item, end) if end in item.ends else "" for end in "ab"]
+        rows.append([item.name, item.kind, *ends, "; ".join([meaning, *extra, *_attachments(item)])])
     return columns_with_text(["constraint", "kind", "a", "b", "meaning"], rows) if rows else []
 
 
@@ -142,7 +142,7 @@ def _relation(item: Constraint) -> str:
         factor = f"({x})" if power and getattr(x, "is_Add", False) else text(x)
         if not scalar.is_zero(x):
             terms.append(power if power and factor == "1" else f"{factor} {power}".rstrip())
-    left = "b" if item.kind == "coupling" and item.b else "a"
+    left = item.ends[-1]
     joints = "positions of the joints" if left == "b" else "position of the joint"
     return f"{left} = {' + '.join(terms) or '0'}".replace("+ -", "- ") + f" ({joints})"
 
@@ -153,8 +153,23 @@ def _forces(mechanism: Mechanism) -> list[str]:
         numbers = [f"{name} {text(getattr(item, name))}" for name in item.numbers if _matters(getattr(item, name))]
         numbers += [f"components {texts(item.components)}"] if item.components else []
         numbers += [f"function {texts(item.function.expressions)}"] if isinstance(item.function, Formula) else []
-        rows.append([item.name, item.kind, item.a, item.b, "; ".join([FORCE_KINDS[item.kind], *numbers])])
+        ends = [getattr(item, end) if end in item.ends else "" for end in "ab"]
+        rows.append([item.name, item.kind, *ends, "; ".join([FORCE_KINDS[item.kind], *numbers, *_attachments(item)])])
     return columns_with_text(["force", "kind", "a", "b", "meaning"], rows) if rows else []
+
+
+def _attachments(item: Constraint | Force) -> list[str]:
+    """Where on its bodies an element is attached, and how it is turned there, unless that is their own frame."""
+    told = []
+    for name in item.placements:
+        placement = getattr(item, name)
+        if scalar.same(placement, Transform.identity()):
+            continue
+        position, angles = _placement(placement)
+        turned = not all(scalar.is_zero(x) for x in (placement.rotation - np.eye(3, dtype=int)).ravel())
+        turn = "" if not turned else ", turned" if angles == "symbolic" else f", turned by roll pitch yaw ({angles})"
+        told.append(f"at ({position}) of {name.removeprefix('placement_')}{turn}")
+    return told
 
 
 def _matters(x: Scalar) -> bool:

@@ -19,7 +19,7 @@ FORCE_KINDS = {
     "torsional-spring": "spring and damper on the angle of frame b about z of frame a",
     "joint-spring": "spring and damper on the position of one-degree joint a",
     "joint-friction": "Coulomb friction of `value` in one-degree joint a; smooth over speeds of about `smoothing`",
-    "joint-stop": "spring and damper on one-degree joint a outside `lower` .. `upper`; smooth over about `smoothing`",
+    "joint-stop": "spring and damper that never pull on one-degree joint a outside `lower` .. `upper`; see `smoothing`",
     "joint-force": "`value`, or `function(t)`, on one-degree joint a",
     "wrench": "constant `components` [force; moment] at frame a, in the axes of frame b",
     "user": "the user's generalised forces `function(q, v, t)`, nv of them",
@@ -57,13 +57,17 @@ class Force(Record):
         placement_a: attachment in body a.
         placement_b: attachment in body b.
         stiffness: N/m, or N m/rad.
-        damping: N s/m, or N m s/rad.
+        damping: N s/m, or N m s/rad. That of a stop acts on the speed u at which the joint goes into it, and the stop
+            never pulls: it pushes back by ``e' max(0, stiffness e + damping e' u)``, with e of ``smoothing`` and
+            ``e' = de/dd``. Where a joint leaves so fast that the push ends early, there is a kink, smoothed or not.
         rest: free length, or free position. Between frames a spring turns back to it by the shorter way, in a joint
             by the way it came. Where the ends of a ``spring`` coincide it has no direction, and its force is NaN,
             unless it has neither rest nor damping.
-        value: magnitude of friction, force or torque (N or N m), or gravitational parameter (m^3/s^2).
+        value: magnitude of friction, force or torque (N or N m), or gravitational parameter (m^3/s^2). Fields act on a
+            body to second order in its size: force and moment of the field and its gradient about the centre of mass.
         smoothing: width s of the transition; 0 is sharp. Of a speed u for friction, ``-value u / sqrt(u^2 + s^2)``; of
-            a depth d beyond a stop, whose spring stores ``stiffness e^2 / 2`` with ``e = (d + sqrt(d^2 + s^2)) / 2``.
+            a depth d beyond a stop, whose spring stores ``stiffness e^2 / 2`` with ``e = (d + sqrt(d^2 + s^2)) / 2``,
+            or ``e = max(0, d)`` where s is 0.
         lower: position where a stop begins.
         upper: position where a stop begins.
         components: [fx, fy, fz, mx, my, mz] of a wrench.

@@ -137,7 +137,7 @@ def rollout(
     Args:
         mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
         q0: initial positions, (..., nq); or by joint name; None is the neutral position.
-        v0: initial velocities, (..., nv); or by joint name; None is zero.
+        v0: initial velocities, (..., nv); or by name of a joint or a single velocity; None is zero.
         steps: how many.
         step: length of a step, s.
         control: None; or constant generalised forces (n,); or (..., rows, n), each row held for ``hold`` steps (one

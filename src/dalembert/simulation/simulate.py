@@ -71,7 +71,7 @@ def simulate(
     Args:
         mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
         q0: initial positions: nq numbers; or by joint name; the neutral position by default.
-        v0: initial velocities: nv numbers; or by joint name; zero by default.
+        v0: initial velocities: nv numbers; or by name of a joint or a single velocity (``base.vx``); zero by default.
         t: the duration in seconds, or increasing times at which the motion is wanted, the first being the start.
         control: generalised forces (N, N m): nv numbers, or a function ``control(t, q, v)`` that returns them.
         forces: by frame name the wrench ``[force; moment]`` that acts on it, frame axes, at its origin: six numbers or

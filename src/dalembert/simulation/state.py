@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.constraints.arguments import velocity_names as names_of_constrained
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import real_array, shown
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
-from dalembert.simulation.names import position_names, velocity_names
+from dalembert.simulation.names import position_names, position_parts, velocity_names
 
 UNIT = 1e-6
 """How far from 1 the length of a given quaternion may be."""
@@ -31,7 +32,10 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
         batch: allow leading dimensions.
         name: of the argument, for errors.
     """
-    q = _vector(mechanism, given, name, mechanism.neutral, position_names(mechanism), mechanism.q_slice, batch)
+    names = position_names(mechanism)
+    if isinstance(given, Mapping):
+        _refuse_single_positions(mechanism, given, name)
+    q = _vector(mechanism, given, name, mechanism.neutral, names, mechanism.q_slice, batch)
     for k in quaternion_places(mechanism.tree):
         length = np.linalg.norm(q[..., k : k + 4], axis=-1)
         worst = float(np.abs(length - 1).max(initial=0))
@@ -48,11 +52,37 @@ def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str
 
     Args:
         mechanism: the mechanism.
-        given: an array of nv numbers; or by joint name, others zero; or None.
+        given: an array of nv numbers; or by name of a joint or of a single velocity, others zero; or None.
         batch: allow leading dimensions.
         name: of the argument, for errors.
     """
-    return _vector(mechanism, given, name, np.zeros(mechanism.nv), velocity_names(mechanism), mechanism.v_slice, batch)
+    names, singles = velocity_names(mechanism), single_velocities(mechanism)
+    return _vector(mechanism, given, name, np.zeros(mechanism.nv), names, mechanism.v_slice, batch, singles)
+
+
+def single_velocities(mechanism: Mechanism) -> dict[str, int]:
+    """Where single velocities lie in v, by the names that tables have (``base.vx``) and those that constrained systems
+    have (``base/1``).
+
+    Args:
+        mechanism: the mechanism.
+    """
+    own = {name: k for k, name in enumerate(names_of_constrained(mechanism))}
+    return own | {name: k for k, name in enumerate(velocity_names(mechanism))}
+
+
+def _refuse_single_positions(mechanism: Mechanism, given: Mapping[str, Any], name: str) -> None:
+    for joint in mechanism.joints:
+        parts = [part for part, _ in position_parts(joint)]
+        if len(parts) > 1 and (found := [key for key in given if key in parts]) and not _is_joint(mechanism, found[0]):
+            raise ArgumentError(
+                f"{name}[{found[0]!r}]: positions of a joint are given together, those of {joint.name!r} as "
+                f"{len(parts)} numbers: {', '.join(parts)}"
+            )
+
+
+def _is_joint(mechanism: Mechanism, name: str) -> bool:
+    return any(joint.name == name for joint in mechanism.joints)
 
 
 def _vector(
@@ -63,11 +93,12 @@ def _vector(
     entries: Sequence[str],
     place: Callable[[str], slice],
     batch: bool,
+    singles: Mapping[str, int] | None = None,
 ) -> np.ndarray:
     if given is None:
         return default.copy()
     if isinstance(given, Mapping):
-        vector = by_joint(mechanism, given, name, default, place, batch)
+        vector = by_joint(mechanism, given, name, default, place, batch, singles)
     else:
         vector = real_array(given, name)
         if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):

@@ -218,7 +218,10 @@ class Trajectory:
 
     @cached_property
     def dissipation(self) -> np.ndarray:
-        """Power that joint damping and friction take away, W; zero unless the dynamics includes them."""
+        """Power that the joints' own damping and friction take away, W; zero unless the dynamics includes them.
+
+        Force elements are not counted, though dampers, ``joint-friction`` and stops with damping take energy away too.
+        """
         return dissipated(self)
 
     def reactions(self) -> dict[str, np.ndarray]:
