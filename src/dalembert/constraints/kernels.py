@@ -22,12 +22,12 @@ from dalembert.constraints.arguments import (
     values_of_symbols,
     velocity_names,
 )
+from dalembert.constraints.catalogue import catalogue
 from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
 from dalembert.constraints.forces import ForceSet
-from dalembert.constraints.linearization import derivatives
 from dalembert.constraints.pivots import Pivots
-from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dynamics
-from dalembert.constraints.reactions import between_frames, places, reactions
+from dalembert.constraints.quantities import Setting
+from dalembert.constraints.reactions import between_frames
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
@@ -118,52 +118,16 @@ class ConstrainedKernels:
             "n": m.nv, "m": self.constraints.count, "k": len(self.forces.names),
             "joints": len(m.joints), "constraints": len(m.constraints),
         }  # fmt: skip
-        found = self._quantities().get(quantity)
+        known = catalogue(self)
+        found = known.get(quantity)
         if found is None:
-            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(self._quantities())}")
+            raise ArgumentError(f"there is no quantity {quantity!r}; choose one of {', '.join(known)}")
         ports = {"q": (m.nq,), "v": (m.nv,), "a": (m.nv,), "tau": (m.nv,), "t": (), "multipliers": (sizes["m"],)}
         inputs = [Port(name, ports[name]) for name in found.inputs]
         if m.symbols:
             inputs.append(Port("parameters", (len(m.symbols),)))
         outputs = [Port(name, tuple(sizes.get(d, d) for d in shape)) for name, shape in found.outputs.items()]
         return tuple(inputs), tuple(outputs), found.compute, found.doc
-
-    def _quantities(self) -> dict[str, Quantity]:
-        """Everything there is a kernel for, also what depends on the method."""
-        state: tuple[str, ...] = ("q", "v", "tau", "t")
-
-        def both(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
-            return dynamics(s, q, v, tau, t, self.method, self.pivots, self.regularisation, True)
-
-        def accelerations(s: Setting, q: Any, v: Any, tau: Any, t: Any) -> Any:
-            return dynamics(s, q, v, tau, t, self.method, self.pivots, self.regularisation, False)[0]
-
-        square, oblong = ("n", "n"), ("m", "n")
-        known: tuple[str, ...] = ("q", "v", "a", "multipliers", "t")
-        return {
-            "forward_dynamics": Quantity(state, {"a": ("n",)}, accelerations, "Accelerations under the constraints."),
-            "multipliers": Quantity(
-                state, {"a": ("n",), "multipliers": ("m",)}, both, "Accelerations, and the multipliers of every row."
-            ),
-            "reactions": Quantity(
-                known, {"joints": ("joints", 6), "loops": ("constraints", 6)}, reactions,
-                "Wrenches of joints and constraints; see dalembert.constraints.reactions.reactions.",
-            ),
-            "places": Quantity(
-                ("q",),
-                {
-                    "joint_axes": ("joints", 3, 3), "joint_points": ("joints", 3),
-                    "loop_axes": ("constraints", 3, 3), "loop_points": ("constraints", 3),
-                },
-                places, "Where reactions act; see dalembert.constraints.reactions.places.",
-            ),
-            "linearization": Quantity(
-                known,
-                {"e_q": square, "e_v": square, "g_q": oblong, "g_v": oblong, "r_q": oblong, "G": oblong, "M": square},
-                derivatives, "Derivatives of the equations; see dalembert.constraints.linearization.derivatives.",
-            ),
-            **QUANTITIES,
-        }  # fmt: skip
 
     def _thunk(
         self, name: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...], compute: Callable[..., Any]
