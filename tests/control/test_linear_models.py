@@ -21,9 +21,9 @@ from dalembert.errors import ArgumentError, MissingExtraError, SingularityError,
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
+from dalembert.model.names import velocity_names
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import joint_stop, manifold, simulate
-from dalembert.simulation.names import velocity_names
 from random_mechanisms import random_mechanism
 
 

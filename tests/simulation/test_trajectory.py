@@ -15,8 +15,8 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load
 from dalembert.model import Body, Inertia, Joint, Limits, Mechanism, Mimic
+from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation import Event, joint_stop, load_trajectory, rollout, simulate
-from dalembert.simulation.names import position_names, velocity_names
 from random_mechanisms import random_mechanism
 
 

@@ -177,7 +177,7 @@ def mode_rows(poles: Iterable[complex], lost: Iterable[complex]) -> list[Sequenc
 
 
 def _say_state(terminal: Terminal, name: str, system: object, state: tuple[np.ndarray, ...]) -> None:
-    from dalembert.simulation.names import position_names, velocity_names
+    from dalembert.model.names import position_names, velocity_names
 
     mechanism = system.mechanism  # type: ignore[attr-defined]
     terminal.say(f"{name}, linearised at", "bold")

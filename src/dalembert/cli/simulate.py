@@ -129,7 +129,7 @@ def _holding(tree: Dynamics, q0: np.ndarray, stiffness: np.ndarray) -> Callable[
 
 
 def _described(motion: Trajectory) -> dict[str, Any]:
-    from dalembert.simulation.names import position_names, velocity_names
+    from dalembert.model.names import position_names, velocity_names
 
     m, energy = motion.mechanism, motion.energy
     return {
@@ -150,7 +150,7 @@ def _described(motion: Trajectory) -> dict[str, Any]:
 
 
 def _say(terminal: Terminal, motion: Trajectory) -> None:
-    from dalembert.simulation.names import position_names, velocity_names
+    from dalembert.model.names import position_names, velocity_names
 
     m, energy = motion.mechanism, motion.energy
     terminal.say(f"{m.name}: {motion.t[-1]:g} s by {motion.info['method']}, {motion.status}", "bold")

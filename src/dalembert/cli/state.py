@@ -170,15 +170,12 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
 def _projected(system: ConstrainedDynamics, q: np.ndarray, v: np.ndarray, named: list[str]) -> np.ndarray:
     """Velocities that the constraints allow, with those of the named joints, or single ones, held."""
     from dalembert.errors import SingularityError
-    from dalembert.simulation.names import velocity_names
-    from dalembert.simulation.state import single_velocities
+    from dalembert.model.names import velocity_names
 
-    model, own = system.mechanism, system.velocity_names()
+    model = system.mechanism
     whole = [name for name in named if any(joint.name == name for joint in model.joints)]
-    places = single_velocities(model)
-    keep = [name if name in whole else own[places[name]] for name in named]
     try:
-        return system.project_velocity(q, v, keep=keep)
+        return system.project_velocity(q, v, keep=named)
     except SingularityError as error:
         parts = [velocity_names(model)[model.v_slice(name)] for name in whole]
         several = next((part for part in parts if len(part) > 1), None)

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_names, real_array
+from dalembert.model.names import velocity_names
 from dalembert.model.singularity import WHY, singular_motions
 
 
@@ -77,19 +78,6 @@ def independent_speeds(mechanism: Mechanism, method: str, independent: Sequence[
     velocities_named(mechanism, names, "ConstrainedDynamics, independent")
     if method != "projection":
         raise ArgumentError(f"ConstrainedDynamics: the method {method!r} has no independent speeds, 'projection' has")
-    return names
-
-
-def velocity_names(mechanism: Mechanism) -> list[str]:
-    """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components.
-
-    Args:
-        mechanism: the mechanism.
-    """
-    names = [""] * mechanism.nv
-    for link in reversed(mechanism.tree.links):  # a leader comes before its mimic joints
-        for k in range(link.nv):
-            names[link.v + k] = link.coordinate + (f"[{k}]" if link.nv > 1 else "")
     return names
 
 

@@ -20,7 +20,6 @@ from dalembert.constraints.arguments import (
     refuse_devices,
     single,
     values_of_symbols,
-    velocity_names,
 )
 from dalembert.constraints.catalogue import catalogue
 from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
@@ -33,6 +32,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect, expect_names, expect_path, expect_real, real_array, shown
+from dalembert.model.names import velocity_names
 from dalembert.model.parameters import map_scalars, substitute
 from dalembert.model.record import content
 
@@ -288,8 +288,8 @@ class ConstrainedKernels:
         """Which rows bring positions back to the constraints; those of :attr:`pivots` if all rows are on positions."""
         return self.pivots if self.constraints.holonomic.all() else choose_positional(self)
 
-    def velocity_names(self) -> list[str]:
-        """A name for every velocity: its joint, with ``/1``, ``/2`` for parts and ``[0]``, ``[1]`` for components."""
+    def velocity_names(self) -> tuple[str, ...]:
+        """A name for every velocity: ``elbow``, ``base.vx``, ``base.wz``."""
         return velocity_names(self.mechanism)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_link
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
-from dalembert.constraints.arguments import velocities_named, velocity_names
+from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.consistency import violation
 from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
@@ -34,6 +34,7 @@ from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names
 from dalembert.model.layout import matrix_lines
+from dalembert.model.names import velocity_names
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics

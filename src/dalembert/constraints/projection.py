@@ -85,10 +85,10 @@ def project_acceleration(
 
 def _states(system: ConstrainedKernels, q: Any, vectors: dict[str, Any], t: Any) -> States:
     """States, each part by joint name or as an array."""
-    mechanism = system.mechanism
+    mechanism, names = system.mechanism, system.velocity_names()
     for name, x in vectors.items():
         if isinstance(x, Mapping):
-            vectors[name] = by_joint(mechanism, x, name, np.zeros(mechanism.nv), mechanism.v_slice)
+            vectors[name] = by_joint(mechanism, x, name, np.zeros(mechanism.nv), mechanism.v_slice, entries=names)
     return States(mechanism, start_of(system, q) if isinstance(q, Mapping) else q, vectors, t)
 
 

@@ -15,8 +15,8 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real
+from dalembert.model.names import as_names
 from dalembert.simulation import manifold
-from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
 

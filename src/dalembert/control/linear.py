@@ -17,7 +17,7 @@ from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real, real_array, shown
 from dalembert.model.layout import counted, matrix_lines
-from dalembert.simulation.names import as_names, velocity_names
+from dalembert.model.names import as_names, velocity_names
 from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
 
 
@@ -198,8 +198,7 @@ def linearize(
                 f"{model.name!r} has no linear model at q = {position}: its mass matrix is singular, or a force has no"
                 " value or no derivative there, as an attraction has none at the attracting point"
             )
-        told = dict(zip(mechanism.velocity_names(), velocity_names(model)))  # as inputs and states of a feedback are
-        states = (*(told[name] for name in found.positions), *(f"{told[name]} rate" for name in found.speeds))
+        states = found.states
     else:
         if mechanism.wrenches:
             raise ArgumentError("this Dynamics has wrenches; make one without them to linearize")

@@ -14,8 +14,8 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
+from dalembert.model.names import velocity_names
 from dalembert.simulation import manifold
-from dalembert.simulation.names import as_names, velocity_names
 from dalembert.simulation.state import as_position, as_velocity
 
 STAYS = 1e-7
@@ -142,10 +142,6 @@ def state_feedback(
     base = np.zeros(nv) if tau is None else forces_of(tau, nv)
     places = motors_of(model, actuators)
     every = (*names, *(f"{name} rate" for name in names))
-    if isinstance(mechanism, ConstrainedDynamics) and states is not None:  # its own linearize has other names
-        own = mechanism.velocity_names()
-        told = dict(zip((*own, *(f"{name} rate" for name in own)), every))
-        states = [told.get(name, name) for name in as_names("states", states)]
     seen = indices_of(every, states, "state")
     gains = real_array(K, "K")
     if gains.shape != (len(places), len(seen)) or not np.isfinite(gains).all():

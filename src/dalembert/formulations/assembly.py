@@ -88,11 +88,11 @@ def driven_velocities(system: System, actuated: Sequence[str] | None) -> list[in
         return list(range(system.n))
     places: list[int] = []
     for name in actuated:
-        found = [k for k, joint in enumerate(system.velocity_names) if name in (joint, joint.split("/")[0])]
+        found = [k for k, names in enumerate(system.velocity_names) if name in names]
         if not found:
-            known = ", ".join(dict.fromkeys(joint.split("/")[0] for joint in system.velocity_names))
+            known = ", ".join(dict.fromkeys(joint for _, joint in system.velocity_names))
             raise ArgumentError(f"cannot actuate {name!r}: {system.name!r} has the joints {known}")
-        if again := [system.velocity_names[k] for k in found if k in places]:
+        if again := [system.velocity_names[k][0] for k in found if k in places]:
             raise ArgumentError(f"actuated: {again[0]} is driven twice")
         places += found
     return places

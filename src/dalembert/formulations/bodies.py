@@ -94,7 +94,8 @@ class MovingBodies:
             if not all(scalar.is_zero(x) for x in reverse(energy, v)):
                 raise ArgumentError(f"{self.name!r}: its potential depends on velocities; begin with from_lagrangian")
             passive.append(("the further potential energy", -reverse(energy, q)))
-        return System(self.name, scope, q, v, v.copy(), bodies, gravity, place, names, passive=passive)
+        named = [(name, name) for name in names]
+        return System(self.name, scope, q, v, v.copy(), bodies, gravity, place, named, passive=passive)
 
     def _check_symbols(self, names: Sequence[str]) -> None:
         """All is finite, and nothing depends on time: what time moves has velocities that no Jacobian gives."""

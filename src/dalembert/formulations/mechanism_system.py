@@ -18,6 +18,7 @@ from dalembert.formulations.passive import passive_forces, rotors
 from dalembert.formulations.system import Constraints, MovingBody, Place, System
 from dalembert.formulations.tracing import TracedMechanism, depends_on_time, rates, traced
 from dalembert.model import Mechanism
+from dalembert.model.names import velocity_parts
 
 
 def system_of(mechanism: Mechanism, coordinates: Sequence[str] | None = None, include: Sequence[str] = ()) -> System:
@@ -47,9 +48,7 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
 
     qdot, quaternions = rates(mechanism, trace.q, trace.v)
     trace.scope.quaternions = [first for first, _ in quaternions]
-    names: list[str] = []
-    for joint in mechanism.joints:
-        names += [joint.name] if joint.nv == 1 else [f"{joint.name}/{k + 1}" for k in range(joint.nv)]
+    names = [(name, joint.name) for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint)]
     system = System(
         mechanism.name, trace.scope, trace.q, trace.v, qdot, _bodies(trace, motion()) if bodies else [],
         trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,

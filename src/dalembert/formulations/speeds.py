@@ -265,7 +265,7 @@ def _elsewhere(states: Assemblies) -> str:
 
 
 def _index(system: System, names: list[str], name: str) -> int:
-    for k, joint in enumerate(system.velocity_names):
-        if str(name) in (names[k], joint):
+    for k, (velocity, _) in enumerate(system.velocity_names):
+        if str(name) in (names[k], velocity):
             return k
     raise ArgumentError(f"{system.name!r} has no velocity {name!r}; it has {', '.join(names)}")

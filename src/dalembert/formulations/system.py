@@ -101,7 +101,7 @@ class System:
         bodies: the bodies that have mass.
         gravity: acceleration of free fall, inertial axes; or a field that depends on position.
         place: pose and Jacobians of a named frame.
-        velocity_names: joint coordinate that each velocity belongs to, for actuation by name.
+        velocity_names: of each velocity its own name and that of its joint, for actuation by name.
         time: the input for time, if something depends on it explicitly.
         passive: for each passive force its name and generalised forces.
         rotors: for each rotor its inertia and its speed per velocity, a row.
@@ -117,7 +117,7 @@ class System:
     bodies: list[MovingBody]
     gravity: Array | InverseSquare
     place: Callable[[str], Place]
-    velocity_names: Sequence[str]
+    velocity_names: Sequence[tuple[str, str]]
     time: Expr | None = None
     passive: list[tuple[str, Array]] = field(default_factory=list)
     rotors: list[tuple[Scalar, Array]] = field(default_factory=list)

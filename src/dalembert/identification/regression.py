@@ -15,7 +15,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
-from dalembert.simulation.names import as_names, velocity_names
+from dalembert.model.names import as_names, velocity_names
 
 DRIVES = {
     "damping": "viscous coefficient: multiplies v",

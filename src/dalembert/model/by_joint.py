@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ def by_joint(
     default: np.ndarray,
     place: Callable[[str], slice],
     batch: bool = False,
-    entries: Mapping[str, int] | None = None,
+    entries: Sequence[str] = (),
 ) -> np.ndarray:
     """A vector from values by joint name.
 
@@ -30,12 +30,13 @@ def by_joint(
         default: the entries of joints that are not named.
         place: where the entries of a joint lie, :meth:`~dalembert.model.Mechanism.q_slice` for instance.
         batch: allow leading dimensions of values.
-        entries: names of single entries that may be given as well, with their places; a joint of that name goes before.
+        entries: names of all entries of the vector, if single ones may be given as well; a joint of that name goes
+            before.
     """
     parts: list[tuple[slice, np.ndarray]] = []
     joints = {joint.name for joint in mechanism.joints}
     for joint, value in given.items():
-        single = None if joint in joints else (entries or {}).get(joint)
+        single = entries.index(joint) if joint not in joints and joint in entries else None
         part = place(joint) if single is None else slice(single, single + 1)
         follows = mechanism.joint(joint).mimic if single is None else None
         if follows is not None:

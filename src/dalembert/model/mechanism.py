@@ -243,7 +243,6 @@ class Mechanism(Record):
                     offset=joint.mimic.offset if joint.mimic else 0,
                     moments=Moments.of(Inertia()),
                     joint=joint.name,
-                    coordinate=joint.name + suffix,
                 )
                 links.append(link)
                 welded.append([])

@@ -82,7 +82,6 @@ class Link:
         offset: offset of a mimic joint, else 0.
         moments: mass distribution in the link frame, welded bodies included.
         joint: name of the joint of the mechanism.
-        coordinate: name of the coordinate, ``joint`` or ``joint/1``.
         post: constant rotation from the link's axes to those of the moved joint frame; None if they coincide.
     """
 
@@ -98,7 +97,6 @@ class Link:
     offset: Scalar
     moments: Moments
     joint: str
-    coordinate: str
     post: Array | None = None
 
     @property

@@ -17,9 +17,9 @@ import numpy as np
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
+from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.moving import Moving, as_system
-from dalembert.simulation.names import position_names, velocity_names
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory

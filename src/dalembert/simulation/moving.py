@@ -11,8 +11,8 @@ from dalembert.constraints.forces import ForceSet
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.model.names import as_names
 from dalembert.simulation.drift import frequencies, tell_unused
-from dalembert.simulation.names import as_names
 from dalembert.simulation.state import as_position
 from dalembert.simulation.system import System
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_whole, shown
+from dalembert.model.names import position_parts, velocity_parts
 from dalembert.simulation.figure import new_figure
 from dalembert.simulation.held import control_at
-from dalembert.simulation.names import position_parts, velocity_parts
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory

@@ -13,9 +13,9 @@ from dalembert.compiler.cuda.arrays import to_host
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
+from dalembert.model.names import as_names
 from dalembert.simulation.drive import Drive
 from dalembert.simulation.moving import Moving, as_system
-from dalembert.simulation.names import as_names
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.spaces import Space, space_of
 from dalembert.simulation.state import as_flag, as_positive

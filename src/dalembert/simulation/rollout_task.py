@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
+from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.moving import Moving, as_system
-from dalembert.simulation.names import position_names, velocity_names
 from dalembert.simulation.rollout import rollout
 
 _live: dict[str, RolloutTask] = {}

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.arguments import velocity_names as names_of_constrained
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import real_array, shown
+from dalembert.model.names import position_names, position_parts, velocity_names
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
-from dalembert.simulation.names import position_names, position_parts, velocity_names
 
 UNIT = 1e-6
 """How far from 1 the length of a given quaternion may be."""
@@ -56,19 +55,8 @@ def as_velocity(mechanism: Mechanism, given: Any, batch: bool = False, name: str
         batch: allow leading dimensions.
         name: of the argument, for errors.
     """
-    names, singles = velocity_names(mechanism), single_velocities(mechanism)
-    return _vector(mechanism, given, name, np.zeros(mechanism.nv), names, mechanism.v_slice, batch, singles)
-
-
-def single_velocities(mechanism: Mechanism) -> dict[str, int]:
-    """Where single velocities lie in v, by the names that tables have (``base.vx``) and those that constrained systems
-    have (``base/1``).
-
-    Args:
-        mechanism: the mechanism.
-    """
-    own = {name: k for k, name in enumerate(names_of_constrained(mechanism))}
-    return own | {name: k for k, name in enumerate(velocity_names(mechanism))}
+    names = velocity_names(mechanism)
+    return _vector(mechanism, given, name, np.zeros(mechanism.nv), names, mechanism.v_slice, batch, names)
 
 
 def _refuse_single_positions(mechanism: Mechanism, given: Mapping[str, Any], name: str) -> None:
@@ -93,7 +81,7 @@ def _vector(
     entries: Sequence[str],
     place: Callable[[str], slice],
     batch: bool,
-    singles: Mapping[str, int] | None = None,
+    singles: Sequence[str] = (),
 ) -> np.ndarray:
     if given is None:
         return default.copy()
