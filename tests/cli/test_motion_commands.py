@@ -294,5 +294,6 @@ def test_single_velocities_are_held_and_the_others_follow(capsys, tmp_path, comm
     refused = run(capsys, *start, "--v", "free=0.1,0,0,0,0,0")
     assert refused.code == 2 and "--v free.vx=... gives a single velocity" in refused.err
     assert "given twice" in run(capsys, *start, "--v", "free.vx=0.1", "--v", "free=0,0,0,0,0,0").err
+    assert "the velocities of 'free' are called free.vx, free.vy" in run(capsys, *start, "--v", "free.x=0.1").err
     single = run(capsys, command, str(tmp_path / "turn.toml"), "--q", "free.x=0.3")
     assert single.code == 2 and "--q['free.x']: positions of a joint are given together" in single.err

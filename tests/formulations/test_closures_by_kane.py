@@ -6,6 +6,8 @@ rows, and equations derived there have too many degrees of freedom.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import sympy
@@ -13,6 +15,7 @@ import sympy
 from dalembert.algebra.transform import Transform
 from dalembert.compiler.evaluate import evaluate
 from dalembert.constraints import ConstrainedDynamics
+from dalembert.errors import ModelWarning
 from dalembert.formulations import derive, sampling, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops, typical_inputs
@@ -244,3 +247,21 @@ def test_given_motions_are_compared_while_they_are_in_reach(reference):
     matter = Inertia(1.0, [0.1, 0, 0], np.diag([0.01, 0.02, 0.02]))
     rods = Mechanism("rods", tuple(Body(x.child, matter) for x in joints), joints, constraints=closures)
     assert derive(rods, "kane", reference=reference).velocities == ()
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 100.0, 5e3, 1e5])
+@pytest.mark.parametrize("kind", ["free", "planar", "slider"])
+def test_distances_close_at_every_length(kind, length):
+    """Tethered satellites, sledges on a rope, a slider-crank: random starts are metres, whatever the length."""
+    heavy = Inertia(5.0, [0, 0, 0], np.eye(3))
+    joints = (Joint("a", kind, WORLD, "one"), Joint("b", kind, WORLD, "two"))
+    arm = Transform.identity()
+    if kind == "slider":
+        joints = (Joint("a", "revolute", WORLD, "one"), Joint("b", "prismatic", WORLD, "two", axis=[1, 0, 0]))
+        arm = Transform.from_translation([length / 4, 0, 0])
+    rope = Constraint("rope", "distance", "one", "two", arm, value=length)
+    mechanism = Mechanism("tether", (Body("one", heavy), Body("two", heavy)), joints, constraints=(rope,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModelWarning)
+        equations = derive(mechanism, "kane")
+    assert len(equations.mass_matrix) == mechanism.nv - 1

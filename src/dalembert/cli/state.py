@@ -45,7 +45,7 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
             action="append",
             default=[],
             metavar="...",
-            help=f"velocities in rad/s or m/s: JOINT=VALUE, a single one such as base.x=VALUE, {what} (default: zero)",
+            help=f"velocities in rad/s or m/s: JOINT=VALUE, a single one such as base.vx=VALUE, {what} (default: zero)",
         )
     group.add_argument(
         "--include",

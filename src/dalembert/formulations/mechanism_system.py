@@ -18,7 +18,7 @@ from dalembert.formulations.passive import passive_forces, rotors
 from dalembert.formulations.system import Constraints, MovingBody, Place, System
 from dalembert.formulations.tracing import TracedMechanism, depends_on_time, rates, traced
 from dalembert.model import Mechanism
-from dalembert.model.names import velocity_parts
+from dalembert.model.names import position_parts, velocity_parts
 
 
 def system_of(mechanism: Mechanism, coordinates: Sequence[str] | None = None, include: Sequence[str] = ()) -> System:
@@ -48,10 +48,12 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
 
     qdot, quaternions = rates(mechanism, trace.q, trace.v)
     trace.scope.quaternions = [first for first, _ in quaternions]
+    units = [unit for joint in mechanism.joints if joint.nq for _, unit in position_parts(joint)]
     names = [(name, joint.name) for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint)]
     system = System(
         mechanism.name, trace.scope, trace.q, trace.v, qdot, _bodies(trace, motion()) if bodies else [],
         trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,
+        lengths=[k for k, unit in enumerate(units) if unit == "m"],
     )  # fmt: skip
     held = ConstraintSet(mechanism)
     if depends_on_time(mechanism):

@@ -75,6 +75,7 @@ class LoopCloser:
         self.system = system
         self.program = program_of(system.scope.graph, {"phi": phi, "slope": slope}, "closure")
         units = {first + k for first, _ in system.quaternions for k in range(4)}
+        self.lengths = np.isin(np.arange(len(system.q)), system.lengths)
         self.bent = [k for k, x in enumerate(system.q) if k in units or x.index in reached(slope[:, k])]
 
     def __call__(self, inputs: Inputs, rng: np.random.Generator | None = None) -> bool:
@@ -97,10 +98,12 @@ class LoopCloser:
                 if np.abs(miss).max() < 1e-13:
                     return True
                 slope = _tangent(self.system, result["slope"], inputs["q"]) / size[:, None]
-                unit = _units(slope, self.bent)
+                unit = _units(slope, self.bent, self.lengths)
                 step = unit * np.linalg.lstsq(slope * unit, miss, rcond=1e-8)[0]
-                # Along coordinates in which closures are straight, Newton's method needs no caution.
-                turn = float(np.abs(step[self.bent]).max(initial=0.0))
+                # Along coordinates in which closures are straight, Newton's method needs no caution; elsewhere angles
+                # go half a radian at once, and lengths half as far as the loops are open.
+                reach = np.where(self.lengths, max(1.0, float(np.abs(result["phi"]).max())), 1.0)
+                turn = float(np.abs(step / reach)[self.bent].max(initial=0.0))
                 inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(turn, 1e-300))
                 _normalise(self.system, inputs["q"])
             if len(size) and np.abs(result["phi"] / size).max() < 1e-10:
@@ -140,10 +143,13 @@ def _sizes(slope: np.ndarray) -> np.ndarray:
     return np.where(sizes > 1e-12 * sizes.max(initial=0.0), sizes, sizes.max(initial=0.0) or 1)
 
 
-def _units(slope: np.ndarray, bent: list[int]) -> np.ndarray:
-    """How far coordinates go for the same change: angles one, lengths in mechanisms of millimetres hundreds."""
+def _units(slope: np.ndarray, bent: list[int], lengths: np.ndarray) -> np.ndarray:
+    """How far coordinates go for the same change: angles one, lengths in mechanisms of millimetres hundreds, and those
+    along which closures are not straight all alike: they may be components of one way.
+    """
     sizes = np.abs(slope).max(axis=0, initial=0.0)
-    sizes[bent] = 1
+    far = sizes[[k for k in bent if lengths[k]]].max(initial=0.0)
+    sizes[bent] = np.where(lengths[bent], far, 1.0)
     return 1 / np.where(sizes > 0, sizes, 1)
 
 

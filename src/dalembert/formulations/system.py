@@ -107,6 +107,7 @@ class System:
         rotors: for each rotor its inertia and its speed per velocity, a row.
         quaternions: index in q and v of the first entry of each quaternion with its angular velocity.
         constraints: closed loops, rolling and the like, if there are any.
+        lengths: which entries of q are lengths, as far as that is known.
     """
 
     name: str
@@ -123,6 +124,7 @@ class System:
     rotors: list[tuple[Scalar, Array]] = field(default_factory=list)
     quaternions: list[tuple[int, int]] = field(default_factory=list)
     constraints: Constraints | None = None
+    lengths: Sequence[int] = ()
 
     @property
     def n(self) -> int:

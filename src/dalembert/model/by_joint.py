@@ -37,6 +37,10 @@ def by_joint(
     joints = {joint.name for joint in mechanism.joints}
     for joint, value in given.items():
         single = entries.index(joint) if joint not in joints and joint in entries else None
+        owner = joint.rpartition(".")[0]
+        if single is None and joint not in joints and owner in joints and entries:
+            own = ", ".join(entries[place(owner)])
+            raise ArgumentError(f"{name}[{joint!r}]: the velocities of {owner!r} are called {own}")
         part = place(joint) if single is None else slice(single, single + 1)
         follows = mechanism.joint(joint).mimic if single is None else None
         if follows is not None:
