@@ -254,11 +254,11 @@ def test_given_motions_are_compared_while_they_are_in_reach(reference):
 def test_distances_close_at_every_length(kind, length):
     """Tethered satellites, sledges on a rope, a slider-crank: random starts are metres, whatever the length."""
     heavy = Inertia(5.0, [0, 0, 0], np.eye(3))
-    joints = (Joint("a", kind, WORLD, "one"), Joint("b", kind, WORLD, "two"))
-    arm = Transform.identity()
+    kinds, arm = (kind, kind), Transform.identity()
     if kind == "slider":
-        joints = (Joint("a", "revolute", WORLD, "one"), Joint("b", "prismatic", WORLD, "two", axis=[1, 0, 0]))
-        arm = Transform.from_translation([length / 4, 0, 0])
+        kinds, arm = ("revolute", "prismatic"), Transform.from_translation([length / 4, 0, 0])
+    axes = ([0, 0, 1], [1, 0, 0] if kind == "slider" else [0, 0, 1])
+    joints = [Joint(name, x, WORLD, on, axis=e) for name, x, on, e in zip("ab", kinds, ("one", "two"), axes)]
     rope = Constraint("rope", "distance", "one", "two", arm, value=length)
     mechanism = Mechanism("tether", (Body("one", heavy), Body("two", heavy)), joints, constraints=(rope,))
     with warnings.catch_warnings():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import RESTARTS, assemble
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
-from dalembert.constraints.vicinity import UNCLEAR, is_clear, neighbours, rank
+from dalembert.constraints.vicinity import is_clear, neighbours, rank
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
@@ -146,16 +146,32 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
             break
     if not found:
         raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
+    return _regular(system, found, times)[:count]
+
+
+def _regular(system: ConstrainedKernels, found: list[Sample], times: Sequence[float]) -> list[Sample]:
+    """The samples of the rank that rows usually have around the first, the reference, and others like these."""
     ranks, clear = [rank(system, q, t) for q, t in found], is_clear(system, *found[0])
-    near: list[tuple[np.ndarray, float, int]] = []
-    if len(found) == 1 or ranks[0] < max(ranks) or not clear:  # is it singular, or are the others of another kind?
-        near = [(q, t, there) for t in times for q, there in neighbours(system, found[0][0], t)]
-    if not clear and (len(found) > 1 or any(is_clear(system, q, t) for q, t, _ in near)):
-        ranks[0] = rank(system, *found[0], UNCLEAR[1])  # what seems independent here need not be
-    usual = max([ranks[0], *(there for *_, there in near)])
+    if clear and len(found) > 1 and ranks[0] == max(ranks):
+        return [sample for sample, here in zip(found, ranks) if here == ranks[0]]
+    # Is the reference singular, or are the others of another kind?
+    near = [(q, t, there) for t in times for q, there in neighbours(system, found[0][0], t)]
+    known = [(q, t, there) for q, t, there in near if is_clear(system, q, t)]
+    if not known and max((there for *_, there in near), default=0) > ranks[0] and clear:
+        if ranks[0] == max(ranks):
+            raise SingularityError(
+                f"the reference of {system.mechanism.name!r} seems to be a singular position, and around it none was "
+                "found where it is clear which rows are independent: give reference=, positions away from it"
+            )
+        known = [(q, t, here) for (q, t), here in zip(found, ranks) if here == max(ranks)]
+    if not clear and (known or len(found) > 1):  # what seems independent at the reference need not be
+        found, ranks = found[1:], ranks[1:]
+        usual = max((there for *_, there in known), default=max(ranks, default=0))
+    else:
+        known = known if clear else near  # nothing is clear where some lengths are far smaller than others
+        usual = max([ranks[0], *(there for *_, there in known)])
     kept = [sample for sample, here in zip(found, ranks) if here >= usual]
-    kept += [(q, t) for q, t, there in near if there == usual]
-    return kept[:count] or found
+    return [*kept, *((q, t) for q, t, there in known if there == usual)]
 
 
 def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndarray) -> None:

@@ -96,6 +96,19 @@ def refuse_far(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: Any,
         raise ArgumentError(f"{what}: {wrong}")
 
 
+def relative_violation(system: ConstrainedKernels, q: np.ndarray, t: Any) -> np.ndarray:
+    """The largest violation of positions, relative to what a velocity of one contributes to the row, (...).
+
+    Args:
+        system: the constrained mechanism.
+        q: positions, (..., nq).
+        t: time, s, (...).
+    """
+    phi, G = system.evaluate("positions", q, t)
+    off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / limits(system, np.nan_to_num(G), 1.0)
+    return np.asarray(np.nan_to_num(off, nan=np.inf).max(axis=-1, initial=0.0))
+
+
 def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
     """Whether redundant rows came to contradict each other along a motion, and when; empty if not.
 

@@ -33,12 +33,11 @@ class ConstrainedDynamics(ConstrainedKernels):
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
     multipliers (with the rank they have there; of all multipliers those of least norm, each measured by the
     acceleration it typically causes) and left out by projection. Where the kept ones happen to be dependent, so that
-    those left out matter, projection gives NaN; so do both methods where a row that depends on time contradicts the
-    others by more than a thousandth of its terms; lesser contradictions are found when rows are chosen, at 0, 0.37, 1
-    and 3.1 s, by :meth:`analyse` at any time, and by ``simulate`` along its motion. Where rows lose rank - singular
-    positions, see :meth:`analyse` - results are infinite, NaN or, after rounding, large and meaningless, unless there
-    is a regularisation. :meth:`solve` works everywhere; where rows have more rank than around the reference, on another
-    branch of a user's law, with a ``tolerance`` of its own.
+    those left out matter, or states are a millionth off the constraints, projection gives NaN; so do both methods where
+    a row that depends on time contradicts the others by more than a thousandth of its terms; lesser contradictions are
+    found when rows are chosen, at 0, 0.37, 1 and 3.1 s, by :meth:`analyse` at any time, and by ``simulate`` along its
+    motion. Where rows lose rank - singular positions, see :meth:`analyse` - results are infinite, NaN or, after
+    rounding, large and meaningless, unless there is a regularisation. :meth:`solve` works everywhere.
 
     Args:
         mechanism: the mechanism.
@@ -94,13 +93,13 @@ class ConstrainedDynamics(ConstrainedKernels):
             t: time, s.
             method: one of :data:`dalembert.constraints.numeric.METHODS`.
             tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
-                default below 1e-9, and those beyond the rank around the reference below 1e-2, so that redundant rows
-                stay so at states that are a little off the constraints.
+                default below 1e-9, and those beyond the rank around the reference, at states that violate the
+                constraints by e, below 100 sqrt(e), at most 1e-2, so that redundant rows stay so there.
         """
         M, f, G, gamma = self.evaluate("terms", q, v, tau, t)
         if tolerance is not None:
             return numeric.solve(M, G, f, gamma, method, tolerance)
-        return numeric.solve(M, G, f, gamma, method, known=self.known_rank)
+        return numeric.solve(M, G, f, gamma, method, known=self.known(q, t))
 
     def inverse_dynamics(
         self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None

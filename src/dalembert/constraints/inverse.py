@@ -119,7 +119,7 @@ def _drives(
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
     scale = column_scale(G)
     size, Vt = np.linalg.svd(G * scale)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
-    rank = int(counting(size, known=system.known_rank).sum())
+    rank = int(counting(size, system.known(q, t)).sum())
     allowed = Vt[rank:].T
     held = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
     B = scale[:, None] * np.where(held, 0, allowed)

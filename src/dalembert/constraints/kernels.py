@@ -23,7 +23,9 @@ from dalembert.constraints.arguments import (
 )
 from dalembert.constraints.catalogue import catalogue
 from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
+from dalembert.constraints.consistency import relative_violation
 from dalembert.constraints.forces import ForceSet
+from dalembert.constraints.numeric import Known
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.quantities import Setting
 from dalembert.constraints.reactions import between_frames
@@ -272,6 +274,19 @@ class ConstrainedKernels:
             return self.pivots.rank
         except (ArgumentError, SingularityError):
             return None
+
+    def known(self, q: Any, t: Any, positional: bool = False) -> Known:
+        """What is known of the rank of G at positions.
+
+        Args:
+            q: positions, (..., nq).
+            t: time, s, (...).
+            positional: of the rows on positions alone.
+        """
+        rank = self.known_positional_rank if positional else self.known_rank
+        if rank is None or rank == self.constraints.count:
+            return Known(rank)
+        return Known(rank, relative_violation(self, np.asarray(q, dtype=float), t))
 
     @cached_property
     def known_positional_rank(self) -> int | None:

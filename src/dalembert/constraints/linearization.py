@@ -155,8 +155,8 @@ def _linearized(
     if wrong:
         raise ArgumentError(f"linearize: {wrong}")
     e_q, e_v, g_q, g_v, r_q, G, M = system.evaluate("linearization", q, v, here.a, here.multipliers, t)
-    on_positions = numeric.of_known_rank(G[system.constraints.holonomic], system.known_positional_rank)
-    G = numeric.of_known_rank(G, system.known_rank)
+    on_positions = numeric.of_known_rank(G[system.constraints.holonomic], system.known(q, t, positional=True))
+    G = numeric.of_known_rank(G, system.known(q, t))
     # M da - G^T dlam = dtau - e_q dq - e_v dv ,  G da = - g_q dq - g_v dv: one right side per column
     right = np.concatenate([-e_q, -e_v, np.eye(mechanism.nv)], axis=1).T
     demanded = np.concatenate([-g_q, -g_v, np.zeros((len(G), mechanism.nv))], axis=1).T

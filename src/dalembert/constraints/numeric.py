@@ -30,9 +30,27 @@ TOLERANCE = 1e-9
 """Singular values of G, its columns made of comparable size, below this fraction of the largest count as zero."""
 
 CLEAR = 1e-2
-"""Beyond the rank that is known, only those above this fraction count: redundant rows of states that are off the
+"""Beyond the rank that is known, those above this fraction always count: redundant rows of states that are off the
 constraints by a thousandth seem to be independent by about as much.
 """
+
+OFF = 100.0
+"""Below that, those above this times the square root of the violation count: where ways of closing meet, states that
+violate by e are off by that much.
+"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the rank of G.
+
+    Args:
+        rank: that G has on the constraints, where it is regular; None if nobody knows.
+        violation: by how much the states violate the constraints, relative, (...).
+    """
+
+    rank: int | None
+    violation: Any = np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +84,23 @@ class Solution:
         return "\n".join(lines)
 
 
-def counting(size: np.ndarray, tolerance: float = TOLERANCE, known: int | None = None) -> np.ndarray:
+def counting(size: np.ndarray, known: Known | None = None, tolerance: float = TOLERANCE) -> np.ndarray:
     """Which singular values count, (..., k).
 
     Args:
         size: singular values, the largest first, (..., k).
+        known: what is known of their number.
         tolerance: see :data:`TOLERANCE`.
-        known: the rank that G has on the constraints, where it is regular; None if nobody knows.
     """
     largest = size.max(axis=-1, keepdims=True, initial=0.0)
-    limit = np.full(size.shape[-1], tolerance)
-    if known is not None:
-        limit[known:] = max(CLEAR, tolerance)
+    limit = np.full(size.shape, tolerance)
+    if known is not None and known.rank is not None:
+        beyond = np.clip(OFF * np.sqrt(known.violation), tolerance, max(CLEAR, tolerance))
+        limit[..., known.rank :] = np.asarray(beyond)[..., None]
     return np.asarray(size > limit * largest)
 
 
-def of_known_rank(G: np.ndarray, known: int | None) -> np.ndarray:
+def of_known_rank(G: np.ndarray, known: Known | None) -> np.ndarray:
     """The rows without the independence they seem to have off the constraints: the nearest matrix of the rank that
     counts, or G itself.
 
@@ -102,7 +121,7 @@ def solve(
     gamma: Any,
     method: str = "projection",
     tolerance: float = TOLERANCE,
-    known: int | None = None,
+    known: Known | None = None,
 ) -> Solution:
     """Accelerations and multipliers of M a = f + G^T lam, G a = gamma.
 
@@ -134,7 +153,7 @@ def solve(
     scale = np.where(alone, 1 / np.sqrt(np.where(alone, weight, 1.0)), scale)
     G, f, M = G * scale[..., None, :], f * scale, M * scale[..., None, :] * scale[..., None]
     U, size, Vt = np.linalg.svd(G, full_matrices=True)
-    live = counting(size, tolerance, known)
+    live = counting(size, known, tolerance)
     rank = live.sum(axis=-1)
     k = size.shape[-1]
     reciprocal = np.where(live, 1 / np.where(live, size, 1.0), 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import start_of
-from dalembert.constraints.consistency import DRIFT, limits, refuse_far, violation
+from dalembert.constraints.consistency import DRIFT, refuse_far, relative_violation, violation
 from dalembert.constraints.descent import check_gradients
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
@@ -42,11 +42,11 @@ def project_velocity(
     states = _states(system, q, {"v": v}, t)
 
     def nearest(q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
-        phi, G, rate, _ = system.evaluate("constraints", start_of(system, q), v, t)
+        _, G, rate, _ = system.evaluate("constraints", start_of(system, q), v, t)
         check_gradients(system, G, t)
         if wrong := violation(system, q, None, t, ("q", "v"), DRIFT):
             raise ArgumentError(f"project_velocity: {wrong}")
-        return _nearest(system, q, v, t, (phi, G, rate), keep, tolerance, "velocities")
+        return _nearest(system, q, v, t, (G, rate), keep, tolerance, "velocities")
 
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
 
@@ -74,11 +74,11 @@ def project_acceleration(
     states = _states(system, q, {"v": v, "a": a}, t)
 
     def nearest(q: np.ndarray, v: np.ndarray, a: np.ndarray, t: float) -> np.ndarray:
-        phi, G, _, gamma = system.evaluate("constraints", start_of(system, q), v, t)
+        _, G, _, gamma = system.evaluate("constraints", start_of(system, q), v, t)
         check_gradients(system, G, t)
         refuse_far(system, q, v, t, "project_acceleration")
         floor = float(np.square(v).max(initial=0.0))
-        return _nearest(system, q, a, t, (phi, G, gamma), keep, tolerance, "accelerations", floor)
+        return _nearest(system, q, a, t, (G, gamma), keep, tolerance, "accelerations", floor)
 
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
 
@@ -97,18 +97,18 @@ def _nearest(
     q: np.ndarray,
     x: np.ndarray,
     t: float,
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rows: tuple[np.ndarray, np.ndarray],
     keep: Sequence[str],
     tolerance: float,
     what: str,
     floor: float = 0.0,
 ) -> np.ndarray:
     """The nearest x with G x = right, some entries held; what is smaller than the floor is rounding."""
-    mechanism, (phi, gradients, right) = system.mechanism, rows
+    mechanism, (gradients, right) = system.mechanism, rows
     call = "project_velocity" if what == "velocities" else "project_acceleration"
     keep = expect_names(keep, f"{call}, keep")
     x = np.array(x)
-    G = numeric.of_known_rank(gradients, system.known_rank)
+    G = numeric.of_known_rank(gradients, system.known(q, t))
     M = system.evaluate("mass_matrix", q)
     free = np.ones(mechanism.nv, dtype=bool)
     free[velocities_named(mechanism, keep, f"{call}, keep")] = False
@@ -121,8 +121,7 @@ def _nearest(
     solution = numeric.solve(weight, G[:, free], np.zeros(int(free.sum())), missing)
     scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * max(np.abs(x).max(initial=0.0), floor)
     # Off the constraints rows that repeat each other differ, and no x satisfies them all.
-    off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / limits(system, gradients, 1.0)
-    away = float(off.max(initial=0.0))
+    away = float(relative_violation(system, q, t))
     excused = BESIDE * away * scale if away < DRIFT else 0.0
     if solution.violation > tolerance * max(scale, 1e-300) + excused:
         left = np.abs(G[:, free] @ solution.a - missing)

@@ -66,8 +66,7 @@ def neighbours(
     and most starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows
     have beside the constraints. Where such a crossing is near, most starts lead to it, and ranks there are not clear:
     every other start lies along a motion that rows allow, and the joint that moves most is held there; and all lie
-    farther and farther away. Ranks that are not
-    clear are told only where none is, not even here.
+    farther and farther away. Ranks that are not clear are told only where none is.
 
     Args:
         system: the constrained mechanism.
@@ -101,17 +100,21 @@ def neighbours(
         enough = len(clear) >= count or (clear and k + 1 - len(doubtful) >= count)
         if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
             break
-    return clear or ([] if is_clear(system, q, t) else doubtful)
+    return clear or doubtful
 
 
 def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
-    """The matrix that takes displacements, in :func:`~dalembert.constraints.descent.units`, to allowed ones."""
+    """The matrix that takes displacements, in :func:`~dalembert.constraints.descent.units`, to allowed ones.
+
+    Velocities that no row contains lead nowhere: a cart does not move a loop that stands on it.
+    """
     G = system.evaluate("positions", q, t)[1] * units(system)
     scale = column_scale(G)
     size, Vt = np.linalg.svd(G * scale)[1:]
     rows = Vt[: int((size > UNCLEAR[1] * size.max(initial=0.0)).sum())]
-    projector = np.eye(len(scale)) - rows.T @ rows
-    return np.asarray(scale[:, None] * projector / scale.max(initial=1.0))
+    within = np.abs(G).max(axis=0, initial=0.0) > 1e-9 * np.abs(G).max(initial=0.0)
+    allowed = np.where(within, scale, 0.0)[:, None] * (np.eye(len(scale)) - rows.T @ rows)
+    return np.asarray(allowed / (np.abs(allowed).max(initial=0.0) or 1.0))
 
 
 def ranks_nearby(
