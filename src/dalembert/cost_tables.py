@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +109,11 @@ def arm_counts(n: int, twist: str = "general") -> dict[str, Count]:
         twist: one of :data:`TWISTS`.
     """
     _check_joints(n, 1)
+    return dict(_counted(n, twist))
+
+
+@cache
+def _counted(n: int, twist: str) -> dict[str, Count]:
     arm = generic_arm(n, twist)
     own, cheap = arm.tree, economical(arm.tree)
     found: dict[str, Count] = {}
