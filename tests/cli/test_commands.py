@@ -307,6 +307,8 @@ def test_verify_fails_where_constraints_cannot_be_assembled(capsys, tmp_path):
     (tmp_path / "bad.toml").write_text(text.replace("0.9", "9.0"))
     outcome = run(capsys, "verify", str(tmp_path / "bad.toml"), "--states", "1")
     assert outcome.code == 1 and "cannot be assembled" in outcome.out and "1 of " in outcome.out
+    started = run(capsys, "verify", str(tmp_path / "bad.toml"), "--states", "1", "--q=1,-0.5,1.7")
+    assert started.code == 1 and "1 of " in started.out
     kane = run(capsys, "derive", str(tmp_path / "bad.toml"), "--method", "kane")
     assert "no positions were found" in kane.err and "give --q, positions near an assembly" in kane.err
 

@@ -10,7 +10,6 @@ import pytest
 from cli_helpers import distant_wire, run
 
 import dalembert as da
-from dalembert.cli.linearize import mode_rows
 from dalembert.control import linearize
 from dalembert.simulation import load_trajectory
 
@@ -129,14 +128,6 @@ def test_linearize_tells_what_grows(capsys, tmp_path):
     assert path.read_text(encoding="utf-8").lstrip().startswith("<?xml")
     hanging = run(capsys, "linearize", "cart_pole", "--trim", "--q", "hinge=3.1")
     assert "grows" not in hanging.out.replace("neither grows", "") and "3.1416" in hanging.out
-
-
-def test_linearize_takes_rounded_double_zeros_for_zeros():
-    """A double zero comes out of floating point as two numbers of 1e-8; one such number alone is what it says."""
-    double = mode_rows(np.array([3e-8, -3e-8, -1 + 2j, -1 - 2j]), np.array([3e-8]))
-    assert [row[0] for row in double] == ["0", "0", "-1 ± 2 i"]
-    assert all(row[1].text.startswith("neither grows nor decays") for row in double[:2])
-    assert mode_rows(np.array([3e-7, -1 + 2j, -1 - 2j]), np.array([]))[0][1].text == "grows"
 
 
 def test_linearize_does_not_deny_inputs_that_move_one_of_several_equal_modes(capsys, tmp_path):

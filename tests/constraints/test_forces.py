@@ -21,7 +21,7 @@ from dalembert.constraints import ConstrainedDynamics, ForceSet, State, coordina
 from dalembert.constraints.quantities import QUANTITIES
 from dalembert.errors import ModelError
 from dalembert.formats import load
-from dalembert.model import WORLD, Body, Force, Inertia, Joint, Mechanism, Mimic
+from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
 from random_mechanisms import random_mechanism, random_transform
 
 seeds = st.integers(0, 10_000)
@@ -268,6 +268,27 @@ def test_springs_that_never_stretch_are_refused():
             ForceSet(both.replace(forces=(Force("s", kind, *ends, stiffness=1.0),)), "all")
     beside = Force("s", "spring", "a", "b", Transform.from_translation([0.1, 0, 0]), stiffness=1.0)
     assert ForceSet(both.replace(forces=(beside,)), "all").names == ("s",)
+
+
+def test_springs_along_slides_without_limits_are_springs():
+    """URDF gives slides without bounds the limits 0 .. 0, which are data only."""
+    spring = Force("s", "spring", "world", "b", stiffness=100.0, rest=0.2)
+    slides = Mechanism(
+        "slide",
+        (Body("b", Inertia.box(1, [0.1, 0.2, 0.3])),),
+        (Joint("x", "prismatic", "world", "b", axis=[1, 0, 0], limits=Limits(0, 0)),),
+        forces=(spring,),
+        gravity=[0, 0, 0],
+    )
+    found = ConstrainedDynamics(slides, forces="all").solve([0.5], [0.0], [0.0]).a
+    np.testing.assert_allclose(found, [-100 * (0.5 - 0.2)], rtol=1e-12)
+
+
+def test_velocities_are_projected_where_nothing_constrains_them():
+    mechanism = slide(Force("spring", "joint-spring", "j", "", stiffness=8.0, rest=0.1))
+    system = ConstrainedDynamics(mechanism, forces="all")
+    np.testing.assert_array_equal(system.project_velocity([0.5], [2.0]), [2.0])
+    np.testing.assert_array_equal(system.project_acceleration([0.5], [2.0], [[3.0], [4.0]]), [[3.0], [4.0]])
 
 
 def test_wrong_numbers_of_components_are_named():

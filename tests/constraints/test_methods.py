@@ -33,6 +33,7 @@ from dalembert.constraints.projection import project_velocity
 from dalembert.constraints.quantities import Setting, dynamics, terms
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelError, SingularityError
+from dalembert.formulations import derive
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.parameters import symbolise
 from random_mechanisms import random_mechanism, random_transform
@@ -235,6 +236,12 @@ def test_any_velocities_of_one_joint_may_be_the_independent_ones_if_they_determi
         assert relative(system.forward_dynamics(q, v, tau), free.solve(q, v, tau).a) < 1e-12
         linear = system.linearize(q, v, tau, positions=["ice"], speeds=chosen)
         assert linear.positions == ("ice.x", "ice.y", "ice.angle") and linear.speeds == tuple(chosen)
+    drives = free.inverse_dynamics(q, v, free.solve(q, v, tau).a, actuated=["ice.x", "ice.angle"])
+    assert drives.tau[1] == 0 and relative(free.solve(q, v, drives.tau).a, free.solve(q, v, tau).a) < 1e-12
+    for chosen in (["ice.x", "ice.angle"], ["xdot", "ice.angle"]):
+        assert len(derive(skate, "kane", independent=chosen).velocities) == 2
+    with pytest.raises(ArgumentError, match=r"it has xdot, ydot, psidot, ice\.x, ice\.y, ice\.angle"):
+        derive(skate, "kane", independent=["ice.z"])
     short = ConstrainedDynamics(skate, reference=q, method="projection", independent=["ice.x"])
     with pytest.raises(ArgumentError, match=r"2 velocities are needed, for example ice\.") as caught:
         _ = short.pivots

@@ -122,6 +122,20 @@ def scissor_lift(length, stages=3):
     return mechanism, raised
 
 
+@pytest.mark.parametrize("length", [1e-3, 20.0])
+def test_lifts_that_are_drawn_flat_have_the_rank_of_raised_ones(length):
+    """Hinges of millimetres count as much as the slide beside them."""
+    mechanism, raised = scissor_lift(length, 4)
+    flat = raised(0.0)
+    system = da.ConstrainedDynamics(mechanism, reference=flat)
+    assert system.known_rank == 8 and system.analyse(flat).is_singular
+    q, rest = raised(0.6), np.zeros(mechanism.nv)
+    right = system.solve(q, rest, rest).a
+    np.testing.assert_allclose(
+        system.forward_dynamics(q, rest, rest), right, rtol=1e-8, atol=1e-8 * np.abs(right).max()
+    )
+
+
 @pytest.mark.parametrize("length", [0.4, 0.01])
 def test_ranks_above_that_of_the_reference_count_at_states_on_the_constraints(length):
     """Rows of a lift of centimetres are small beside that of its slide, but on the constraints that is no drift."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model
@@ -31,11 +31,6 @@ SUMMARY = "linearise around a state: eigenvalues, A and B"
 
 SMALL = 8
 """Matrices up to this size are printed without being asked for."""
-
-SEVERAL = 1e-6
-"""Two and more eigenvalues below this fraction of the largest are zeros: rounding moves a double zero by the square
-root of a digit.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,17 +136,14 @@ def _say_remarks(terminal: Terminal, remarks: Sequence[str]) -> None:
         terminal.say(f"  {remark}", "dim")
 
 
-def mode_rows(poles: Iterable[complex], lost: Iterable[complex]) -> list[Sequence[str | Cell]]:
+def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]:
     """One line for every real eigenvalue and every pair.
 
     Args:
         poles: eigenvalues.
         lost: those that no input moves.
     """
-    poles, lost = list(poles), list(lost)
     size = max((abs(s) for s in poles), default=1.0) or 1.0
-    if sum(abs(s) < SEVERAL * size for s in poles) > 1:
-        poles, lost = ([0j if abs(s) < SEVERAL * size else s for s in x] for x in (poles, lost))
     rows: list[Sequence[str | Cell]] = []
     for s in poles:
         if s.imag < -1e-12 * size:

@@ -89,14 +89,15 @@ def velocities_named(mechanism: Mechanism, names: Sequence[str], where: str) -> 
         names: of velocities or joints.
         where: they were given, for the message.
     """
-    known, found = velocity_names(mechanism), []
+    known = velocity_names(mechanism)
+    found: list[int] = []
     joints = {joint.name for joint in mechanism.joints}
     for name in names:
-        if name in known:
-            found.append(known.index(name))
-        elif name in joints:
+        if name in joints:
             part = mechanism.v_slice(name)
             found += range(part.start, part.stop)
+        elif name in known:
+            found.append(known.index(name))
         else:
             raise ArgumentError(
                 f"{where}: {mechanism.name!r} has no joint {name!r} and no velocity of that name; its velocities are "

@@ -104,6 +104,8 @@ def relative_violation(system: ConstrainedKernels, q: np.ndarray, t: Any) -> np.
         q: positions, (..., nq).
         t: time, s, (...).
     """
+    if not system.constraints.count:
+        return np.zeros(np.broadcast_shapes(np.shape(q)[:-1], np.shape(t)))
     phi, G = system.evaluate("positions", q, t)
     off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / limits(system, np.nan_to_num(G), 1.0)
     return np.asarray(np.nan_to_num(off, nan=np.inf).max(axis=-1, initial=0.0))

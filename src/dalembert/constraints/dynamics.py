@@ -113,7 +113,7 @@ class ConstrainedDynamics(ConstrainedKernels):
                 row is the sum of, is made up for as by :meth:`project_acceleration`, which leaves the drives as they
                 are.
             t: time, s.
-            actuated: names of the driven joints.
+            actuated: names of the driven joints, or of single velocities (see :meth:`velocity_names`).
             weights: one per driven velocity, larger for stronger drives; all equal by default.
         """
         return inverse_dynamics(self, States(self.mechanism, q, {"v": v, "a": a}, t), actuated, weights)

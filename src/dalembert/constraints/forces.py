@@ -18,7 +18,7 @@ from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.action import Action
-from dalembert.constraints.descent import longest
+from dalembert.constraints.descent import longest, moved
 from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
 from dalembert.constraints.joint_rows import function_of_time
 from dalembert.constraints.relative import Pair
@@ -115,7 +115,8 @@ def _refuse_idle(mechanism: Mechanism, item: Force) -> None:
     if item.kind != "spring" or mechanism.symbols:
         return
     rng = np.random.default_rng(0)
-    apart = [State(mechanism, mechanism.random_state(rng)[0]).pair(item).offset for _ in range(3)]
+    starts = [moved(mechanism, mechanism.neutral, rng.normal(size=mechanism.nv)) for _ in range(3)]
+    apart = [State(mechanism, q).pair(item).offset for q in starts]
     if np.abs(np.array(apart, dtype=float)).max() <= 1e-13 * longest(mechanism):
         raise ModelError(
             f"force {item.name!r}: its ends on {item.a!r} and {item.b!r} coincide at every position, so that it has no "

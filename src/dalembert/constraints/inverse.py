@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.descent import check_gradients, units
 from dalembert.constraints.numeric import TOLERANCE, counting
@@ -73,8 +74,9 @@ def inverse_dynamics(
     actuated = expect_names(actuated, "inverse_dynamics, actuated")
     if twice := sorted({name for name in actuated if actuated.count(name) > 1}):
         raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(map(repr, twice))} is named twice")
+    joints = {joint.name: joint for joint in system.mechanism.joints}
     for name in actuated:
-        if (follows := system.mechanism.joint(name).mimic) is not None:
+        if name in joints and (follows := joints[name].mimic) is not None:
             raise ArgumentError(
                 f"inverse_dynamics, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
                 "name that one"
@@ -110,10 +112,7 @@ def _drives(
     check_gradients(system, G, t)
     refuse_far(system, q, v, t, "inverse_dynamics")
     a = _possible(system, (q, v, a, t), (M, f, G, gamma), sizes, tolerance)
-    driven: list[int] = []
-    for name in actuated:
-        part = mechanism.v_slice(name)
-        driven += range(part.start, part.stop)
+    driven = velocities_named(mechanism, actuated, "inverse_dynamics, actuated")
     strength = np.ones(len(driven)) if weights is None else real_array(weights, "inverse_dynamics, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")

@@ -53,8 +53,18 @@ def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
     """Singular values of the rows, the largest being one."""
     G = system.evaluate("positions", q, t)[1]
     check_gradients(system, G, t)
-    size = np.linalg.svd(G * column_scale(G), compute_uv=False)
+    size = np.linalg.svd(_without_lengths(system, G * column_scale(G)), compute_uv=False)
     return np.asarray(size / (size.max(initial=0.0) or 1.0))
+
+
+def _without_lengths(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
+    """Slides told in the lengths of arms, where those are shorter than a metre: hinges of millimetres count as much."""
+    slides = np.zeros(G.shape[1], dtype=bool)
+    for link in system.mechanism.tree.links:
+        slides[link.v : link.v + link.nv] |= link.kind == "prismatic"
+    largest = np.abs(G).max(axis=0, initial=0.0)
+    arm = largest[~slides].max(initial=0.0) or 1.0
+    return np.asarray(G * np.where(slides & (largest > arm), arm / np.where(largest > 0, largest, 1.0), 1.0))
 
 
 def neighbours(

@@ -77,6 +77,17 @@ def external_forces(system: System, frames: Sequence[str]) -> np.ndarray | None:
     return total
 
 
+def velocities_called(system: System, name: str) -> list[int]:
+    """Where the velocities of a joint, or else a single one, lie in v; nowhere, if none is called so.
+
+    Args:
+        system: the system.
+        name: of a joint or of a velocity.
+    """
+    of_joint = [k for k, (_, joint) in enumerate(system.velocity_names) if joint == name]
+    return of_joint or [k for k, (velocity, _) in enumerate(system.velocity_names) if velocity == name]
+
+
 def driven_velocities(system: System, actuated: Sequence[str] | None) -> list[int]:
     """For every input the place in v of the velocity that it drives; all of them by default.
 
@@ -88,10 +99,10 @@ def driven_velocities(system: System, actuated: Sequence[str] | None) -> list[in
         return list(range(system.n))
     places: list[int] = []
     for name in actuated:
-        found = [k for k, names in enumerate(system.velocity_names) if name in names]
+        found = velocities_called(system, name)
         if not found:
-            known = ", ".join(dict.fromkeys(joint for _, joint in system.velocity_names))
-            raise ArgumentError(f"cannot actuate {name!r}: {system.name!r} has the joints {known}")
+            known = ", ".join(dict.fromkeys(x for velocity, joint in system.velocity_names for x in (joint, velocity)))
+            raise ArgumentError(f"cannot actuate {name!r}: {system.name!r} has the joints and velocities {known}")
         if again := [system.velocity_names[k][0] for k in found if k in places]:
             raise ArgumentError(f"actuated: {again[0]} is driven twice")
         places += found

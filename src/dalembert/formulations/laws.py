@@ -209,7 +209,7 @@ def constraint_rows(
         kane = derive(mechanism, "kane", include=include, reference=home)
     except (UnsupportedError, SingularityError) as error:
         skipped.append(f"constraints by Kane: {error}")
-        return []
+        return [] if mechanism.symbols else _assembled(mechanism, home, tolerance)
     numbers = {symbol.name: values[symbol] for symbol in mechanism.symbols}
     terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
     closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers, reference=home)
@@ -229,9 +229,9 @@ def constraint_rows(
         try:
             inputs = search.state()
         except SingularityError as error:
-            skipped.append(f"constraints: {error}, and give it as q")
+            skipped.append(f"constraints: {error}, and give a start that leads to an assembly as q")
             if not (motions or search.seen or mechanism.symbols):  # of symbols some values may allow it
-                return [Row("constraints", "assembly", "closed loops", float("inf"), tolerance)]
+                return [_open(tolerance)]
             break
         if inputs is None:
             skipped.append(
@@ -279,6 +279,19 @@ def constraint_rows(
         for quantity, found in (("constrained motion", errors), ("constraint forces", forces))
         for name, error in found.items()
     ]
+
+
+def _assembled(mechanism: Mechanism, home: np.ndarray | None, tolerance: float) -> list[Row]:
+    """A row that fails if loops cannot be closed around a position; none if they can."""
+    try:
+        ConstrainedDynamics(mechanism, forces=(), reference=home).assemble()
+    except SingularityError:
+        return [_open(tolerance)]
+    return []
+
+
+def _open(tolerance: float) -> Row:
+    return Row("constraints", "assembly", "closed loops", float("inf"), tolerance)
 
 
 def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import identity, product, zeros
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
-from dalembert.formulations.assembly import quantity
+from dalembert.formulations.assembly import quantity, velocities_called
 from dalembert.formulations.bounds import bound
 from dalembert.formulations.closings import Assemblies, assemblies
 from dalembert.formulations.equations import Step
@@ -248,7 +248,8 @@ def _dependent(states: Assemblies, A: np.ndarray, rank: int) -> tuple[list[int],
 def _places(states: Assemblies, names: list[str], independent: Sequence[str], count: int) -> list[int]:
     """The velocities that the user keeps."""
     system = states.system
-    places = list(dict.fromkeys(_index(system, names, name) for name in expect_names(independent, "independent")))
+    given = expect_names(independent, "independent")
+    places = list(dict.fromkeys(k for name in given for k in _indices(system, names, name)))
     if len(places) != count:
         raise ArgumentError(
             f"{system.name!r} has {count} independent velocities under its constraints; got {list(independent)}"
@@ -264,8 +265,11 @@ def _elsewhere(states: Assemblies) -> str:
     return f"; its loops also close with {states.elsewhere}: give reference=, positions near such an assembly"
 
 
-def _index(system: System, names: list[str], name: str) -> int:
-    for k, (velocity, _) in enumerate(system.velocity_names):
-        if str(name) in (names[k], velocity):
-            return k
-    raise ArgumentError(f"{system.name!r} has no velocity {name!r}; it has {', '.join(names)}")
+def _indices(system: System, names: list[str], name: str) -> list[int]:
+    """Where velocities lie that are called so in the equations, or by their joint, or by name of their own."""
+    if name in names:
+        return [names.index(name)]
+    if found := velocities_called(system, name):
+        return found
+    known = ", ".join(dict.fromkeys([*names, *(velocity for velocity, _ in system.velocity_names)]))
+    raise ArgumentError(f"{system.name!r} has no velocity {name!r}; it has {known}")
