@@ -238,6 +238,8 @@ def test_any_velocities_of_one_joint_may_be_the_independent_ones_if_they_determi
         assert linear.positions == ("ice.x", "ice.y", "ice.angle") and linear.speeds == tuple(chosen)
     drives = free.inverse_dynamics(q, v, free.solve(q, v, tau).a, actuated=["ice.x", "ice.angle"])
     assert drives.tau[1] == 0 and relative(free.solve(q, v, drives.tau).a, free.solve(q, v, tau).a) < 1e-12
+    with pytest.raises(ArgumentError, match=r"ice\.x would be driven twice"):
+        free.inverse_dynamics(q, v, free.solve(q, v, tau).a, actuated=["ice.x", "ice"])
     for chosen in (["ice.x", "ice.angle"], ["xdot", "ice.angle"]):
         assert len(derive(skate, "kane", independent=chosen).velocities) == 2
     with pytest.raises(ArgumentError, match=r"it has xdot, ydot, psidot, ice\.x, ice\.y, ice\.angle"):

@@ -304,3 +304,22 @@ def test_loops_of_millimetres_pass_no_singular_positions_that_metres_do_not():
         warnings.simplefilter("error", SimulationWarning)
         motion = da.simulate(mechanism, q, v, t=0.1)
     assert motion.info["singular"] == () and np.abs(np.sin(motion.q[:, 0])).min() < 0.1
+
+
+def test_slides_that_turn_nothing_are_regular():
+    """The tip of a spindle lies on its axis, so that no hinge moves a row by more than rounding."""
+    tilt, axis = da.Transform.from_rpy_xyz([0.5, 0.3, 0], [0, 0, 0]), np.array([0, 0.6, 0.8])
+    bodies = [da.Body(name, da.Inertia.sphere(1.0, 0.1)) for name in "abcde"]
+    joints = [
+        da.Joint("x", "prismatic", "world", "a", tilt, [1, 0, 0]),
+        da.Joint("y", "prismatic", "a", "b", axis=[0, 1, 0]),
+        da.Joint("spindle", "revolute", "b", "c", axis=axis),
+        da.Joint("u", "prismatic", "world", "d", tilt, [1, 0, 0]),
+        da.Joint("w", "prismatic", "d", "e", axis=[0, 1, 0]),
+    ]
+    tip = da.Constraint("tip", "spherical", "c", "e", at(0.3 * axis), at(0.3 * axis))
+    mechanism = da.Mechanism("gantry", bodies, joints, constraints=[tip])
+    system, rest = da.ConstrainedDynamics(mechanism), np.zeros(5)
+    analysis = system.analyse([0.2, 0.1, 0.7, 0.2, 0.1])
+    assert (analysis.rank, analysis.usual_rank) == (2, 2)
+    assert len(system.linearize([0.2, 0.1, 0.7, 0.2, 0.1], rest, rest).states) == 6

@@ -373,7 +373,7 @@ def test_constrained_motion_is_compared_where_constraints_can_be_satisfied():
     far = bead(lambda x, z: z - log(x - 30))
     with pytest.warns(ModelWarning, match="reference=, positions near an assembly"):
         lost = verify(far, states=2)
-    assert not lost.ok and not constrained(lost) and any("give it as q" in reason for reason in lost.skipped)
+    assert not lost.ok and not constrained(lost) and any("an assembly as q" in reason for reason in lost.skipped)
     for q in ({"x": 32.0}, [32.0, 0.7]):
         assert constrained(verify(far, states=2, q=q))
     with pytest.raises(ArgumentError, match="needs"):

@@ -113,6 +113,8 @@ def _drives(
     refuse_far(system, q, v, t, "inverse_dynamics")
     a = _possible(system, (q, v, a, t), (M, f, G, gamma), sizes, tolerance)
     driven = velocities_named(mechanism, actuated, "inverse_dynamics, actuated")
+    if twice := [name for k, name in enumerate(system.velocity_names()) if driven.count(k) > 1]:
+        raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(twice)} would be driven twice")
     strength = np.ones(len(driven)) if weights is None else real_array(weights, "inverse_dynamics, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.assembly import assemble
-from dalembert.constraints.descent import check_gradients, moved, units
+from dalembert.constraints.descent import check_gradients, longest, moved, units
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import SingularityError
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 UNCLEAR = (1e-11, 1e-4)
 """Singular values, of the largest, that tell neither rank nor the want of it."""
+
+NEAR = 6.0
+"""Positions with a joint held this many times farther away than it was moved are no neighbours."""
 
 FARTHEST = 1.6
 """How far from a position its neighbours are sought at most, rad or lengths of the mechanism."""
@@ -63,7 +66,9 @@ def _without_lengths(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
     for link in system.mechanism.tree.links:
         slides[link.v : link.v + link.nv] |= link.kind == "prismatic"
     largest = np.abs(G).max(axis=0, initial=0.0)
-    arm = largest[~slides].max(initial=0.0) or 1.0
+    arm = largest[~slides].max(initial=0.0)
+    if arm <= 1e-9 * largest.max(initial=0.0):  # no hinge moves a row by more than rounding
+        return G
     return np.asarray(G * np.where(slides & (largest > arm), arm / np.where(largest > 0, largest, 1.0), 1.0))
 
 
@@ -102,6 +107,8 @@ def neighbours(
         start = moved(system.mechanism, q, far * step * units(system))
         try:
             found = assemble(system, start, t, held, restarts=0)
+            if held and _apart(system, found, q) > NEAR * far:
+                continue  # loops close elsewhere with that joint held
             (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
         except SingularityError:
             pass
@@ -111,6 +118,15 @@ def neighbours(
         if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
             break
     return clear or doubtful
+
+
+def _apart(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray) -> float:
+    """The largest difference of two positions, rad or lengths of the mechanism."""
+    unit, length = np.ones(len(a)), longest(system.numbers)
+    for link in system.mechanism.tree.links:
+        if link.kind == "prismatic":
+            unit[link.q] = length
+    return float(np.abs((a - b) / unit).max(initial=0.0))
 
 
 def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:

@@ -60,7 +60,8 @@ def lqr(model: LinearModel, Q: Any, R: Any, *, period: float | None = None) -> R
     if stuck:
         told = ", ".join(_counted([_shown(s) for s in stuck]))
         raise SingularityError(
-            f"there is no stabilising regulator: no input moves the modes with eigenvalues {told}. Actuate more joints"
+            f"there is no stabilising regulator: no input moves the modes with eigenvalues {told}. Actuate more "
+            "joints; of something that rolls, leave out states of eigenvalue 0 that no force can move"
         )
     try:
         S = (solve_continuous_are if period is None else solve_discrete_are)(A, B, Q, R)
