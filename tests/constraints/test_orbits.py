@@ -240,6 +240,39 @@ def test_docked_satellites_turn_alike_however_far_they_are(radius):
     assert np.isfinite(system.linearize(q, still, couple).A).all()
 
 
+@pytest.mark.parametrize("radius", [1e5, 6.8e6, 4.2e7, 1e9])
+@pytest.mark.parametrize("angle", [0.0, 0.3])
+def test_a_radial_tether_is_as_light_as_its_ends(radius, angle):
+    """Bodies of 1 kg on arms that turn about the Earth's centre, tied to each other along the radius. The arms have
+    m R^2, up to 1e18 kg m^2, and coefficients in the row of the tether that are nothing but rounding. With 1 N along
+    both slides there is no tension, and both move at 1 m/s^2; with 1 N at one of them, at half of that. Where the ends
+    are, and so the direction of the tether, is known to the last digit of the radius.
+    """
+    close = {"rel": 1e-9 + radius * np.finfo(float).eps / 10.0}
+    bodies = [Body(f"{name}{k}", Inertia.sphere(1.0, 0.1)) for k in (1, 2) for name in ("arm", "end")]
+    out = Transform.from_translation([radius, 0, 0])
+    joints = [
+        joint
+        for k in (1, 2)
+        for joint in (
+            Joint(f"orbit{k}", "revolute", WORLD, f"arm{k}"),
+            Joint(f"radius{k}", "prismatic", f"arm{k}", f"end{k}", out, [1, 0, 0]),
+        )
+    ]
+    tether = Constraint("tether", "distance", "end1", "end2", value=10.0)
+    pair = Mechanism("tether", bodies, joints, constraints=[tether], gravity=np.zeros(3))
+    q, still = np.array([angle, 0, angle, 10.0]), np.zeros(4)
+    system = ConstrainedDynamics(pair, reference=q)
+    for method in numeric.METHODS:
+        assert system.solve(q, still, [0, 1, 0, 1], method=method).a[[1, 3]] == pytest.approx([1, 1], **close)
+        found = system.solve(q, still, [0, 0, 0, 1], method=method)
+        assert found.a[[1, 3]] == pytest.approx([0.5, 0.5], **close)
+        assert abs(found.multipliers[0]) == pytest.approx(0.5, **close)
+    force = system.reactions(q, still, [0, 0, 0, 1])["tether"].force
+    assert np.linalg.norm(force) == pytest.approx(0.5, **close)
+    assert system.project_velocity(q, [0, 1, 0, 0])[[1, 3]] == pytest.approx([0.5, 0.5], **close)
+
+
 def hinged_satellite(origin):
     """A body and a boom on a hinge, in the Earth's field; the frame of the body has its origin where one says."""
     hull = Inertia(100.0, np.array([0.5, 0.3, -0.2]) - origin, np.diag([30.0, 40.0, 20.0]))

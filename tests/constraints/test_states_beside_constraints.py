@@ -87,7 +87,7 @@ def test_a_reference_that_is_not_clear_is_no_sample():
     np.testing.assert_allclose(system.forward_dynamics(q, rest, rest), system.solve(q, rest, rest).a, rtol=1e-9)
 
 
-def scissor_lift(length, stages=3):
+def scissor_lift(length, stages=3, foot="prismatic"):
     """Pairs of crossed bars, the lowest on a hinge and a slide; positions with the bars at an angle. Drawn at zero all
     bars lie folded on one line, on a branch of its own where rows have less rank.
     """
@@ -103,37 +103,68 @@ def scissor_lift(length, stages=3):
             f"a{k}", "revolute", f"b{k - 1}" if k else "world", f"a{k}", at([h if k else 0, 0, 0]), [0, 1, 0]
         )
         joints += [below, da.Joint(f"b{k}", "revolute", f"a{k}", f"b{k}", at([h, 0, 0]), [0, 1, 0])]
-        foot = da.Transform.from_rpy_xyz(across, [-h, 0, 0])
+        heel = da.Transform.from_rpy_xyz(across, [-h, 0, 0])
         onto, end = (f"a{k - 1}", length) if k else ("slide", 0)
         there = da.Transform.from_rpy_xyz(across, [end, 0, 0])
-        constraints.append(da.Constraint(f"c{k}", "revolute", f"b{k}", onto, foot, there))
+        constraints.append(da.Constraint(f"c{k}", "revolute", f"b{k}", onto, heel, there))
         q |= {f"a{k}": lambda x, k=k: -(np.pi + 2 * x) if k else -x, f"b{k}": lambda x: np.pi + 2 * x}
     bodies.append(da.Body("slide", da.Inertia(0.5, [0, 0, 0], 0.01 * length**2 * np.eye(3))))
-    joints.append(da.Joint("slide", "prismatic", "world", "slide", axis=[1, 0, 0]))
+    joints.append(da.Joint("slide", foot, "world", "slide", axis=[1, 0, 0]))
     mechanism = da.Mechanism("scissor lift", bodies, joints, constraints=constraints)
 
     def raised(angle):
         found = np.zeros(mechanism.nq)
         for name, value in q.items():
             found[mechanism.q_slice(name)] = value(angle)
-        found[mechanism.q_slice("slide")] = length * np.cos(angle)
+        found[mechanism.q_slice("slide")] = [0, length * np.cos(angle)][-1 if foot == "prismatic" else 0 :]
         return found
 
     return mechanism, raised
 
 
+@pytest.mark.parametrize("foot, rank", [("prismatic", 10), ("cylindrical", 11)])
 @pytest.mark.parametrize("length", [1e-3, 20.0])
-def test_lifts_that_are_drawn_flat_have_the_rank_of_raised_ones(length):
-    """Hinges of millimetres count as much as the slide beside them."""
-    mechanism, raised = scissor_lift(length, 4)
+def test_lifts_that_are_drawn_flat_have_the_rank_of_raised_ones(length, foot, rank):
+    """Hinges of millimetres count as much as the slide beside them, and as angles."""
+    mechanism, raised = scissor_lift(length, 5, foot)
     flat = raised(0.0)
     system = da.ConstrainedDynamics(mechanism, reference=flat)
-    assert system.known_rank == 8 and system.analyse(flat).is_singular
+    assert system.known_rank == rank and system.analyse(flat).is_singular
     q, rest = raised(0.6), np.zeros(mechanism.nv)
     right = system.solve(q, rest, rest).a
     np.testing.assert_allclose(
         system.forward_dynamics(q, rest, rest), right, rtol=1e-8, atol=1e-8 * np.abs(right).max()
     )
+
+
+def test_a_redundant_loop_of_a_tenth_of_a_millimetre_beside_one_of_a_metre():
+    """What is redundant in the small one is not what rounding leaves of the large one."""
+    one, other = coupling_rod(3, 1.25e-4, 1e-4), coupling_rod(3, 1.25, 1.0)
+    small = one.replace(
+        bodies=[body.replace(name=f"small {body.name}") for body in one.bodies],
+        joints=[
+            joint.replace(
+                name=f"small {joint.name}",
+                parent=joint.parent if joint.parent == "world" else f"small {joint.parent}",
+                child=f"small {joint.child}",
+            )
+            for joint in one.joints
+        ],
+        constraints=[
+            item.replace(name=f"small {item.name}", a=f"small {item.a}", b=f"small {item.b}")
+            for item in one.constraints
+        ],
+    )
+    both = other.replace(
+        bodies=[*other.bodies, *small.bodies],
+        joints=[*other.joints, *small.joints],
+        constraints=[*other.constraints, *small.constraints],
+    )
+    for angle in (0.0, 0.4):
+        reference = np.concatenate([standing(other, 0.5), standing(one, angle)])
+        system = da.ConstrainedDynamics(both, reference=reference)
+        assert system.known_rank == 6
+        assert system.analyse(np.concatenate([standing(other, 0.5), standing(one, 0.9)])).usual_rank == 6
 
 
 @pytest.mark.parametrize("length", [0.4, 0.01])

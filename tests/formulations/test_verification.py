@@ -192,6 +192,7 @@ def test_a_wrong_force_is_found(monkeypatch):
         return total * (1 + 1e-6), actions
 
     monkeypatch.setattr(forces, "attraction", crooked)
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")  # or others would find the crooked kernel there
     outcome = verify(loaded(), states=1, methods=["kane"])
     wrong = {(row.quantity, row.who) for row in outcome.rows if not row.ok}
     assert {("force moon", "virtual power"), ("force moon", "slope of its energy")} <= wrong

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 STEP = 1.0
 """Longest step of any coordinate, rad or lengths of the mechanism: farther away the linearization means nothing."""
 
-LENGTHS = ("offset x", "offset y", "offset z", "distance", "height")
-"""Rows of closures and contacts that are distances, not angles."""
-
 DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
 """Tried one after the other, relative to the largest squared gradient; the last makes steps of the last digit."""
 
@@ -47,10 +44,9 @@ def units(system: ConstrainedKernels) -> np.ndarray:
     Args:
         system: the constrained mechanism.
     """
-    found = np.ones(system.mechanism.nv)
-    length = longest(system.numbers)
+    found, length = np.ones(system.mechanism.nv), longest(system.numbers)
     for link in reversed(system.mechanism.tree.links):  # a leader comes before its mimic joints
-        found[link.v] = length if link.kind == "prismatic" else 1.0
+        found[link.v] = 1.0 if link.rotates else length
     return found
 
 
@@ -61,14 +57,7 @@ def row_units(system: ConstrainedKernels) -> np.ndarray:
         system: the constrained mechanism.
     """
     length = longest(system.numbers)
-    return np.array(
-        [
-            length if item.has_ends and not item.on_joints and row.meaning in LENGTHS else 1.0
-            for item in system.mechanism.constraints
-            for row in system.constraints.info[item.name]
-            if row.holonomic
-        ]
-    )
+    return np.array([length if row.is_length else 1.0 for row in system.rows if row.holonomic])
 
 
 def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:

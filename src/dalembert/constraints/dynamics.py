@@ -91,8 +91,7 @@ class ConstrainedDynamics(ConstrainedKernels):
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            method: one of :data:`dalembert.constraints.numeric.METHODS`. Projection loses digits where coordinates
-                differ hugely in inertia, as angles of orbits (m R^2) beside slides: use ``"multipliers"`` there.
+            method: one of :data:`dalembert.constraints.numeric.METHODS`.
             tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
                 default below 1e-9, and those beyond the rank around the reference, at states that violate the
                 constraints by e, below 100 sqrt(e), at most 1e-2, so that redundant rows stay so there.

@@ -3,7 +3,7 @@
 Three routes to the same accelerations, which tests hold against each other:
 
 - multipliers: the symmetric system [[M, G^T], [G, 0]], by least squares where rows are redundant;
-- projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), found by singular values;
+- projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), told by independent velocities;
 - Udwadia-Kalaba: a = a_free + M^-1/2 (G M^-1/2)^+ (gamma - G a_free) (Udwadia and Kalaba, Analytical Dynamics, 1996).
 
 All of them see the constraints as W a = h with orthonormal rows W that span those of G, found by singular values: one
@@ -37,6 +37,11 @@ constraints by a thousandth seem to be independent by about as much.
 OFF = 100.0
 """Below that, those above this times the square root of the violation count: where ways of closing meet, states that
 violate by e are off by that much.
+"""
+
+SAFE = 1e-5
+"""A velocity may depend on others if its coefficient is at least this fraction of the largest: that costs as many
+digits, and a heavy one that depends on light ones costs the square of it times the ratio of inertia.
 """
 
 
@@ -160,7 +165,7 @@ def solve(
     W = np.where(live[..., None], Vt[..., :k, :], 0.0)
     h = reciprocal * np.einsum("...ji,...j->...i", U[..., :, :k], gamma)
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
-    a = route(M, f, W, h, Vt, live)
+    a = route(M, f, W, h, live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
     pull = np.einsum("...ij,...j->...i", M, a) - f
     coordinates = reciprocal * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
@@ -193,19 +198,53 @@ def blur(size: np.ndarray, live: np.ndarray) -> np.ndarray:
     return np.asarray(10 * np.where(live, 0.0, size).max(axis=-1, initial=0.0) / least)
 
 
-def _projection(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
-    """B^T M B u' = B^T (f - M a_p); where the null space is smaller, unit rows fill up the batch."""
-    n, k = Vt.shape[-1], live.shape[-1]
-    dead = np.ones((*live.shape[:-1], n), dtype=bool)
-    dead[..., :k] = ~live
-    a = np.einsum("...ji,...j->...i", W, h)
-    B = np.where(dead[..., None, :], np.swapaxes(Vt, -1, -2), 0.0)
-    reduced = np.swapaxes(B, -1, -2) @ M @ B + np.where(dead, 0.0, 1.0)[..., None, :] * np.eye(n)
+def _projection(M, f, W, h, live):  # type: ignore[no-untyped-def]
+    """B^T M B u' = B^T (f - M a_p); unit rows in the place of velocities that are not independent.
+
+    Velocities may differ in inertia as an orbit's angle, m R^2, and a slide, m: had a column of B both in it, nothing
+    would be left of the latter. So light velocities depend on heavy ones, and each u' is told in units of its energy.
+    """
+    n = W.shape[-1]
+    inertia = np.einsum("...ii->...i", M)
+    least = np.where(inertia > 0, inertia, np.inf).min(axis=-1, keepdims=True, initial=1e300)
+    C, R, p = _dependent(W, h, 1 / np.sqrt(np.maximum(inertia, least)))
+    a = np.einsum("...ji,...j->...i", C, p)
+    B = np.eye(n) - np.swapaxes(C, -1, -2) @ R
+    reduced = np.swapaxes(B, -1, -2) @ M @ B + C.sum(axis=-2)[..., None] * np.eye(n)
     right = np.einsum("...ji,...j->...i", B, f - np.einsum("...ij,...j->...i", M, a))
-    return a + np.einsum("...ij,...j->...i", B, _solved(reduced, right))
+    energy = np.einsum("...ii->...i", reduced)
+    unit = 1 / np.sqrt(np.where(energy > 0, energy, 1.0))
+    u = unit * _solved(reduced * unit[..., None, :] * unit[..., None], unit * right)
+    return a + np.einsum("...ij,...j->...i", B, u)
 
 
-def _multipliers(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
+def _dependent(W: np.ndarray, h: np.ndarray, lightness: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W a = h solved for as many velocities, by Gauss-Jordan elimination: the lightest that are safe.
+
+    Returned are C, R, p: velocities C a are p - (R - C) a, where R - C is zero for themselves. Zero rows stay zero.
+    """
+    R, p, C = W.copy(), h.copy(), np.zeros(W.shape)
+    waiting = np.asarray(R.any(axis=-1))
+    for _ in range(int(waiting.sum(axis=-1).max(initial=0))):
+        size = np.where(waiting[..., None], np.abs(R), 0.0)
+        safe = size >= SAFE * size.max(axis=(-2, -1), keepdims=True)
+        merit = np.where(safe, size * lightness[..., None, :], 0.0)
+        flat = merit.reshape(*merit.shape[:-2], -1)
+        first = np.arange(flat.shape[-1]) == flat.argmax(axis=-1)[..., None]
+        pivot = first.reshape(merit.shape) & (merit > 0)  # one entry, or none where no row is left
+        row, column = pivot.any(axis=-1), pivot.any(axis=-2)
+        value = np.where(pivot, R, 0.0).sum(axis=(-2, -1)) + ~row.any(axis=-1)
+        solved = np.einsum("...i,...ij->...j", row, R) / value[..., None]
+        right = np.einsum("...i,...i->...", row, p) / value
+        others = np.where(row, 0.0, np.einsum("...ij,...j->...i", R, column))
+        R = np.where(row[..., None], solved[..., None, :], R - others[..., None] * solved[..., None, :])
+        R = np.where(column[..., None, :], pivot, R)  # exactly
+        p = np.where(row, right[..., None], p - others * right[..., None])
+        C, waiting = C + pivot, waiting & ~row
+    return C, R, p
+
+
+def _multipliers(M, f, W, h, live):  # type: ignore[no-untyped-def]
     """The whole symmetric system, its rows of the size of M; unit rows in the place of those that W has not."""
     k, n = W.shape[-2:]
     mean = np.trace(M, axis1=-2, axis2=-1) / max(n, 1)
@@ -221,7 +260,7 @@ def _multipliers(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     return _solved(system, np.concatenate([f, size[..., 0] * h], axis=-1))[..., :n]
 
 
-def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
+def _udwadia_kalaba(M, f, W, h, live):  # type: ignore[no-untyped-def]
     weight = np.einsum("...ii->...i", M)
     unit = 1 / np.sqrt(np.where(weight > 0, weight, 1.0))  # kg and kg m^2 alike: the metric of Gauss stays
     M, f, W = M * unit[..., None, :] * unit[..., None], f * unit, W * unit[..., None, :]

@@ -12,11 +12,12 @@ from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import frame_on_link
-from dalembert.constraints.descent import LENGTHS
 from dalembert.constraints.rows import Row
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
+from dalembert.model.tree import Link
 
 SHORTEST = 1e-9
 """A length that is less, m, is the rounding of none."""
@@ -52,24 +53,41 @@ def openings(
         if not has_length(item):
             found += others[len(found) : len(found) + len(rows)]
             continue
-        length, out = _length(mechanism, item, q)
+        length, out = closure_length(mechanism, item), _out(mechanism, item, q)
         slack = scalar.minimum(DIGITS * out, MOST)
-        found += [part * length + slack if row.meaning in LENGTHS else part for row in rows]
+        found += [part * length + slack if row.is_length else part for row in rows]
     return found
 
 
-def _length(mechanism: Mechanism, item: Constraint, q: Any) -> tuple[Scalar, Scalar]:
-    """The lengths between the ends of a closure, a metre if there are none; how far slides in between are out."""
-    tree, ways, out = mechanism.tree, [], 0
-    ends = [frame_on_link(mechanism, end) for end in (item.a, item.b)]
-    chains = [tree.ancestors[carrier] if carrier >= 0 else () for carrier, _ in ends]
-    for (_, at), placement, chain, other in zip(ends, (item.placement_a, item.placement_b), chains, chains[::-1]):
-        links = [tree.links[i] for i in reversed(chain) if i not in other]
-        ways.append([*(link.placement.translation for link in links), (at @ placement).translation])
-        for link in links:
-            if link.translates:
-                out = out + scalar.absolute(link.position(q)[0] * (link.pitch if link.kind == "helical" else 1))
+def closure_length(mechanism: Mechanism, item: Constraint) -> Scalar:
+    """The lengths between the ends of a closure, m; a metre if there are none.
+
+    Args:
+        mechanism: with numbers, or traced scalars, in the place of its symbols.
+        item: a constraint that :func:`has_length`.
+    """
+    ways = [
+        [*(link.placement.translation for link in links), (at @ placement).translation]
+        for links, at, placement in zip(*_between(mechanism, item), (item.placement_a, item.placement_b))
+    ]
     (first, *inner), (second, *outer) = ways  # the first of either lie in the link that carries both
     length: Scalar = sum(scalar.absolute(x) for way in (first - second, *inner, *outer) for x in way)
     length = length + sum(scalar.absolute(x) for x in (item.value, *item.coefficients))
-    return (1.0 if scalar.is_number(length) and length < SHORTEST else length), out
+    return 1.0 if scalar.is_number(length) and length < SHORTEST else length
+
+
+def _out(mechanism: Mechanism, item: Constraint, q: Any) -> Scalar:
+    """How far slides between the ends of a closure are out, m."""
+    slides = [link for links in _between(mechanism, item)[0] for link in links if link.translates]
+    return sum(scalar.absolute(x.position(q)[0] * (x.pitch if x.kind == "helical" else 1)) for x in slides)
+
+
+def _between(mechanism: Mechanism, item: Constraint) -> tuple[list[list[Link]], list[Transform]]:
+    """The links from that which carries both ends of a closure to either, and where these are on the last ones."""
+    ends = [frame_on_link(mechanism, end) for end in (item.a, item.b)]
+    chains = [mechanism.tree.ancestors[carrier] if carrier >= 0 else () for carrier, _ in ends]
+    links = [
+        [mechanism.tree.links[i] for i in reversed(chain) if i not in other]
+        for chain, other in zip(chains, chains[::-1])
+    ]
+    return links, [at for _, at in ends]

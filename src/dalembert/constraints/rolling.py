@@ -24,13 +24,14 @@ from dalembert.constraints.relative import Pair
 from dalembert.model.constraint import Constraint
 
 SLIP = ("slip along x", "slip along y")
+SIDE_SLIP = "side slip"
 
 ROLLING_ROWS: dict[str, tuple[str, ...]] = {
     "rolling-disc": (*SLIP, "height"),
     "rolling-sphere": (*SLIP, "height"),
     "rolling-ellipsoid": (*SLIP, "height"),
     "rolling-wheel": SLIP,
-    "skate": ("side slip",),
+    "skate": (SIDE_SLIP,),
 }
 """What each row of each kind says; only ``height`` is a constraint on positions."""
 

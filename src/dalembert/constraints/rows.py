@@ -17,14 +17,17 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.joint_rows import coupling_row, motion_row
-from dalembert.constraints.loops import LOOP_ROWS, assemble, loop_entries, without_half_turns
+from dalembert.constraints.loops import LOOP_ROWS, POINT, assemble, loop_entries, without_half_turns
 from dalembert.constraints.relative import Pair
-from dalembert.constraints.rolling import ROLLING_ROWS, rolling_entries
+from dalembert.constraints.rolling import ROLLING_ROWS, SIDE_SLIP, SLIP, rolling_entries
 from dalembert.constraints.state import State
 from dalembert.constraints.user import position_program, time_program, velocity_program
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
+
+LENGTHS = (*POINT, "distance", "height", *SLIP, SIDE_SLIP)
+"""Rows of closures and contacts that are distances, or speeds along them, not angles."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Row:
     constraint: str
     meaning: str
     holonomic: bool
+
+    @property
+    def is_length(self) -> bool:
+        """Whether it is told in metres, for certain: nobody knows that of users' own, nor of those on joints."""
+        return self.meaning in LENGTHS
 
     def __str__(self) -> str:
         return f"{self.constraint} ({self.meaning})"

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.constraints.assembly import assemble
 from dalembert.constraints.descent import check_gradients, longest, moved, units
+from dalembert.constraints.opening import closure_length, has_length
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import SingularityError
 
@@ -56,20 +57,23 @@ def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
     """Singular values of the rows, the largest being one."""
     G = system.evaluate("positions", q, t)[1]
     check_gradients(system, G, t)
-    size = np.linalg.svd(_without_lengths(system, G * column_scale(G)), compute_uv=False)
+    size = np.linalg.svd(_comparable(system, G), compute_uv=False)
     return np.asarray(size / (size.max(initial=0.0) or 1.0))
 
 
-def _without_lengths(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
-    """Slides told in the lengths of arms, where those are shorter than a metre: hinges of millimetres count as much."""
-    slides = np.zeros(G.shape[1], dtype=bool)
-    for link in system.mechanism.tree.links:
-        slides[link.v : link.v + link.nv] |= link.kind == "prismatic"
-    largest = np.abs(G).max(axis=0, initial=0.0)
-    arm = largest[~slides].max(initial=0.0)
-    if arm <= 1e-9 * largest.max(initial=0.0):  # no hinge moves a row by more than rounding
-        return G
-    return np.asarray(G * np.where(slides & (largest > arm), arm / np.where(largest > 0, largest, 1.0), 1.0))
+def _comparable(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
+    """Rows and columns without units: loops of millimetres count as much as angles, and as loops of metres."""
+    lengths = np.ones(len(G))
+    for item in system.numbers.constraints:
+        if has_length(item):
+            lengths[system.constraints.slice(item.name)] = min(1.0, float(closure_length(system.numbers, item)))
+    G = G / np.where([row.is_length for row in system.rows], lengths, 1.0)[:, None]
+    G = G * column_scale(G)
+    for item in system.numbers.constraints:
+        if item.on_joints:  # rows of numbers, that vanish nowhere
+            own = system.constraints.slice(item.name)
+            G[own] /= np.abs(G[own]).max()
+    return np.asarray(G)
 
 
 def neighbours(
@@ -124,7 +128,7 @@ def _apart(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two positions, rad or lengths of the mechanism."""
     unit, length = np.ones(len(a)), longest(system.numbers)
     for link in system.mechanism.tree.links:
-        if link.kind == "prismatic":
+        if not link.rotates:
             unit[link.q] = length
     return float(np.abs((a - b) / unit).max(initial=0.0))
 
