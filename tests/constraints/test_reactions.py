@@ -226,6 +226,8 @@ def test_frames_and_points_of_reactions():
     tau = np.array([3.0, 0, 0])
     own, turned = system.reactions(q, v, tau)["rocker"], system.reactions(q, v, tau, axes="corner")["rocker"]
     moved = system.reactions(q, v, tau, axes="corner", point=[1.0, 2.0, 3.0])["rocker"]
+    with pytest.raises(ArgumentError, match="no frame 'wrld'; did you mean 'world'"):
+        system.reactions(q, v, tau, axes="wrld")
     R, corner = pose(mechanism, q, "rocker_bar"), pose(mechanism, q, "corner")
     assert relative(corner.rotation @ turned.force, R.rotation @ own.force) < 1e-12
     assert relative(moved.force, turned.force) < 1e-15

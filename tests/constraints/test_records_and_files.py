@@ -136,6 +136,9 @@ def test_forces_written_in_a_file_act(kind, function, values):
 def test_formulas_of_a_file_that_make_no_sense_are_told(line, words):
     with pytest.raises(FormatError, match=f"constraint 'c': .*{words}"):
         read_toml(f'{OWN_RULES}\n[[constraint]]\nname = "c"\nkind = "position"\n{line}\n')
+    for table, kind in (("constraint", "motion"), ("force", "joint-force")):
+        with pytest.raises(FormatError, match=f"'c': function: 'hinge' is a coordinate, and a {kind} is given by time"):
+            read_toml(f'{OWN_RULES}\n[[{table}]]\nname = "c"\nkind = "{kind}"\na = "lift"\nfunction = "A*hinge + t"\n')
     with pytest.raises(FormatError, match="'lift' is a coordinate and a parameter as well"):
         read_toml(
             OWN_RULES.replace("A = 0.1", "lift = 0.1")

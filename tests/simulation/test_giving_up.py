@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.simulation import SimulationError, simulate
 
 
@@ -29,6 +29,13 @@ def test_dry_friction_at_rest_ends_with_an_error_that_names_it(method):
         simulate(bead(2.0), None, [1.0], 10.0, include=["friction"], method=method, hold=None)
     assert abs(caught.value.time - 0.5) < 1e-3
     assert abs(caught.value.partial.q[-1, 0] - 0.25) < 1e-3
+
+
+def test_a_force_element_that_jumps_is_named():
+    """Not the control, which there is none of."""
+    rub = Force("rub", "joint-friction", "rail", value=2.0)
+    with pytest.raises(SimulationError, match=r"friction 'rub' jumps where .* give it a smoothing"):
+        simulate(bead().replace(forces=[rub]), None, [1.0], 10.0, elements="all", hold=None)
 
 
 def test_a_control_that_switches_is_told_too():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,6 +199,11 @@ class Arguments:
         rank = len(port.shape)
         if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
             wanted = f"(..., {', '.join(map(str, port.shape))})" if port.shape else "(...)"
+            if array.dtype == object and not array.ndim and isinstance(array.item(), Mapping):
+                raise ArgumentError(
+                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}; where the "
+                    "numbers of a joint lie in it, q_slice(joint) and v_slice(joint) of the mechanism tell"
+                )
             raise ArgumentError(f"{self._call}: {name} has shape {array.shape}, expected {wanted}")
         return array.shape[: array.ndim - rank]
 

@@ -206,6 +206,11 @@ class ConstrainedKernels:
                 "the system is made, "
                 "ConstrainedDynamics(mechanism, parameters=...): they decide which rows are independent"
             )
+        if len(state) >= len(self.kernel(quantity).inputs):
+            raise ArgumentError(
+                f"{quantity} has {len(state)} inputs here, one too many: values of symbols are those of the system, or "
+                "given by name, parameters=..."
+            )
         if precision is not None and isinstance(parameters, (np.ndarray, Sequence)):
             parameters = real_array(parameters, f"{quantity}, parameters").astype(precision)
         return self._without_rounding(quantity, self.kernel(quantity)(*state, parameters, **options))

@@ -18,6 +18,9 @@ from dalembert.model.mechanism import Mechanism
 TIME_AND_PLACE = ("t", "x", "y", "z")
 """What the formulas of a field may contain beside parameters."""
 
+OF_TIME = ("motion", "joint-force")
+"""Kinds of constraints and forces whose formulas may contain time only."""
+
 
 def formulas(table: Table, key: str) -> Formula | None:
     """One formula, or an array of them, with the values of parameters that have one; None if there is none.
@@ -38,7 +41,11 @@ def formulas(table: Table, key: str) -> Formula | None:
         found = together(partial(_formula, table.document, coordinates, x) for x in parts)
     except FormatError as error:
         raise table.error(f"{key}: {error.message}") from None
-    return _with_values(Formula(found), table.document.values or {})
+    formula = Formula(found)
+    if (kind := table.data.get("kind")) in OF_TIME:
+        for name in sorted({symbol.name for symbol in formula.symbols} & (table.document.coordinates - {"t"})):
+            raise table.error(f"{key}: {name!r} is a coordinate, and a {kind} is given by time t alone")
+    return _with_values(formula, table.document.values or {})
 
 
 def _formula(document: Document, coordinates: set[str], value: Any) -> Any:

@@ -123,7 +123,8 @@ class Mechanism(Record):
         """The frame of that name; every body, and the world, is a frame too."""
         if isinstance(name, str) and (name == WORLD or any(body.name == name for body in self.bodies)):
             return Frame(name, name)
-        return _find((*self.frames, *(Frame(b.name, b.name) for b in self.bodies)), name, "frame", self)
+        own = (Frame(x, x) for x in (*(body.name for body in self.bodies), WORLD))
+        return _find((*self.frames, *own), name, "frame", self)
 
     def q_slice(self, joint: str) -> slice:
         """Where the positions of a joint lie in ``q``; of a mimic joint, those of its leader."""

@@ -15,7 +15,7 @@ from dalembert.model.checks import shown
 from dalembert.simulation.differences import differences
 from dalembert.simulation.inputs import Fault
 from dalembert.simulation.kernel_equations import KernelEquations
-from dalembert.simulation.pace import Pace
+from dalembert.simulation.pace import Pace, friction_that_jumps
 from dalembert.simulation.state import as_positive
 from dalembert.simulation.steppers import STEPPERS, Stepper
 
@@ -137,13 +137,15 @@ class Adaptive:
             raise self._fault
         nq = len(x_before) - self.equations.system.mechanism.nv
         if solver.status == "failed":
-            why = "".join(f": {reason}" for reason in (str(message).rstrip("."), self._friction) if reason)
+            reasons = str(message).rstrip("."), friction_that_jumps(self.equations.system)
+            why = "".join(f": {reason}" for reason in reasons if reason)
             advice = ". Loosen rtol and atol" + ("" if self.method in STIFF else ", or try the method 'Radau'")
             message = f"{self.method} cannot go on{why}"
             raise Fault(message, solver.t, x_before[:nq], x_before[nq:], advice=advice)
         stuck = self._pace.stuck(solver.t)
         if stuck:
-            why = self._friction or "a control that switches or a very stiff spring, for example"
+            why = friction_that_jumps(self.equations.system)
+            why = why or "a control that switches or a very stiff spring, for example"
             message = f"{self.method} is stuck: {stuck}. Something jumps, runs away or is very stiff: {why}"
             advice = ". Fixed steps (method='rk4') go on"
             raise Fault(message, solver.t, solver.y[:nq], solver.y[nq:], advice=advice)
@@ -151,16 +153,6 @@ class Adaptive:
             self._length = solver.step_size
         dense = solver.dense_output()
         return Step(solver.t_old, solver.t, solver.y, dense, dense)
-
-    @property
-    def _friction(self) -> str:
-        """What to say of a term that jumps, if it is included."""
-        if "friction" not in self.equations.system.dynamics.include:
-            return ""
-        return (
-            "the friction of joints, f sign(v), jumps where one comes to rest; leave it out, or put force elements "
-            "'joint-friction' with smoothing in its place"
-        )
 
     @property
     def finished(self) -> bool:

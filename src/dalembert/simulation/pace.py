@@ -1,8 +1,12 @@
-"""Whether an integrator still gets on."""
+"""Whether an integrator still gets on, and what may hold it up."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dalembert.simulation.system import System
 
 STEPS, ENDLESS = 2000, 1e8
 """If after so many steps so many more would be needed at this pace, the integrator is stuck."""
@@ -36,3 +40,21 @@ class Pace:
         covered, self._mark = t - self._mark, t
         slow = (self._bound - t) * STEPS > ENDLESS * covered
         return f"its last {STEPS} steps covered {covered:.3g} s" if slow else ""
+
+
+def friction_that_jumps(system: System) -> str:
+    """What to say of friction without a transition, if there is any; else nothing.
+
+    Args:
+        system: what moves.
+    """
+    acting = system.constrained.forces.names if system.constrained is not None else ()
+    for item in system.mechanism.forces:
+        if item.kind == "joint-friction" and item.name in acting and not item.smoothing:
+            return f"the friction {item.name!r} jumps where its joint comes to rest; give it a smoothing"
+    if "friction" not in system.dynamics.include:
+        return ""
+    return (
+        "the friction of joints, f sign(v), jumps where one comes to rest; leave it out, or put force elements "
+        "'joint-friction' with smoothing in its place"
+    )
