@@ -233,9 +233,11 @@ def test_any_velocities_of_one_joint_may_be_the_independent_ones_if_they_determi
     free = ConstrainedDynamics(skate, reference=q)
     v = free.project_velocity(q, [1.0, 0.5, 2.0])
     for chosen in (["ice.x", "ice.angle"], ["ice.y", "ice.angle"]):
+        twice = [*chosen, chosen[0]]
+        assert ConstrainedDynamics(skate, reference=q, method="projection", independent=twice).pivots.complete
         system = ConstrainedDynamics(skate, reference=q, method="projection", independent=chosen)
         assert relative(system.forward_dynamics(q, v, tau), free.solve(q, v, tau).a) < 1e-12
-        linear = system.linearize(q, v, tau, positions=["ice"], speeds=chosen)
+        linear = system.linearize(q, v, tau, positions=["ice", "ice.x"], speeds=chosen)
         assert linear.positions == ("ice.x", "ice.y", "ice.angle") and linear.speeds == tuple(chosen)
     drives = free.inverse_dynamics(q, v, free.solve(q, v, tau).a, actuated=["ice.x", "ice.angle"])
     assert drives.tau[1] == 0 and relative(free.solve(q, v, drives.tau).a, free.solve(q, v, tau).a) < 1e-12
@@ -243,6 +245,8 @@ def test_any_velocities_of_one_joint_may_be_the_independent_ones_if_they_determi
         free.inverse_dynamics(q, v, free.solve(q, v, tau).a, actuated=["ice.x", "ice"])
     for chosen in (["ice.x", "ice.angle"], ["xdot", "ice.angle"]):
         assert len(derive(skate, "kane", independent=chosen).velocities) == 2
+    with pytest.raises(ArgumentError, match=r"2 independent velocities under its constraints; got \['ice.x'\]"):
+        derive(skate, "kane", independent="ice.x")
     with pytest.raises(ArgumentError, match=r"it has xdot, ydot, psidot, ice\.x, ice\.y, ice\.angle"):
         derive(skate, "kane", independent=["ice.z"])
     short = ConstrainedDynamics(skate, reference=q, method="projection", independent=["ice.x"])

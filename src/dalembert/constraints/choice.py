@@ -33,7 +33,7 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
     Args:
         system: the constrained mechanism.
     """
-    keep = velocities_named(system.mechanism, system.independent or (), "independent")
+    keep = set(velocities_named(system.mechanism, system.independent or (), "independent"))
     G = _gradients(system)
     pivots, common = _common(G, keep)
     if system.independent is not None and not (pivots.complete and sorted(keep) == list(pivots.independent)):

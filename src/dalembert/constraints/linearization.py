@@ -181,7 +181,7 @@ def _linearized(
 
 def _independent(mechanism: Mechanism, G: np.ndarray, wanted: Sequence[str] | None, what: str) -> list[int]:
     wanted = None if wanted is None else expect_names(wanted, what)
-    keep = velocities_named(mechanism, wanted or (), f"linearize, {what}")
+    keep = list(dict.fromkeys(velocities_named(mechanism, wanted or (), f"linearize, {what}")))
     found = find_pivots(G[None], np.abs(G) > 0, keep)
     if wanted is not None and not (found.complete and sorted(keep) == list(found.independent)):
         names, free = velocity_names(mechanism), find_pivots(G[None], np.abs(G) > 0).independent

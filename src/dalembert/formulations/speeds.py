@@ -252,7 +252,7 @@ def _places(states: Assemblies, names: list[str], independent: Sequence[str], co
     places = list(dict.fromkeys(k for name in given for k in _indices(system, names, name)))
     if len(places) != count:
         raise ArgumentError(
-            f"{system.name!r} has {count} independent velocities under its constraints; got {list(independent)}"
+            f"{system.name!r} has {count} independent velocities under its constraints; got {list(given)}"
             + _elsewhere(states)
         )
     return places
