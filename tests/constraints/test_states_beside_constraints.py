@@ -19,6 +19,7 @@ from constraint_cases import at
 import dalembert as da
 from dalembert.constraints.classical import bricard, four_bar
 from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.model import Mimic
 
 GRAVITY = 9.81
 
@@ -354,3 +355,61 @@ def test_slides_that_turn_nothing_are_regular():
     analysis = system.analyse([0.2, 0.1, 0.7, 0.2, 0.1])
     assert (analysis.rank, analysis.usual_rank) == (2, 2)
     assert len(system.linearize([0.2, 0.1, 0.7, 0.2, 0.1], rest, rest).states) == 6
+
+
+@pytest.mark.parametrize("size, radius", [(1.0, 0.3), (1.0, 5e-3), (10.0, 1e-3)])
+def test_small_wheels_under_a_long_vehicle_count_as_much(size, radius):
+    """Two steered wheels and one that is not, drawn straight: there the rows of side slip have rank 2, and 3 wherever
+    steers differ, for three axes meet in no point then; with three heights and three spins that is 9.
+    """
+    bodies = [da.Body("hull", da.Inertia(10.0, [0, 0, 0.1 * size], size**2 * np.diag([1.0, 1.1, 1.5])))]
+    joints, contacts = [da.Joint("base", "free", "world", "hull")], []
+    across = da.Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])
+    for k, (x, y) in enumerate(((1, 0.5), (1, -0.5), (-1, 0))):
+        carrier, place = "hull", at([x * size, y * size, 0])
+        if x > 0:
+            bodies.append(da.Body(f"fork{k}", da.Inertia(0.3, [0, 0, 0], 1e-3 * size**2 * np.eye(3))))
+            joints.append(da.Joint(f"steer{k}", "revolute", "hull", f"fork{k}", place))
+            carrier, place = f"fork{k}", at([0, 0, 0])
+        bodies.append(da.Body(f"wheel{k}", da.Inertia(1.0, [0, 0, 0], radius**2 * np.diag([0.25, 0.25, 0.5]))))
+        joints.append(da.Joint(f"spin{k}", "revolute", carrier, f"wheel{k}", place @ across))
+        contacts.append(da.Constraint(f"roll{k}", "rolling-disc", f"wheel{k}", "world", value=radius))
+    vehicle = da.Mechanism("vehicle", bodies, joints, constraints=contacts)
+    straight = vehicle.neutral.copy()
+    straight[2] = radius
+    system = da.ConstrainedDynamics(vehicle, reference=straight)
+    assert system.known_rank == 9
+    assert system.analyse(straight).rank == 8
+    q = straight.copy()
+    q[vehicle.q_slice("steer0")], q[vehicle.q_slice("steer1")] = 0.3, 0.2
+    rest, tau = np.zeros(vehicle.nv), np.ones(vehicle.nv)
+    found = system.solve(q, rest, tau)
+    energy = np.sqrt(np.diag(system.evaluate("mass_matrix", q)))
+    error = np.abs(energy * (system.forward_dynamics(q, rest, tau) - found.a)).max()
+    assert found.rank == 9 and error < 1e-9 * np.abs(energy * found.a).max()
+
+
+@pytest.mark.parametrize("factor, gear", [(2.0, 2.0), (0.1 * 3, 0.3), (0.0, 0.0)])
+def test_a_coupling_that_repeats_a_mimic_joint_holds_always(factor, gear):
+    """The finger of a gripper follows in the file, and the gear is given once more; last digits may differ."""
+    inertia = da.Inertia(1.0, [0.1, 0, 0], 0.01 * np.eye(3))
+    joints = [
+        da.Joint("lead", "revolute", "world", "a", axis=[0, 1, 0]),
+        da.Joint("follow", "revolute", "world", "b", axis=[0, 1, 0], mimic=Mimic("lead", factor)),
+        da.Joint("third", "revolute", "world", "c", axis=[0, 1, 0]),
+    ]
+    couplings = [
+        da.Constraint("gear", "coupling", "lead", "follow", coefficients=(0, gear)),
+        da.Constraint("train", "coupling", "lead", "third", coefficients=(0, 3.0)),
+    ]
+    bodies = [da.Body(name, inertia) for name in "abc"]
+    hand = da.Mechanism("hand", bodies, joints, constraints=couplings, gravity=[0, 0, -GRAVITY])
+    system, rest = da.ConstrainedDynamics(hand), np.zeros(2)
+    assert system.known_rank == 1
+    analysis = system.analyse(rest)
+    assert analysis.rank == 1 and not analysis.is_singular
+    # (1 + factor^2 + 9) 0.02 a = (1 + factor + 3) m g c
+    right = (4 + factor) * GRAVITY * 0.1 / ((10 + factor**2) * 0.02)
+    for found in (system.solve(rest, rest, rest).a, system.forward_dynamics(rest, rest, rest)):
+        np.testing.assert_allclose(found, [right, 3 * right], rtol=1e-12)
+    assert len(system.linearize(rest, rest, rest).states) == 2

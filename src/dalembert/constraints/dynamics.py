@@ -33,7 +33,8 @@ class ConstrainedDynamics(ConstrainedKernels):
     from the others everywhere in the same way are left out, with multipliers zero; others are kept by the method of
     multipliers (with the rank they have there; of all multipliers those of least norm, each measured by the
     acceleration it typically causes) and left out by projection. Where the kept ones happen to be dependent, so that
-    those left out matter, or states are a millionth off the constraints, projection gives NaN; so do both methods where
+    those left out matter, or states are a millionth off the constraints, projection gives NaN (and it loses digits
+    where an orbit of a million kilometres is told by its angle: take multipliers there); so do both methods where
     a row that depends on time contradicts the others by more than a thousandth of its terms; lesser contradictions are
     found when rows are chosen, at 0, 0.37, 1 and 3.1 s, by :meth:`analyse` at any time, and by ``simulate`` along its
     motion. Where rows lose rank - singular positions, see :meth:`analyse` - results are infinite, NaN or, after
@@ -91,7 +92,8 @@ class ConstrainedDynamics(ConstrainedKernels):
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            method: one of :data:`dalembert.constraints.numeric.METHODS`.
+            method: one of :data:`dalembert.constraints.numeric.METHODS`. Where masses differ by many powers of ten,
+                ``"udwadia-kalaba"`` loses most digits.
             tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
                 default below 1e-9, and those beyond the rank around the reference, at states that violate the
                 constraints by e, below 100 sqrt(e), at most 1e-2, so that redundant rows stay so there.

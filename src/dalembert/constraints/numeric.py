@@ -3,7 +3,7 @@
 Three routes to the same accelerations, which tests hold against each other:
 
 - multipliers: the symmetric system [[M, G^T], [G, 0]], by least squares where rows are redundant;
-- projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), told by independent velocities;
+- projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), found by singular values;
 - Udwadia-Kalaba: a = a_free + M^-1/2 (G M^-1/2)^+ (gamma - G a_free) (Udwadia and Kalaba, Analytical Dynamics, 1996).
 
 All of them see the constraints as W a = h with orthonormal rows W that span those of G, found by singular values: one
@@ -13,6 +13,7 @@ least norm are given, and it is said which of them are unique.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +40,12 @@ OFF = 100.0
 violate by e are off by that much.
 """
 
+COMPARABLE = 100.0
+"""Velocities whose energies are of units that differ by no more are mixed at will: that costs the square of it."""
+
 SAFE = 1e-5
-"""A velocity may depend on others if its coefficient is at least this fraction of the largest: that costs as many
-digits, and a heavy one that depends on light ones costs the square of it times the ratio of inertia.
+"""Otherwise heavy ones are independent, if their share is at least this fraction of the largest: that costs as many
+digits, and a heavy one that depends on light ones the square of it times the ratio of inertia.
 """
 
 
@@ -165,7 +169,7 @@ def solve(
     W = np.where(live[..., None], Vt[..., :k, :], 0.0)
     h = reciprocal * np.einsum("...ji,...j->...i", U[..., :, :k], gamma)
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
-    a = route(M, f, W, h, live)
+    a = route(M, f, W, h, Vt, live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
     pull = np.einsum("...ij,...j->...i", M, a) - f
     coordinates = reciprocal * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
@@ -198,19 +202,19 @@ def blur(size: np.ndarray, live: np.ndarray) -> np.ndarray:
     return np.asarray(10 * np.where(live, 0.0, size).max(axis=-1, initial=0.0) / least)
 
 
-def _projection(M, f, W, h, live):  # type: ignore[no-untyped-def]
-    """B^T M B u' = B^T (f - M a_p); unit rows in the place of velocities that are not independent.
-
-    Velocities may differ in inertia as an orbit's angle, m R^2, and a slide, m: had a column of B both in it, nothing
-    would be left of the latter. So light velocities depend on heavy ones, and each u' is told in units of its energy.
-    """
-    n = W.shape[-1]
+def _projection(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
+    """B^T M B u' = B^T (f - M a_p); where the null space is smaller than others of a batch, unit rows fill it up."""
+    n = Vt.shape[-1]
+    rank = live.sum(axis=-1)
+    freedoms = n - int(rank.min(initial=n))
+    free = np.arange(n - freedoms, n) >= rank[..., None]  # singular values are sorted: the last vectors are null
+    B = np.where(free[..., None, :], np.swapaxes(Vt[..., n - freedoms :, :], -1, -2), 0.0)
+    a = np.einsum("...ji,...j->...i", W, h)
     inertia = np.einsum("...ii->...i", M)
     least = np.where(inertia > 0, inertia, np.inf).min(axis=-1, keepdims=True, initial=1e300)
-    C, R, p = _dependent(W, h, 1 / np.sqrt(np.maximum(inertia, least)))
-    a = np.einsum("...ji,...j->...i", C, p)
-    B = np.eye(n) - np.swapaxes(C, -1, -2) @ R
-    reduced = np.swapaxes(B, -1, -2) @ M @ B + C.sum(axis=-2)[..., None] * np.eye(n)
+    weight = np.sqrt(np.maximum(inertia, least))
+    B, a = _light_by_heavy(B, a, weight)
+    reduced = np.swapaxes(B, -1, -2) @ M @ B + np.where(free, 0.0, 1.0)[..., None, :] * np.eye(freedoms)
     right = np.einsum("...ji,...j->...i", B, f - np.einsum("...ij,...j->...i", M, a))
     energy = np.einsum("...ii->...i", reduced)
     unit = 1 / np.sqrt(np.where(energy > 0, energy, 1.0))
@@ -218,33 +222,37 @@ def _projection(M, f, W, h, live):  # type: ignore[no-untyped-def]
     return a + np.einsum("...ij,...j->...i", B, u)
 
 
-def _dependent(W: np.ndarray, h: np.ndarray, lightness: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W a = h solved for as many velocities, by Gauss-Jordan elimination: the lightest that are safe.
+def _light_by_heavy(B: np.ndarray, a: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same null space and a particular solution, told by independent velocities: the heaviest that are safe.
 
-    Returned are C, R, p: velocities C a are p - (R - C) a, where R - C is zero for themselves. Zero rows stay zero.
+    Velocities may differ in inertia as an orbit's angle, m R^2, and a slide, m. In a column of B that has both, nothing
+    would be left of the latter; so light velocities depend on heavy ones, by Gauss-Jordan elimination of columns.
     """
-    R, p, C = W.copy(), h.copy(), np.zeros(W.shape)
-    waiting = np.asarray(R.any(axis=-1))
+    shape, (n, freedoms) = a.shape, B.shape[-2:]
+    count = math.prod(shape[:-1])
+    B, a, weight = B.reshape(count, n, freedoms).copy(), a.reshape(count, n).copy(), weight.reshape(count, n)
+    uneven = weight.max(axis=-1, initial=0.0) > COMPARABLE * weight.min(axis=-1, initial=np.inf)
+    waiting = B.any(axis=-2) & uneven[:, None]
     for _ in range(int(waiting.sum(axis=-1).max(initial=0))):
-        size = np.where(waiting[..., None], np.abs(R), 0.0)
-        safe = size >= SAFE * size.max(axis=(-2, -1), keepdims=True)
-        merit = np.where(safe, size * lightness[..., None, :], 0.0)
-        flat = merit.reshape(*merit.shape[:-2], -1)
-        first = np.arange(flat.shape[-1]) == flat.argmax(axis=-1)[..., None]
-        pivot = first.reshape(merit.shape) & (merit > 0)  # one entry, or none where no row is left
-        row, column = pivot.any(axis=-1), pivot.any(axis=-2)
-        value = np.where(pivot, R, 0.0).sum(axis=(-2, -1)) + ~row.any(axis=-1)
-        solved = np.einsum("...i,...ij->...j", row, R) / value[..., None]
-        right = np.einsum("...i,...i->...", row, p) / value
-        others = np.where(row, 0.0, np.einsum("...ij,...j->...i", R, column))
-        R = np.where(row[..., None], solved[..., None, :], R - others[..., None] * solved[..., None, :])
-        R = np.where(column[..., None, :], pivot, R)  # exactly
-        p = np.where(row, right[..., None], p - others * right[..., None])
-        C, waiting = C + pivot, waiting & ~row
-    return C, R, p
+        size = np.abs(B) * waiting[:, None, :]
+        largest = size.max(axis=(-2, -1), initial=0.0)
+        merit = np.where(size >= SAFE * largest[:, None, None], size, 0.0) * weight[:, :, None]
+        some = np.flatnonzero(largest)
+        row, column = np.divmod(merit[some].reshape(len(some), -1).argmax(axis=-1), freedoms)
+        unit = B[some, :, column] / B[some, row, column][:, None]
+        others = B[some, row, :]
+        others[np.arange(len(some)), column] = 0.0
+        B[some] -= unit[:, :, None] * others[:, None, :]
+        B[some, :, column] = unit
+        B[some, row, :] = 0.0
+        B[some, row, column] = 1.0
+        a[some] -= unit * a[some, row][:, None]
+        a[some, row] = 0.0
+        waiting[some, column] = False
+    return B.reshape(*shape, freedoms), a.reshape(shape)
 
 
-def _multipliers(M, f, W, h, live):  # type: ignore[no-untyped-def]
+def _multipliers(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     """The whole symmetric system, its rows of the size of M; unit rows in the place of those that W has not."""
     k, n = W.shape[-2:]
     mean = np.trace(M, axis1=-2, axis2=-1) / max(n, 1)
@@ -260,7 +268,7 @@ def _multipliers(M, f, W, h, live):  # type: ignore[no-untyped-def]
     return _solved(system, np.concatenate([f, size[..., 0] * h], axis=-1))[..., :n]
 
 
-def _udwadia_kalaba(M, f, W, h, live):  # type: ignore[no-untyped-def]
+def _udwadia_kalaba(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
     weight = np.einsum("...ii->...i", M)
     unit = 1 / np.sqrt(np.where(weight > 0, weight, 1.0))  # kg and kg m^2 alike: the metric of Gauss stays
     M, f, W = M * unit[..., None, :] * unit[..., None], f * unit, W * unit[..., None, :]
