@@ -188,7 +188,7 @@ def test_python_numbers_take_the_quick_call(dtype, number):
         ((np.zeros((2, 3)), np.zeros((4, 3)), 0.0), r"broadcast together: q \(2,\), v \(4,\), t \(\)"),
         ((np.zeros(3), np.zeros(3)), r"missing t"),
         ((np.zeros(3), np.zeros(3), 0.0, 0.0), r"takes 3 inputs, got 4"),
-        (({"crank": 1.0}, np.zeros(3), 0.0), r"q is a dict, expected an array \(\.\.\., 3\); .* q_slice\(joint\)"),
+        (({"crank": 1.0}, np.zeros(3), 0.0), r"q is a dict, expected an array \(\.\.\., 3\); q_slice\(joint\)"),
         ((np.zeros(3, complex), np.zeros(3), 0.0), r"q has dtype complex128, expected real numbers"),
         ((["a", "b", "c"], np.zeros(3), 0.0), r"q has dtype <U1"),
         ((np.zeros(3), np.zeros(3), None), r"t has dtype object"),

@@ -357,36 +357,47 @@ def test_slides_that_turn_nothing_are_regular():
     assert len(system.linearize([0.2, 0.1, 0.7, 0.2, 0.1], rest, rest).states) == 6
 
 
-@pytest.mark.parametrize("size, radius", [(1.0, 0.3), (1.0, 5e-3), (10.0, 1e-3)])
-def test_small_wheels_under_a_long_vehicle_count_as_much(size, radius):
-    """Two steered wheels and one that is not, drawn straight: there the rows of side slip have rank 2, and 3 wherever
-    steers differ, for three axes meet in no point then; with three heights and three spins that is 9.
+@pytest.mark.parametrize("base, contact", [("free", "rolling-disc"), ("planar", "rolling-wheel")])
+@pytest.mark.parametrize("size, radius", [(1.0, 0.3), (1.0, 5e-3), (0.02, 5e-3), (10.0, 1e-3)])
+@pytest.mark.parametrize("skate", [False, True])
+def test_small_wheels_under_a_long_vehicle_count_as_much(size, radius, base, contact, skate):
+    """A steered wheel and two that are not, and one more steered wheel or a steered skate, drawn straight or nearly so:
+    there rows of side slip have rank 2, and 3 where steers differ, whose axes meet in no point then. Every wheel has a
+    spin of its own; and heights, of the two or three there are, are independent.
     """
     bodies = [da.Body("hull", da.Inertia(10.0, [0, 0, 0.1 * size], size**2 * np.diag([1.0, 1.1, 1.5])))]
-    joints, contacts = [da.Joint("base", "free", "world", "hull")], []
+    joints, contacts = [da.Joint("base", base, "world", "hull")], []
     across = da.Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])
-    for k, (x, y) in enumerate(((1, 0.5), (1, -0.5), (-1, 0))):
+    for k, (x, y) in enumerate(((1, 0.5), (1, -0.5), (-1, 0.5), (-1, -0.5))[: 4 if skate else 3]):
         carrier, place = "hull", at([x * size, y * size, 0])
         if x > 0:
             bodies.append(da.Body(f"fork{k}", da.Inertia(0.3, [0, 0, 0], 1e-3 * size**2 * np.eye(3))))
             joints.append(da.Joint(f"steer{k}", "revolute", "hull", f"fork{k}", place))
             carrier, place = f"fork{k}", at([0, 0, 0])
+        if skate and k == 0:
+            contacts.append(da.Constraint("edge", "skate", carrier, "world"))
+            continue
         bodies.append(da.Body(f"wheel{k}", da.Inertia(1.0, [0, 0, 0], radius**2 * np.diag([0.25, 0.25, 0.5]))))
         joints.append(da.Joint(f"spin{k}", "revolute", carrier, f"wheel{k}", place @ across))
-        contacts.append(da.Constraint(f"roll{k}", "rolling-disc", f"wheel{k}", "world", value=radius))
+        contacts.append(da.Constraint(f"roll{k}", contact, f"wheel{k}", "world", value=radius))
     vehicle = da.Mechanism("vehicle", bodies, joints, constraints=contacts)
-    straight = vehicle.neutral.copy()
-    straight[2] = radius
-    system = da.ConstrainedDynamics(vehicle, reference=straight)
-    assert system.known_rank == 9
-    assert system.analyse(straight).rank == 8
-    q = straight.copy()
-    q[vehicle.q_slice("steer0")], q[vehicle.q_slice("steer1")] = 0.3, 0.2
-    rest, tau = np.zeros(vehicle.nv), np.ones(vehicle.nv)
-    found = system.solve(q, rest, tau)
-    energy = np.sqrt(np.diag(system.evaluate("mass_matrix", q)))
-    error = np.abs(energy * (system.forward_dynamics(q, rest, tau) - found.a)).max()
-    assert found.rank == 9 and error < 1e-9 * np.abs(energy * found.a).max()
+    rank = 9 if base == "free" else 6
+
+    def steered(first, second):
+        q = vehicle.neutral.copy()
+        q[2] = radius if base == "free" else 0.0
+        q[vehicle.q_slice("steer0")], q[vehicle.q_slice("steer1")] = first, second
+        return q
+
+    assert da.ConstrainedDynamics(vehicle, reference=steered(0, 0)).analyse(steered(0, 0)).rank == rank - 1
+    q, rest, tau = steered(0.3, 0.2), np.zeros(vehicle.nv), np.ones(vehicle.nv)
+    for steer in (0.0, 1e-6, 1e-4):
+        system = da.ConstrainedDynamics(vehicle, reference=steered(steer, 0.9 * steer))
+        assert system.known_rank == rank
+        found = system.solve(q, rest, tau)
+        energy = np.sqrt(np.diag(system.evaluate("mass_matrix", q)))
+        error = np.abs(energy * (system.forward_dynamics(q, rest, tau) - found.a)).max()
+        assert found.rank == rank and error < 1e-7 * np.abs(energy * found.a).max()
 
 
 @pytest.mark.parametrize("factor, gear", [(2.0, 2.0), (0.1 * 3, 0.3), (0.0, 0.0)])

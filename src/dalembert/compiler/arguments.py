@@ -200,9 +200,10 @@ class Arguments:
         if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
             wanted = f"(..., {', '.join(map(str, port.shape))})" if port.shape else "(...)"
             if array.dtype == object and not array.ndim and isinstance(array.item(), Mapping):
+                where = "; q_slice(joint) and v_slice(joint) of the mechanism tell where a joint has its numbers"
                 raise ArgumentError(
-                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}; where the "
-                    "numbers of a joint lie in it, q_slice(joint) and v_slice(joint) of the mechanism tell"
+                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}"
+                    + (where if name in ("q", "v", "a", "tau") else "")
                 )
             raise ArgumentError(f"{self._call}: {name} has shape {array.shape}, expected {wanted}")
         return array.shape[: array.ndim - rank]

@@ -206,10 +206,10 @@ class ConstrainedKernels:
                 "the system is made, "
                 "ConstrainedDynamics(mechanism, parameters=...): they decide which rows are independent"
             )
-        if len(state) >= len(self.kernel(quantity).inputs):
+        if len(state) >= (most := len(self.kernel(quantity).inputs)):
             raise ArgumentError(
-                f"{quantity} has {len(state)} inputs here, one too many: values of symbols are those of the system, or "
-                "given by name, parameters=..."
+                f"{quantity} takes {most - 1} inputs here, got {len(state)}; values of symbols are the system's, or "
+                f"given as parameters=[...], in the order {', '.join(self.parameter_names)}"
             )
         if precision is not None and isinstance(parameters, (np.ndarray, Sequence)):
             parameters = real_array(parameters, f"{quantity}, parameters").astype(precision)

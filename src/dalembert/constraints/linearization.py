@@ -186,7 +186,7 @@ def _independent(mechanism: Mechanism, G: np.ndarray, wanted: Sequence[str] | No
     if wanted is not None and not (found.complete and sorted(keep) == list(found.independent)):
         names, free = velocity_names(mechanism), find_pivots(G[None], np.abs(G) > 0).independent
         raise ArgumentError(
-            f"{', '.join(map(repr, wanted))} cannot be the independent {what}: "
+            f"{', '.join(map(repr, wanted)) or 'nothing'} cannot be the independent {what}: "
             f"{len(free)} are needed, for example {', '.join(names[k] for k in free)}"
         )
     return keep if wanted is not None else list(found.independent)

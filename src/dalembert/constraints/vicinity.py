@@ -43,7 +43,7 @@ def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
     """Whether the rank at assembled positions is one, and not what rounding has left.
 
     Where two ways of closing meet, positions are found to the square root of the tolerance only, and rows that depend
-    on each other there seem not to. Without constraints on positions all are exact.
+    on each other there seem not to.
 
     Args:
         system: the constrained mechanism.
@@ -51,7 +51,7 @@ def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
         t: time, s.
     """
     size = _sizes(system, q, t)
-    return not system.constraints.holonomic.any() or not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
+    return not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
 
 
 def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
@@ -66,19 +66,18 @@ def _comparable(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
     """Rows and columns without units: loops of millimetres count as much as angles, and as loops of metres; so do
     wheels of millimetres under vehicles of metres.
     """
-    lengths, given = np.ones(len(G)), G
+    lengths = np.ones(len(G))
     for item in system.numbers.constraints:
         if has_length(item):
             radius = max(map(abs, (item.value, *item.coefficients))) if item.kind in ROLLING_ROWS else 0.0
             length = radius or closure_length(system.numbers, item)
             lengths[system.constraints.slice(item.name)] = min(1.0, float(length))
     G = G / np.where([row.is_length for row in system.rows], lengths, 1.0)[:, None]
+    before = system.constraints.together(np.abs(G).max(axis=1, initial=0.0))
     G = G * column_scale(G)
-    for item in system.numbers.constraints:
-        own = system.constraints.slice(item.name)
-        if item.on_joints and np.abs(given[own]).max() > 1e-9:  # else it holds always, as between a joint and its mimic
-            G[own] /= np.abs(G[own]).max()
-    return np.asarray(G)
+    after = system.constraints.together(np.abs(G).max(axis=1, initial=0.0))
+    # Columns are smaller now because of some rows; others count as before: a slide that is held, beside a small loop.
+    return np.asarray(G * np.where(after > 0, np.minimum(before, 1.0) / np.where(after > 0, after, 1.0), 1.0)[:, None])
 
 
 def neighbours(

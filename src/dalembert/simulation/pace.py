@@ -48,9 +48,10 @@ def friction_that_jumps(system: System) -> str:
     Args:
         system: what moves.
     """
-    acting = system.constrained.forces.names if system.constrained is not None else ()
-    for item in system.mechanism.forces:
-        if item.kind == "joint-friction" and item.name in acting and not item.smoothing:
+    constrained = system.constrained
+    items = [x for x in constrained.numbers.forces if x.name in constrained.forces.names] if constrained else []
+    for item in items:
+        if item.kind == "joint-friction" and item.value and not item.smoothing:
             return f"the friction {item.name!r} jumps where its joint comes to rest; give it a smoothing"
     if "friction" not in system.dynamics.include:
         return ""
