@@ -31,6 +31,7 @@ from dalembert.constraints.consistency import violation
 from dalembert.constraints.pivots import column_scale, find_pivots
 from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
+from dalembert.constraints.vicinity import rank
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names
 from dalembert.model.layout import matrix_lines
@@ -146,11 +147,12 @@ def _linearized(
     q, v, tau, t = one
     mechanism, names = system.mechanism, system.velocity_names()
     here = system.solve(q, v, tau, t)
-    if here.rank < system.constraints.count and system.analyse(q, t).is_singular:
-        raise SingularityError(
-            f"{mechanism.name!r} has no linearization at q = {q}: the position is singular, constraints lose rank and "
-            "what they allow is not linear there; analyse(q) says more"
-        )
+    singular = SingularityError(
+        f"{mechanism.name!r} has no linearization at q = {q}: the position is singular, constraints lose rank and what "
+        "they allow is not linear there; analyse(q) says more"
+    )
+    if min(here.rank, rank(system, q, t)) < system.constraints.count and system.analyse(q, t).is_singular:
+        raise singular
     wrong = violation(system, q, v, t, ("q", "v"))
     if wrong:
         raise ArgumentError(f"linearize: {wrong}")
@@ -163,6 +165,8 @@ def _linearized(
     a_q, a_v, a_tau = np.split(numeric.solve(M, G, right, demanded).a.T, 3, axis=1)
     y = _independent(mechanism, on_positions, positions, "positions")
     u = _independent(mechanism, G, speeds, "speeds")
+    if len(u) != mechanism.nv - here.rank:  # too close to one to tell
+        raise singular
     Bq, B = _null_map(on_positions, y), _null_map(G, u)
     dependent = np.setdiff1d(np.arange(mechanism.nv), u)
     Vq = np.zeros((mechanism.nv, mechanism.nv))

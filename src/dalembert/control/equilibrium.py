@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 
 from dalembert.constraints.consistency import INCONSISTENT
 from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.vicinity import is_clear
 from dalembert.control.linear import linearize, motors_of
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real
 from dalembert.model.names import as_names
@@ -51,6 +53,9 @@ def equilibrium(
     tolerance: float = 1e-10,
 ) -> Equilibrium:
     """The equilibrium (trim) nearest to a guess: accelerations vanish with forces on actuated joints only.
+
+    Beside a singular position of loops, forces in them grow without bound, and equilibria are found to a part of their
+    digits only; a warning says so.
 
     Args:
         mechanism: the mechanism, or its dynamics.
@@ -91,6 +96,13 @@ def equilibrium(
     broken = problem.broken(q)
     if broken:
         raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
+    if isinstance(mechanism, ConstrainedDynamics) and not is_clear(mechanism, q, 0.0):
+        warnings.warn(
+            f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a part "
+            "of its digits only; a linear model there means little. analyse(q) says more",
+            ModelWarning,
+            stacklevel=2,
+        )
     tau = np.zeros(model.nv)
     tau[motors] = forces
     stable = None
