@@ -15,6 +15,7 @@ import sympy as sp
 from constraint_cases import relative
 from scipy.integrate import solve_ivp
 
+from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.assembly_modes import assembly_modes
@@ -28,7 +29,8 @@ from dalembert.constraints.classical import (
     slider_crank,
     spatial_slider_crank,
 )
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 G = 9.81
 
@@ -121,12 +123,38 @@ def test_both_assembly_modes_of_the_four_bar_are_reached():
 
 def test_a_continuum_of_assemblies_is_no_list_of_modes():
     system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
-    with pytest.raises(ArgumentError, match=r"no isolated points: 1 freedoms are left\. Hold more joints"):
+    with pytest.raises(ArgumentError, match=r"no isolated points: 1 freedom is left\. Hold more joints"):
         system.assembly_modes([1.0, -0.5, 1.7], starts=5)
     free = ConstrainedDynamics(four_bar().replace(constraints=()))
     with pytest.raises(ArgumentError, match="3 freedoms are left"):
         free.assembly_modes(starts=3)
     assert len(free.assembly_modes(keep=["crank", "coupler", "rocker"], starts=3)) == 1
+
+
+def test_assemblies_that_can_move_are_left_out_of_the_modes():
+    """Points a and b at distance 1 from (0, 0) and (1, 0), and c at distance 1 from a and b: with a and b on opposite
+    sides of the axis c is at (0, 0) or (1, 0), four ways; where they coincide, it moves on a circle, as Peaucellier's
+    linkage has it.
+    """
+    bodies, joints = [], []
+    for name in "abc":
+        bodies += [Body(f"rail {name}", Inertia(1.0)), Body(name, Inertia(1.0))]
+        joints.append(Joint(f"{name}x", "prismatic", WORLD, f"rail {name}", axis=[1, 0, 0]))
+        joints.append(Joint(f"{name}y", "prismatic", f"rail {name}", name, axis=[0, 1, 0]))
+    one = Transform.from_translation([1.0, 0, 0])
+    rods = [
+        Constraint(f"{name}{k}", "distance", WORLD, name, place, value=1.0)
+        for name in "ab"
+        for k, place in enumerate((Transform.identity(), one))
+    ]
+    rods += [Constraint(f"{name}c", "distance", name, "c", value=1.0) for name in "ab"]
+    points = Mechanism("points", bodies, joints, constraints=rods)
+    system = ConstrainedDynamics(points, reference=[0.4, 0.8, 0.5, -0.9, 0.1, 0.1])
+    with pytest.warns(ModelWarning, match="are left out, for joints that are not held can move there, 'c"):
+        modes = system.assembly_modes()
+    found = sorted((round(q[1], 6), round(q[3], 6), abs(round(q[4], 6)), abs(round(q[5], 6))) for q in modes)
+    h = round(np.sqrt(3) / 2, 6)
+    assert found == [(-h, h, 0, 0), (-h, h, 1, 0), (h, -h, 0, 0), (h, -h, 1, 0)]
 
 
 def test_parallel_four_bars_pass_their_singular_positions():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,16 @@ import numpy as np
 from dalembert.constraints.assembly import assemble, free_velocities, start_of
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.pivots import column_scale
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, expect_whole
+from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
+
+FAR = 0.02
+"""How far joints are moved to see whether they can, rad or lengths of the mechanism."""
 
 
 def assembly_modes(
@@ -34,7 +39,8 @@ def assembly_modes(
         system: the constrained mechanism.
         q: positions of the held joints, and the first start; the reference by default.
         t: time, s.
-        keep: joints whose positions are held; enough of them that assemblies are isolated points.
+        keep: joints whose positions are held; enough of them that assemblies are isolated points. Those where others
+            can move nevertheless are left out, with a warning.
         starts: number of starts.
         spread: standard deviation of the random starts, m or rad; of a mechanism larger than a metre, its longest
             distance or rad.
@@ -58,26 +64,59 @@ def assembly_modes(
         if all(np.abs(mark - other).max(initial=0.0) > 1e-5 for other in marks):
             modes.append(found)
             marks.append(mark)
-    _refuse_continuum(system, modes, t, free)
-    return modes
+    return _isolated(system, modes, t, keep, free)
 
 
-def _refuse_continuum(system: ConstrainedKernels, modes: list[np.ndarray], t: float, free: np.ndarray) -> None:
-    """Assemblies are isolated points if the joints that are not held cannot move; at a singular one they seem to."""
-    ranks = []
+def _isolated(
+    system: ConstrainedKernels, modes: list[np.ndarray], t: float, keep: Sequence[str], free: np.ndarray
+) -> list[np.ndarray]:
+    """The assemblies whose other joints cannot move; an error if there is none, a warning for those left out.
+
+    Where rows lose rank they seem to be able to, and a step tells whether they can.
+    """
+    mechanism, unit = system.mechanism, units(system)
+    found: list[np.ndarray] = []
+    moving = np.zeros(mechanism.nv)
+    freedoms = 0
     for q in modes:
-        G = system.evaluate("positions", q, t)[1][system.constraints.holonomic][:, free]
-        size, Vt = np.linalg.svd(G * column_scale(G))[1:]
-        ranks.append(int((size > 1e-8 * size.max(initial=0.0)).sum()))
-    if not modes or max(ranks) == int(free.sum()):
-        return
-    moving = np.abs(Vt[ranks[-1] :]).max(axis=0)
-    names = [name for name, is_free in zip(system.velocity_names(), free) if is_free]
-    raise ArgumentError(
-        f"assemblies of {system.mechanism.name!r} with these joints held are no isolated points: "
-        f"{int(free.sum()) - max(ranks)} freedoms are left. Hold more joints in keep=, for example the one of "
-        f"{names[int(moving.argmax())]!r}"
-    )
+        G = (system.evaluate("positions", q, t)[1] * unit)[system.constraints.holonomic][:, free]
+        scale = column_scale(G)
+        size, Vt = np.linalg.svd(G * scale)[1:]
+        rank = int((size > 1e-8 * size.max(initial=0.0)).sum())
+        along = np.zeros((mechanism.nv, int(free.sum()) - rank))
+        along[free] = scale[:, None] * Vt[rank:].T
+        if not any(_leads_on(system, q, t, keep, unit * x / np.abs(x).max()) for x in along.T):
+            found.append(q)
+            continue
+        moving, freedoms = np.maximum(moving, np.abs(along).max(axis=1)), max(freedoms, along.shape[1])
+    joint = system.velocity_names()[int(moving.argmax())] if len(moving) else ""
+    if modes and not found:
+        raise ArgumentError(
+            f"assemblies of {mechanism.name!r} with these joints held are no isolated points: "
+            f"{counted(freedoms, 'freedom is', 'freedoms are')} left. Hold more joints in keep=, for example the one "
+            f"of {joint!r}"
+        )
+    if len(found) < len(modes):
+        warnings.warn(
+            f"{mechanism.name!r}: of the assemblies that were found {len(modes) - len(found)} are left out, for joints "
+            f"that are not held can move there, {joint!r} for example",
+            ModelWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _leads_on(system: ConstrainedKernels, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
+    """Whether there are assemblies a little along a way, and not just this one again."""
+    for way in (FAR, -FAR):
+        try:
+            there = assemble(system, moved(system.mechanism, q, way * step), t, keep, restarts=0)
+        except SingularityError:
+            continue
+        unit = units(system)
+        if np.abs(_mark(system.mechanism, there, unit) - _mark(system.mechanism, q, unit)).max(initial=0.0) > FAR / 10:
+            return True
+    return False
 
 
 def _mark(mechanism: Mechanism, q: np.ndarray, unit: np.ndarray) -> np.ndarray:

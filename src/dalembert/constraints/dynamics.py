@@ -108,6 +108,8 @@ class ConstrainedDynamics(ConstrainedKernels):
     ) -> Drives:
         """Forces of the drives for a motion, any batch shape; with surplus drives, of least sum of (tau / weight)^2.
 
+        What a constraint ``motion`` moves needs no drive; :meth:`reactions` tells the torque of its motor.
+
         Args:
             q: positions that satisfy the constraints; more than 1e-3 m or rad off them is refused.
             v: velocities that satisfy the constraints; likewise.
@@ -215,7 +217,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         Args:
             q: positions of the held joints, and the first start; the reference by default.
             t: time, s.
-            keep: joints whose positions are held; so many that assemblies are isolated, or it is an error.
+            keep: joints whose positions are held; so many that assemblies are isolated, or it is an error. Those where
+                others can move nevertheless are left out, with a warning.
             options: of :func:`dalembert.constraints.assembly_modes.assembly_modes`: ``starts``, ``spread``, ``seed``.
         """
         return assembly_modes.assembly_modes(self, q, t, keep, **options)

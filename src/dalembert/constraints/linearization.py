@@ -151,7 +151,7 @@ def _linearized(
         f"{mechanism.name!r} has no linearization at q = {q}: the position is singular, constraints lose rank and what "
         "they allow is not linear there; analyse(q) says more"
     )
-    if min(here.rank, rank(system, q, t)) < system.constraints.count and system.analyse(q, t).is_singular:
+    if min(int(here.rank), rank(system, q, t)) < system.constraints.count and system.analyse(q, t).is_singular:
         raise singular
     wrong = violation(system, q, v, t, ("q", "v"))
     if wrong:

@@ -98,8 +98,8 @@ def equilibrium(
         raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
     if isinstance(mechanism, ConstrainedDynamics) and not is_clear(mechanism, q, 0.0):
         warnings.warn(
-            f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a part "
-            "of its digits only; a linear model there means little. analyse(q) says more",
+            f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a "
+            "part of its digits only; a linear model there means little. analyse(q) says more",
             ModelWarning,
             stacklevel=2,
         )
