@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy
 from cli_helpers import distant_wire, run
 
 import dalembert as da
@@ -22,6 +23,16 @@ def test_simulate_is_the_simulation_of_the_library(capsys):
     np.testing.assert_allclose(data["v"]["last"], motion.v[-1], atol=1e-10)
     assert data["status"] == "finished" and abs(data["energy"]["change"]) < 1e-6
     assert data["positions"] == ["turn", "lift", "bend", "roll", "pitch", "spin"]
+
+
+def test_simulate_says_whose_work_is_not_among_the_energies(capsys, tmp_path):
+    wind = da.Force("wind", "gravity-field", function=[sympy.sin(sympy.Symbol("t")), 0, 0])
+    coil = da.Force("coil", "joint-spring", da.load("cart_pole").joints[0].name, stiffness=3.0)
+    file = tmp_path / "sail.toml"
+    file.write_text(da.write_toml(da.load("cart_pole").replace(forces=[wind, coil])))
+    words = "the work of wind is done from outside"
+    assert words in run(capsys, "simulate", str(file), "--elements", "all", "--time", "0.1").out
+    assert words not in run(capsys, "simulate", str(file), "--elements", "coil", "--time", "0.1").out
 
 
 @pytest.mark.parametrize("quarter", ["90deg", "90°", "pi/2", "2*atan(1)", f"{np.pi / 2!r}"])

@@ -6,12 +6,15 @@ on velocities. Central differences with step 1e-4 leave 1e-8 of third derivative
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from constraint_cases import relative
 
 from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_star
+from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.assembly import moved
 from dalembert.constraints.classical import (
@@ -22,9 +25,10 @@ from dalembert.constraints.classical import (
     rolling_disc,
     whipple_bicycle,
 )
-from dalembert.errors import ArgumentError
+from dalembert.control import equilibrium
+from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formats import load
-from dalembert.model import Constraint
+from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
 STEP = 1e-4
@@ -177,3 +181,44 @@ def test_times_of_given_motions_are_told_with_what_they_violate():
     system = ConstrainedDynamics(load("four_bar", parameters="default").replace(constraints=(turning,)))
     with pytest.raises(ArgumentError, match=r"'motor' by 6 m or rad at t = 3 s.*assemble\(q, t\)"):
         system.linearize([1.0, 0, 0], [2.0, 0, 0], np.zeros(3), 3.0)
+
+
+def test_beside_a_singular_position_there_is_a_right_model_or_none():
+    """A governor at rest hangs with straight arms, which is a singular position. Symmetric swings of its arms have the
+    frequency sqrt(g (m + M) / (m l)): both balls, and the sleeve, sink by the same angle squared. Closer to it than
+    rows can be told apart there is no linear model; nor is there at the equilibrium, found from afar.
+    """
+    length, ball, sleeve = 0.2, 0.5, 2.0
+    bodies = [
+        Body("left", Inertia.point(ball, [length, 0, 0])),
+        Body("right", Inertia.point(ball, [-length, 0, 0])),
+        Body("sleeve", Inertia.point(sleeve)),
+    ]
+    joints = [
+        Joint("first", "revolute", WORLD, "left", axis=[0, 1, 0]),
+        Joint("second", "revolute", WORLD, "right", axis=[0, -1, 0]),
+        Joint("slide", "prismatic", WORLD, "sleeve", axis=[0, 0, -1]),
+    ]
+    rods = [
+        Constraint(f"rod {name}", "distance", name, "sleeve", Transform.from_translation([x, 0, 0]), value=length)
+        for name, x in (("left", length), ("right", -length))
+    ]
+    governor = Mechanism("governor", bodies, joints, constraints=rods)
+    system, rest = ConstrainedDynamics(governor, reference=[0.9, 0.9, 0.31]), np.zeros(3)
+    right = np.sqrt(9.81 * (ball + sleeve) / (ball * length))
+    answers = 0
+    for d in 10.0 ** np.arange(-12, -2, 0.5):
+        try:
+            found = system.linearize([np.pi / 2 - d, np.pi / 2 - d, 2 * length * np.cos(d)], rest, rest)
+        except SingularityError as error:
+            assert "singular" in str(error) and d < 1e-6
+            continue
+        answers += 1
+        np.testing.assert_allclose(np.abs(found.eigenvalues().imag), [right, right], rtol=1e-2)
+    assert answers > 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # where it is not found exactly
+        hanging = equilibrium(system, system.assemble([0.9, 0.9, 0.31]))
+    assert np.abs(hanging.q - [np.pi / 2, np.pi / 2, 2 * length]).max() < 1e-6
+    with pytest.raises(SingularityError, match="the position is singular"):
+        system.linearize(hanging.q, rest, rest)

@@ -18,7 +18,7 @@ from constraint_cases import at
 
 import dalembert as da
 from dalembert.constraints.classical import bricard, four_bar
-from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.errors import ArgumentError, ModelWarning, SimulationWarning
 from dalembert.model import Mimic
 
 GRAVITY = 9.81
@@ -424,3 +424,17 @@ def test_a_coupling_that_repeats_a_mimic_joint_holds_always(factor, gear):
     for found in (system.solve(rest, rest, rest).a, system.forward_dynamics(rest, rest, rest)):
         np.testing.assert_allclose(found, [right, 3 * right], rtol=1e-12)
     assert len(system.linearize(rest, rest, rest).states) == 2
+
+
+def test_an_equilibrium_beside_a_change_point_is_told():
+    """A spring holds the rods 1e-5 rad beside it; forces in the loop are 1e5 times those of a spring there."""
+    coil = da.Force("coil", "joint-spring", "crank0", stiffness=5.0, rest=1e-5)
+    rods = coupling_rod(2).replace(gravity=[0, 0, 0], forces=[coil])
+    system = da.ConstrainedDynamics(rods, forces="all", reference=standing(rods, 0.5))
+    with pytest.warns(ModelWarning, match="at or beside a singular position"):
+        found = da.control.equilibrium(system, standing(rods, 0.2))
+    assert np.abs(found.q - standing(rods, 1e-5)).max() < 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = system.mechanism.replace(forces=[coil.replace(rest=0.1)])
+        da.control.equilibrium(da.ConstrainedDynamics(other, forces="all"), standing(rods, 0.2))

@@ -150,6 +150,7 @@ def _described(motion: Trajectory) -> dict[str, Any]:
 
 
 def _say(terminal: Terminal, motion: Trajectory) -> None:
+    from dalembert.constraints.forces import CONSERVATIVE
     from dalembert.model.names import position_names, velocity_names
 
     m, energy = motion.mechanism, motion.energy
@@ -172,3 +173,8 @@ def _say(terminal: Terminal, motion: Trajectory) -> None:
         for name, x in (("kinetic", kinetic), ("potential", potential), ("together", energy))
     ]
     terminal.table(("energy (J)", "first", "last", "change"), rows)
+    constrained = motion.system.constrained
+    acting = constrained.forces.names if constrained is not None else ()
+    outside = [item.name for item in m.forces if item.name in acting and item.kind not in CONSERVATIVE]
+    if outside:
+        terminal.say(f"  the work of {', '.join(outside)} is done from outside and not in here", "dim")
