@@ -131,6 +131,18 @@ def test_a_continuum_of_assemblies_is_no_list_of_modes():
     assert len(free.assembly_modes(keep=["crank", "coupler", "rocker"], starts=3)) == 1
 
 
+@pytest.mark.parametrize("size", [1e-5, 1e-3, 1.0, 1e3])
+def test_a_dead_centre_is_one_mode_and_beside_it_there_are_two(size):
+    """Links 2, 1.5 and 1 on a ground of 3, the crank held: stretched where cos = (4 + 9 - 2.5^2) / 12. There the other
+    angles are found to the root of what assembly leaves; 1e-3 rad of the crank before it, modes are 0.1 rad apart.
+    """
+    linkage = four_bar(tuple(size * x for x in (2.0, 1.5, 1.0)), 3.0 * size)
+    system = ConstrainedDynamics(linkage, reference=[0.5, -0.2, 1.7])
+    dead = float(np.arccos((4 + 9 - 2.5**2) / 12))
+    for angle, count in ((dead, 1), (dead - 1e-3, 2)):
+        assert len(system.assembly_modes([angle, -0.5, 1.7], keep=["crank"])) == count
+
+
 def test_assemblies_that_can_move_are_left_out_of_the_modes():
     """Points a and b at distance 1 from (0, 0) and (1, 0), and c at distance 1 from a and b: with a and b on opposite
     sides of the axis c is at (0, 0) or (1, 0), four ways; where they coincide, it moves on a circle, as Peaucellier's

@@ -10,6 +10,7 @@ with rods and beam of mass m.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -18,7 +19,7 @@ from constraint_cases import at
 
 import dalembert as da
 from dalembert.constraints.classical import bricard, four_bar
-from dalembert.errors import ArgumentError, ModelWarning, SimulationWarning
+from dalembert.errors import ArgumentError, ModelWarning, SimulationWarning, SingularityError
 from dalembert.model import Mimic
 
 GRAVITY = 9.81
@@ -438,3 +439,25 @@ def test_an_equilibrium_beside_a_change_point_is_told():
         warnings.simplefilter("error")
         other = system.mechanism.replace(forces=[coil.replace(rest=0.1)])
         da.control.equilibrium(da.ConstrainedDynamics(other, forces="all"), standing(rods, 0.2))
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0])
+def test_equilibria_of_overconstrained_loops(length):
+    """Three cranks and a beam stand on their tip, found from guesses that are closed or not: what redundant rows are
+    open by bears no load. The same of Bricard's linkage: no acceleration is left.
+    """
+    rods = coupling_rod(3, 1.25 * length, length)
+    for off in (0.0, 0.01):
+        guess = standing(rods, 0.6) + off
+        found = da.control.equilibrium(da.ConstrainedDynamics(rods, reference=guess), guess)
+        assert np.abs(np.abs(found.q) - np.pi / 2).max() < 1e-9
+    linkage = bricard()
+    system = da.ConstrainedDynamics(linkage)
+    rest, acting = np.zeros(linkage.nv), 0
+    for turn in (-0.6, 0.0, 0.6):
+        q = system.assemble(system.reference + turn * np.eye(linkage.nq)[0])
+        with contextlib.suppress(SingularityError):  # the next one may be out of reach of that guess
+            found = da.control.equilibrium(system, q)
+            assert np.abs(system.solve(found.q, rest, rest).a).max() < 1e-6
+            acting += 1
+    assert acting

@@ -176,5 +176,6 @@ def _say(terminal: Terminal, motion: Trajectory) -> None:
     constrained = motion.system.constrained
     acting = constrained.forces.names if constrained is not None else ()
     outside = [item.name for item in m.forces if item.name in acting and item.kind not in CONSERVATIVE]
+    outside += [item.name for item in m.constraints if item.kind == "motion"]
     if outside:
-        terminal.say(f"  the work of {', '.join(outside)} is done from outside and not in here", "dim")
+        terminal.say(f"  what {', '.join(outside)} gave or took is not in here", "dim")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints.assembly import assemble, free_velocities, start_of
-from dalembert.constraints.descent import moved, units
+from dalembert.constraints.descent import moved, normalise, row_units, units
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.model import Mechanism
@@ -18,6 +18,12 @@ from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
+
+CLOSED = 1e-10
+"""Ten times what assembly leaves of rows, rad or lengths of the mechanism."""
+
+NEAR = 0.1
+"""Assemblies closer than this, rad or lengths of the mechanism, may be one."""
 
 FAR = 0.02
 """How far joints are moved to see whether they can, rad or lengths of the mechanism."""
@@ -61,10 +67,26 @@ def assembly_modes(
         except SingularityError:
             continue
         mark = _mark(mechanism, found, unit)
-        if all(np.abs(mark - other).max(initial=0.0) > 1e-5 for other in marks):
+        apart = [float(np.abs(mark - other).max(initial=0.0)) for other in marks]
+        if all(x > 1e-5 and not (x < NEAR and _same(system, found, mode, t)) for x, mode in zip(apart, modes)):
             modes.append(found)
             marks.append(mark)
     return _isolated(system, modes, t, keep, free)
+
+
+def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) -> bool:
+    """Whether loops are closed half way between two assemblies, too: one at a dead centre is found roughly only."""
+    middle = a.copy()
+    for link in system.mechanism.tree.links:
+        if link.kind == "spherical":
+            own = slice(link.q, link.q + 4)
+            middle[own] += b[own] * np.copysign(1.0, a[own] @ b[own])
+        else:
+            way = b[link.q] - a[link.q]
+            middle[link.q] = a[link.q] + (np.remainder(way + np.pi, 2 * np.pi) - np.pi if link.rotates else way) / 2
+    normalise(system.mechanism, middle)
+    phi = system.evaluate("closing", middle, t)[0][system.constraints.holonomic] / row_units(system)
+    return bool(np.abs(phi).max(initial=0.0) < CLOSED)
 
 
 def _isolated(

@@ -39,7 +39,7 @@ def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float =
     return int((_sizes(system, q, t) > tolerance).sum())
 
 
-def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
+def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool = False) -> bool:
     """Whether the rank at assembled positions is one, and not what rounding has left.
 
     Where two ways of closing meet, positions are found to the square root of the tolerance only, and rows that depend
@@ -49,16 +49,18 @@ def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float) -> bool:
         system: the constrained mechanism.
         q: positions.
         t: time, s.
+        positional: whether only rows on positions count.
     """
-    size = _sizes(system, q, t)
+    size = _sizes(system, q, t, positional)
     return not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
 
 
-def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
+def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool = False) -> np.ndarray:
     """Singular values of the rows, the largest being one."""
     G = system.evaluate("positions", q, t)[1]
     check_gradients(system, G, t)
-    size = np.linalg.svd(_comparable(system, G), compute_uv=False)
+    rows = _comparable(system, G)
+    size = np.linalg.svd(rows[system.constraints.holonomic] if positional else rows, compute_uv=False)
     return np.asarray(size / (size.max(initial=0.0) or 1.0))
 
 

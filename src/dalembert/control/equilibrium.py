@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.constraints.consistency import INCONSISTENT
 from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.constraints.numeric import of_known_rank
 from dalembert.constraints.vicinity import is_clear
 from dalembert.control.linear import linearize, motors_of
 from dalembert.dynamics import Dynamics
@@ -96,7 +97,7 @@ def equilibrium(
     broken = problem.broken(q)
     if broken:
         raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
-    if isinstance(mechanism, ConstrainedDynamics) and not is_clear(mechanism, q, 0.0):
+    if isinstance(mechanism, ConstrainedDynamics) and not is_clear(mechanism, q, 0.0, positional=True):
         warnings.warn(
             f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a "
             "part of its digits only; a linear model there means little. analyse(q) says more",
@@ -145,17 +146,18 @@ class _Loops:
         self.loops = system.constraints.count
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Needed forces, constraint residuals, constraint rows."""
+        """Needed forces, constraint residuals, constraint rows; redundant ones bear nothing where they are open."""
         _, applied, G, _ = self.system.evaluate("terms", q, self.v, np.zeros(len(self.v)), 0.0)
-        return -applied, self.system.evaluate("positions", q, 0.0)[0], G
+        known = self.system.known(q, 0.0) if np.isfinite(G).all() else None
+        return -applied, self.system.evaluate("positions", q, 0.0)[0], G if known is None else of_known_rank(G, known)
 
     def slope(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Derivative of the needed forces that constraints leave; what they bear turns with their directions."""
         tree, n, h = self.system.mechanism.tree, len(self.v), 1e-6
 
         def unborne(position: np.ndarray) -> np.ndarray:
-            needed, _, G = self.at(position)
-            return needed - G.T @ multipliers
+            _, applied, G, _ = self.system.evaluate("terms", position, self.v, np.zeros(n), 0.0)
+            return -applied - G.T @ multipliers
 
         slope = np.empty((n, n))
         for k, unit in enumerate(np.eye(n)):
