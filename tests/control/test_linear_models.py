@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from scipy.signal import StateSpace, lsim
 from scipy.special import ellipj, ellipk
 
+import dalembert as da
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.control import LinearModel, equilibrium, linearize, lqr, state_feedback, tracking_lqr
@@ -653,3 +654,23 @@ def test_drives_of_all_joints_move_all_modes_wherever_joints_do_not_feel_gravity
         units = np.tile(10.0 ** chance.uniform(-2, 2, arm.nv), 2)
         scaled = replace(model, A=model.A * units / units[:, None], B=model.B / units[:, None])
         assert not len(model.uncontrollable()) and not len(scaled.uncontrollable())
+
+
+def test_steady_motions_whose_forces_cancel_are_equilibria():
+    """A free body that spins about a principal axis, and a skate that glides straight ahead at an angle: what is left
+    is rounding of inertia times velocities squared, and is measured by these.
+    """
+    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    tensor = axes @ np.diag([1.0, 2.0, 2.5]) @ axes.T
+    body = da.Body("body", da.Inertia(10.0, [0, 0, 0], (tensor + tensor.T) / 2))
+    spinning = da.Mechanism("satellite", [body], [da.Joint("free", "free", "world", "body")], gravity=[0, 0, 0])
+    v = np.concatenate([np.zeros(3), 0.7 * axes[:, 2]])
+    assert da.control.equilibrium(da.Dynamics(spinning), v=v).residual < 1e-14
+    deck = da.Body("deck", da.Inertia(10.0, [0.4, 0, 0], np.diag([0.5, 0.8, 1.0])))
+    edge = da.Constraint("edge", "skate", "deck")
+    skate = da.Mechanism("skate", [deck], [da.Joint("ice", "planar", "world", "deck")], constraints=[edge])
+    system = da.ConstrainedDynamics(skate)
+    for yaw in (0.1, 0.3, 0.5, 1.1):
+        q = [0, 0, yaw]
+        found = da.control.equilibrium(system, q, system.project_velocity(q, [np.cos(yaw), np.sin(yaw), 0]))
+        assert found.residual < 1e-12

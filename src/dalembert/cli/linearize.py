@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_state(parser)
     group = parser.add_argument_group("the linear model")
-    group.add_argument("--trim", action="store_true", help="begin at the equilibrium that is nearest to the state")
+    group.add_argument("--trim", action="store_true", help="begin at the nearest equilibrium, that of t = 0")
     group.add_argument(
         "--keep", metavar="JOINT", action="append", default=[], help="with --trim: a joint whose position is kept"
     )

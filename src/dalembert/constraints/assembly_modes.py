@@ -75,18 +75,22 @@ def assembly_modes(
 
 
 def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) -> bool:
-    """Whether loops are closed half way between two assemblies, too: one at a dead centre is found roughly only."""
-    middle = a.copy()
-    for link in system.mechanism.tree.links:
-        if link.kind == "spherical":
-            own = slice(link.q, link.q + 4)
-            middle[own] += b[own] * np.copysign(1.0, a[own] @ b[own])
-        else:
-            way = b[link.q] - a[link.q]
-            middle[link.q] = a[link.q] + (np.remainder(way + np.pi, 2 * np.pi) - np.pi if link.rotates else way) / 2
-    normalise(system.mechanism, middle)
-    phi = system.evaluate("closing", middle, t)[0][system.constraints.holonomic] / row_units(system)
-    return bool(np.abs(phi).max(initial=0.0) < CLOSED)
+    """Whether loops are closed between two assemblies, too: one at a dead centre is found roughly only."""
+    limit = CLOSED * max(1.0, float(np.abs(a).max(initial=0.0)))  # as assembly has it
+    for part in (0.5, 0.3):  # half way there may be a third
+        q = a.copy()
+        for link in system.mechanism.tree.links:
+            if link.kind == "spherical":
+                own = slice(link.q, link.q + 4)
+                q[own] = (1 - part) * a[own] + part * b[own] * np.copysign(1.0, a[own] @ b[own])
+            else:
+                way = b[link.q] - a[link.q]
+                q[link.q] += part * (np.remainder(way + np.pi, 2 * np.pi) - np.pi if link.rotates else way)
+        normalise(system.mechanism, q)
+        phi = system.evaluate("closing", q, t)[0][system.constraints.holonomic] / row_units(system)
+        if not np.abs(phi).max(initial=0.0) < limit:
+            return False
+    return True
 
 
 def _isolated(

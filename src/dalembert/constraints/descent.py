@@ -50,6 +50,19 @@ def units(system: ConstrainedKernels) -> np.ndarray:
     return found
 
 
+def position_units(system: ConstrainedKernels) -> np.ndarray:
+    """The same for every position, nq.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    found, length = np.ones(system.mechanism.nq), longest(system.numbers)
+    for link in system.mechanism.tree.links:
+        if not link.rotates:
+            found[link.q] = length
+    return found
+
+
 def row_units(system: ConstrainedKernels) -> np.ndarray:
     """The same for every row on positions; those on joints and users' own count as they are.
 

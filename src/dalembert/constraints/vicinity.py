@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.assembly import assemble
-from dalembert.constraints.descent import check_gradients, longest, moved, units
+from dalembert.constraints.descent import check_gradients, moved, position_units, units
 from dalembert.constraints.opening import closure_length, has_length
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.rolling import ROLLING_ROWS
@@ -132,11 +132,7 @@ def neighbours(
 
 def _apart(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two positions, rad or lengths of the mechanism."""
-    unit, length = np.ones(len(a)), longest(system.numbers)
-    for link in system.mechanism.tree.links:
-        if not link.rotates:
-            unit[link.q] = length
-    return float(np.abs((a - b) / unit).max(initial=0.0))
+    return float(np.abs((a - b) / position_units(system)).max(initial=0.0))
 
 
 def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:

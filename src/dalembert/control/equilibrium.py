@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +57,7 @@ def equilibrium(
     """The equilibrium (trim) nearest to a guess: accelerations vanish with forces on actuated joints only.
 
     Beside a singular position of loops, forces in them grow without bound, and equilibria are found to a part of their
-    digits only; a warning says so.
+    digits only; a warning says so. What changes with time counts as it is at t = 0.
 
     Args:
         mechanism: the mechanism, or its dynamics.
@@ -84,8 +85,12 @@ def equilibrium(
         raise ArgumentError(f"{model.name!r} has no degree of freedom: every joint is fixed or locked")
     tolerance = expect_real(tolerance, "equilibrium, tolerance", 0)
     moving = np.ones(model.nv, dtype=bool)
-    for name in as_names("keep", keep):
+    held = as_names("keep", keep)
+    for name in held:
         moving[model.v_slice(name)] = False
+    if isinstance(mechanism, ConstrainedDynamics) and mechanism.constraints.count:
+        with suppress(SingularityError):  # loops that are open near a change point lead astray
+            q = mechanism.assemble(q, keep=held, restarts=0)
     motors = motors_of(model, as_names("actuators", actuators))
     problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
     q, forces, residual, scale = _newton(problem, model, q, moving, motors)
@@ -129,6 +134,10 @@ class _Tree:
         needed = self.dynamics.inverse_dynamics(q, self.v, nothing, *self.last)
         return needed, np.zeros(0), np.zeros((0, len(self.v)))
 
+    def inertia(self, q: np.ndarray) -> np.ndarray:
+        """The mass matrix."""
+        return self.dynamics.mass_matrix(q, *self.last)
+
     def slope(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Derivative of the needed forces; a tree has no multipliers."""
         return self.dynamics.inverse_dynamics_derivatives(q, self.v, np.zeros(len(self.v)), *self.last)[0]
@@ -150,6 +159,10 @@ class _Loops:
         _, applied, G, _ = self.system.evaluate("terms", q, self.v, np.zeros(len(self.v)), 0.0)
         known = self.system.known(q, 0.0) if np.isfinite(G).all() else None
         return -applied, self.system.evaluate("positions", q, 0.0)[0], G if known is None else of_known_rank(G, known)
+
+    def inertia(self, q: np.ndarray) -> np.ndarray:
+        """The mass matrix."""
+        return self.system.evaluate("mass_matrix", q)
 
     def slope(self, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Derivative of the needed forces that constraints leave; what they bear turns with their directions."""
@@ -203,6 +216,8 @@ def _newton(
             " as an attraction has none at the attracting point. Give another guess"
         )
     scale = max(float(np.abs(needed).max()), float(np.abs(problem.slope(q, np.zeros(len(phi)))).max()), 1e-300)
+    if problem.v.any():  # what cancels in a steady motion, as of a body that spins about a principal axis
+        scale = max(scale, float(np.abs(problem.inertia(q)).max() * np.square(problem.v).max()))
     weight = 1.0
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
