@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,12 +84,8 @@ def equilibrium(
         raise ArgumentError(f"{model.name!r} has no degree of freedom: every joint is fixed or locked")
     tolerance = expect_real(tolerance, "equilibrium, tolerance", 0)
     moving = np.ones(model.nv, dtype=bool)
-    held = as_names("keep", keep)
-    for name in held:
+    for name in as_names("keep", keep):
         moving[model.v_slice(name)] = False
-    if isinstance(mechanism, ConstrainedDynamics) and mechanism.constraints.count:
-        with suppress(SingularityError):  # loops that are open near a change point lead astray
-            q = mechanism.assemble(q, keep=held, restarts=0)
     motors = motors_of(model, as_names("actuators", actuators))
     problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
     q, forces, residual, scale = _newton(problem, model, q, moving, motors)
