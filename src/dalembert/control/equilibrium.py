@@ -22,6 +22,9 @@ from dalembert.model.names import as_names
 from dalembert.simulation import manifold
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
+ROUNDING = 1e-14
+"""What is left of inertia times velocities squared where these cancel in a steady motion, relative."""
+
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
@@ -89,7 +92,8 @@ def equilibrium(
     motors = motors_of(model, as_names("actuators", actuators))
     problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
     q, forces, residual, scale = _newton(problem, model, q, moving, motors)
-    if not residual <= tolerance * scale:
+    cancels = float(np.abs(problem.inertia(q)).max() * np.square(speed).max())  # as of a body that spins about an axis
+    if not residual <= tolerance * scale + ROUNDING * cancels:
         raise SingularityError(
             f"{model.name!r}: no equilibrium found from this guess; a force of {residual:.3g} is left, the largest"
             f" of all being {scale:.3g}. Give another guess, keep fewer joints, or actuate more"
@@ -211,8 +215,6 @@ def _newton(
             " as an attraction has none at the attracting point. Give another guess"
         )
     scale = max(float(np.abs(needed).max()), float(np.abs(problem.slope(q, np.zeros(len(phi)))).max()), 1e-300)
-    if problem.v.any():  # what cancels in a steady motion, as of a body that spins about a principal axis
-        scale = max(scale, float(np.abs(problem.inertia(q)).max() * np.square(problem.v).max()))
     weight = 1.0
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
