@@ -45,10 +45,14 @@ def _machine(target: Target, optimization: int) -> Any:
 
 
 def _parse(text: str, machine: Any) -> Any:
+    # Code that LLVM's own verifier rejects makes its optimiser end the process, so it must not get that far.
     try:
         module = _binding().parse_assembly(text)
+        module.verify()
     except RuntimeError as error:
-        raise CompilerError(f"LLVM does not accept the generated code: {error}") from error
+        raise CompilerError(
+            f"the generated code is not valid LLVM IR; this is a bug in dalembert, please report it: {error}"
+        ) from error
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return module

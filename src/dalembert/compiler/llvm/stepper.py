@@ -83,9 +83,11 @@ entry:
   br i1 %any, label %start, label %end
 start:
 {save_flags}{get_scratch}{start}
+  br label %first
+first:  ; what comes before may end in another block than it began in: memory from the heap is checked
   br label %block
 block:
-  %i = phi i64 [ 0, %start ], [ %i.next, %done ]
+  %i = phi i64 [ 0, %first ], [ %i.next, %done ]
   %left = sub i64 %n, %i
   %partial = icmp slt i64 %left, {lanes.width}
   %states = select i1 %partial, i64 %left, i64 {lanes.width}
