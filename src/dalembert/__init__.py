@@ -29,7 +29,7 @@ _HOMES = {
     "rerooted_state": "dalembert.model.reroot",
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
-    "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.compiler.kernel",
+    "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations", "verify": "dalembert.formulations",
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
     "rigid_body": "dalembert.formulations", "MovingBodies": "dalembert.formulations",
@@ -45,15 +45,15 @@ _HOMES = {
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
-    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "pictures", "report", "simulation", "viewer",
+    "algebra", "algorithms", "comparison", "constraints", "control", "conventions", "errors", "formats",
+    "formulations", "identification", "model", "pictures", "report", "simulation", "tracing",
+    "viewer",
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from dalembert import (
         algebra,
         algorithms,
-        compiler,
         constraints,
         control,
         conventions,
@@ -64,13 +64,13 @@ if TYPE_CHECKING:
         model,
         pictures,
         simulation,
+        tracing,
     )
     from dalembert import comparison as comparison  # not in __all__: a report needs SymPy, which is slow to load
     from dalembert import report as report
     from dalembert import viewer as viewer
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
-    from dalembert.compiler.kernel import Kernel
     from dalembert.constraints import ConstrainedDynamics, coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
+    from dalembert.native.kernel import Kernel
     from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
     from dalembert.simulation.rollout import rollout
     from dalembert.simulation.simulate import simulate
@@ -102,13 +103,12 @@ __all__ = [
     "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
     "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
     "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
-    "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
+    "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control", "conventions",
     "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
     "read_toml", "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate",
-    "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "verify", "view", "with_base", "with_gravity", "write_toml",
-    "write_urdf",
+    "simulation", "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base",
+    "with_gravity", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

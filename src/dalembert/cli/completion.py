@@ -84,7 +84,7 @@ def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
     """Words that may follow: an option with its choices or with names that only the library knows; a command."""
     from dalembert.algorithms.analytic_jacobian import COORDINATES
     from dalembert.cli.state import TERMS
-    from dalembert.compiler.export import LANGUAGES
+    from dalembert.export import LANGUAGES
     from dalembert.quantities import ALL_QUANTITIES
     from dalembert.simulation.integrators import ADAPTIVE
     from dalembert.simulation.steppers import STEPPERS

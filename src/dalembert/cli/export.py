@@ -136,8 +136,8 @@ def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], address
 
 def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
     """Source of a quantity of a mechanism with constraints and force elements."""
-    from dalembert.compiler.export import export
-    from dalembert.compiler.kernel import Kernel
+    from dalembert.export import export
+    from dalembert.native.kernel import Kernel
 
     for option in ("parameter", "wrench", "frame", "coordinates"):
         if getattr(options, {"parameter": "parameters", "wrench": "wrenches"}.get(option, option)):
@@ -153,7 +153,7 @@ def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: st
 
 def _language(options: argparse.Namespace) -> str:
     """The language that is asked for, by name or by the suffix of the file; an error if the two contradict."""
-    from dalembert.compiler.export import LANGUAGES, SUFFIXES
+    from dalembert.export import LANGUAGES, SUFFIXES
 
     folder = options.to is None or options.to.endswith("/") or Path(options.to).is_dir()
     suffix = "" if folder else Path(options.to).suffix.lower()
@@ -181,8 +181,8 @@ def _language(options: argparse.Namespace) -> str:
 
 def _check_name(name: str | None, language: str) -> None:
     """Refuse the name of a function that the language keeps for itself, for the printer would choose another."""
-    from dalembert.compiler.printers.javascript import JAVASCRIPT_RESERVED
-    from dalembert.compiler.printers.names import C_RESERVED, PYTHON_RESERVED, identifier
+    from dalembert.printing.javascript import JAVASCRIPT_RESERVED
+    from dalembert.printing.names import C_RESERVED, PYTHON_RESERVED, identifier
 
     words = {"python": PYTHON_RESERVED, "javascript": JAVASCRIPT_RESERVED, "latex": frozenset[str]()}
     if name is None:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_sympy
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
 from dalembert.constraints.arguments import (
     chosen_method,
     independent_speeds,
@@ -37,9 +35,11 @@ from dalembert.model.checks import expect, expect_names, expect_path, expect_rea
 from dalembert.model.names import velocity_names
 from dalembert.model.parameters import map_scalars, substitute
 from dalembert.model.record import content
+from dalembert.native.kernel import Kernel
+from dalembert.tracing.program import Port, Program
 
 if TYPE_CHECKING:
-    from dalembert.compiler.cost import Cost
+    from dalembert.tracing.cost import Cost
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -135,8 +135,8 @@ class ConstrainedKernels:
         self, name: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...], compute: Callable[..., Any]
     ) -> Callable[[], Program]:
         def build() -> Program:
-            from dalembert.compiler.passes import optimise
-            from dalembert.compiler.trace import trace
+            from dalembert.tracing.passes import optimise
+            from dalembert.tracing.trace import trace
 
             def traced(*arrays: Any) -> dict[str, Any]:
                 given = dict(zip((port.name for port in inputs), arrays))
@@ -160,7 +160,7 @@ class ConstrainedKernels:
                 raise ArgumentError(
                     f"{mechanism.name!r} needs {len(mechanism.symbols)} parameters, got {shown(parameters)}"
                 )
-            from dalembert.compiler.printers.sympy import from_sympy
+            from dalembert.tracing.sympy import from_sympy
 
             table = dict(zip(mechanism.symbols, parameters))
             mechanism = map_scalars(mechanism, lambda x: from_sympy(x, table) if is_sympy(x) else x)
@@ -239,7 +239,7 @@ class ConstrainedKernels:
         Args:
             quantity: as for :meth:`kernel`.
         """
-        from dalembert.compiler.cost import cost
+        from dalembert.tracing.cost import cost
 
         return cost(self.kernel(quantity).program)
 
@@ -248,11 +248,11 @@ class ConstrainedKernels:
 
         Args:
             quantity: as for :meth:`kernel`.
-            language: ``"c"``, ``"cuda"``, ``"python"``, ...; see :mod:`dalembert.compiler.export`.
+            language: ``"c"``, ``"cuda"``, ``"python"``, ...; see :mod:`dalembert.export`.
             path: file to write.
             name: of the function; that of the quantity by default.
         """
-        from dalembert.compiler.export import export
+        from dalembert.export import export
 
         if path is not None:
             expect_path(path, "export, path")  # goes on as it is: a slash at its end says that it is a folder

@@ -24,7 +24,6 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import position_rate
-from dalembert.compiler.derivatives import forward
 from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.consistency import violation
@@ -36,6 +35,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names
 from dalembert.model.layout import matrix_lines
 from dalembert.model.names import velocity_names
+from dalembert.tracing.derivatives import forward
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics

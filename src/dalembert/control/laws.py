@@ -1,7 +1,7 @@
 """Control laws as kernels: small enough to read, compiled whole, so that a call costs about a microsecond.
 
-Each function gives a :class:`~dalembert.compiler.kernel.Kernel`. Call it with arrays (also batches), bind it to arrays
-for a loop at a kilohertz (``law.bind(...)``), or print it as C with ``dalembert.compiler.export``. Deviations of
+Each function gives a :class:`~dalembert.native.kernel.Kernel`. Call it with arrays (also batches), bind it to arrays
+for a loop at a kilohertz (``law.bind(...)``), or print it as C with ``dalembert.export``. Deviations of
 positions are tangent vectors: of a quaternion, the rotation vector from the actual to the desired attitude.
 """
 
@@ -17,16 +17,16 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
+from dalembert.native.kernel import Kernel
 from dalembert.simulation.manifold import difference
 from dalembert.simulation.state import as_flag
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.program import Port, Program
 
 
 def gravity_compensation(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
@@ -187,8 +187,8 @@ def _kernel(
         ports.append(Port("parameters", (len(dynamics.parameter_names),)))
 
     def program() -> Program:
-        from dalembert.compiler.passes import rebuild
-        from dalembert.compiler.trace import trace
+        from dalembert.tracing.passes import rebuild
+        from dalembert.tracing.trace import trace
 
         def compute(*values: Any) -> dict[str, Any]:
             return {"tau": law(dynamics, dict(zip((port.name for port in ports), values)))}

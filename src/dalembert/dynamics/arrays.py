@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms.analytic_jacobian import coordinate_count
-from dalembert.compiler.program import Port
 from dalembert.model import Mechanism
 from dalembert.model.branches import branches, coordinate_branches, element_branches
 from dalembert.quantities import Quantity, nonzeros, sizes
+from dalembert.tracing.program import Port
 
 if TYPE_CHECKING:  # imported when a device is asked for
-    from dalembert.compiler.cuda.crew import Parts
+    from dalembert.cuda.crew import Parts
 
 
 def ports(
@@ -53,7 +53,7 @@ def parts(
         outputs: of the kernel.
         wrenches: names of the frames on which external wrenches act.
     """
-    from dalembert.compiler.cuda.crew import Parts
+    from dalembert.cuda.crew import Parts
 
     tree = mechanism.tree
     q, v = coordinate_branches(tree)

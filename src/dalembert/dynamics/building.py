@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.program import Port, Program
 from dalembert.model.tree import Tree
 from dalembert.quantities import Quantity, Setting
 from dalembert.quantities.contest import contest, plans
+from dalembert.tracing.program import Port, Program
 
 Form = Callable[[Tree], Tree] | None
 
@@ -37,9 +37,9 @@ def build_program(
         optimise: how hard to look for operations to save.
         nv: number of velocities of the mechanism.
     """
-    from dalembert.compiler import passes
-    from dalembert.compiler.cost import operation_count
-    from dalembert.compiler.trace import trace
+    from dalembert.tracing import passes
+    from dalembert.tracing.cost import operation_count
+    from dalembert.tracing.trace import trace
 
     def write(options: dict[str, Any], form: Form = None) -> Program:
         def compute(*arrays: Any) -> dict[str, Any]:

@@ -17,10 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algorithms.selection import select_algorithm
-from dalembert.compiler.arguments import precision
-from dalembert.compiler.cost import Cost
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
 from dalembert.dynamics.arrays import parts, ports
 from dalembert.dynamics.building import Form, build_program
 from dalembert.dynamics.frame_quantity import FrameQuantity
@@ -29,15 +25,19 @@ from dalembert.dynamics.words import kernel_doc, missing_input_hints, warn_of_op
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_choice, expect_items, expect_path, shown
+from dalembert.native.arguments import precision
+from dalembert.native.kernel import Kernel
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros
 from dalembert.quantities.contest import plans
 from dalembert.quantities.options import chosen_options
 from dalembert.quantities.stages import STAGES
+from dalembert.tracing.cost import Cost
+from dalembert.tracing.program import Port, Program
 
 if TYPE_CHECKING:  # imported when a device is asked for
-    from dalembert.compiler.cuda.crew import Parts
-    from dalembert.compiler.cuda.kernel import CudaKernel
-    from dalembert.compiler.cuda.stages import Stage
+    from dalembert.cuda.crew import Parts
+    from dalembert.cuda.kernel import CudaKernel
+    from dalembert.cuda.stages import Stage
 
 
 SETTINGS = frozenset({"mechanism", "parameters", "wrenches", "include", "dtype", "device", "optimise"})
@@ -137,7 +137,7 @@ class Dynamics:
             thunk = self._thunk(quantity, spec, chosen, inputs, outputs)
             doc = kernel_doc(self.mechanism, spec, chosen, self.include, self._orders, inputs)
             if self.device == "cuda":
-                from dalembert.compiler.cuda.kernel import CudaKernel
+                from dalembert.cuda.kernel import CudaKernel
 
                 parts = self._parts(inputs, outputs)
                 steps = self._stages(quantity)
@@ -206,7 +206,7 @@ class Dynamics:
             quantity: a name of :data:`~dalembert.quantities.ALL_QUANTITIES`.
             options: as for :meth:`kernel`.
         """
-        from dalembert.compiler.cost import cost
+        from dalembert.tracing.cost import cost
 
         return cost(self.program(quantity, **options))
 
@@ -223,7 +223,7 @@ class Dynamics:
             name: of the function; that of the quantity by default.
             options: as for :meth:`kernel`.
         """
-        from dalembert.compiler.export import export
+        from dalembert.export import export
 
         expect(language, str, "export, language")
         if path is not None:
@@ -273,7 +273,7 @@ class Dynamics:
 
     def _setting(self, options: dict[str, Any], given: dict[str, Any], form: Form) -> Setting:
         """What is traced: the mechanism and all that acts on it, with traced scalars for the inputs."""
-        from dalembert.compiler.derivatives import forward
+        from dalembert.tracing.derivatives import forward
 
         wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
         traced = self._parameters.traced(given.get("parameters"))

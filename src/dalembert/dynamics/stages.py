@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dalembert.compiler.cuda.stages import Stage
-from dalembert.compiler.program import Port, Program
-from dalembert.compiler.trace import trace
+from dalembert.cuda.stages import Stage
 from dalembert.dynamics.arrays import parts, ports
 from dalembert.model import Mechanism
 from dalembert.quantities import Quantity, Setting
 from dalembert.quantities.stages import Step
+from dalembert.tracing.program import Port, Program
+from dalembert.tracing.trace import trace
 
 Build = Callable[[str, Quantity, tuple[Port, ...], tuple[Port, ...]], Program]
 

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dalembert.compiler.program import Port
 from dalembert.errors import ModelWarning
 from dalembert.model import Mechanism
 from dalembert.quantities import Quantity
+from dalembert.tracing.program import Port
 
 Orders = Mapping[str, Sequence[str]]
 """What the rows of the inputs beyond the state belong to, by input."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import poses
-from dalembert.compiler.graph import Graph
 from dalembert.errors import DalembertError
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops
 from dalembert.model import Constraint, Joint, Mechanism
 from dalembert.model.parameters import substitute
+from dalembert.tracing.graph import Graph
 
 LENGTHS = (1.0, 0.8, 1.2, 0.9, 1.1)
 """Values for symbols, in turn: all of the order of one, and different from each other."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.cuda.arrays import to_host
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port
+from dalembert.cuda.arrays import to_host
+from dalembert.native.kernel import Kernel
+from dalembert.tracing.program import Port
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Drive:
 
     def _kernel(self, nq: int, nv: int, *gains: int) -> Kernel:
         """The policy, which may be written for traced scalars only."""
-        from dalembert.compiler.trace import trace
+        from dalembert.tracing.trace import trace
 
         sizes = dict(zip(("t", "q", "v", "gains"), [(), (nq,), (nv,), *((n,) for n in gains)]))
         policy = self.policy

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dalembert.algebra.arrays import Array
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
+from dalembert.native.kernel import Kernel
 from dalembert.simulation.system import System
+from dalembert.tracing.program import Port, Program
 
 Traceable = Callable[[System, dict[str, Array]], Array]
 """A function of a system and its traced inputs by name."""
@@ -46,8 +46,8 @@ def state_kernel(system: System, name: str, inputs: Sequence[str], size: int, fu
         ports = input_ports(system, inputs)
 
         def program() -> Program:
-            from dalembert.compiler.passes import rebuild
-            from dalembert.compiler.trace import trace
+            from dalembert.tracing.passes import rebuild
+            from dalembert.tracing.trace import trace
 
             def compute(*arrays: Any) -> dict[str, Any]:
                 return {name: function(system, dict(zip((p.name for p in ports), arrays)))}

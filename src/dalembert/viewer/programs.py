@@ -18,9 +18,6 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algorithms.energy import potential_energy
 from dalembert.algorithms.kinematics import center_of_mass, link_poses
-from dalembert.compiler.printers.javascript import to_javascript
-from dalembert.compiler.program import Program
-from dalembert.compiler.trace import evaluate, inline, trace
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.quantities import Setting as ConstrainedSetting
@@ -28,8 +25,11 @@ from dalembert.constraints.quantities import positions
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.errors import DalembertError
 from dalembert.model import Mechanism
+from dalembert.printing.javascript import to_javascript
 from dalembert.quantities.basic import forward_dynamics, gravity, kinetic_energy, mass_matrix
 from dalembert.quantities.quantity import Setting
+from dalembert.tracing.program import Program
+from dalembert.tracing.trace import evaluate, inline, trace
 
 MOST_VELOCITIES = 60
 """Degrees of freedom up to which the page can let a mechanism fall; the program of more would make it heavy."""

@@ -1,0 +1,1 @@
+"""A program as text: C, Python, JavaScript, LaTeX. One file per language."""
