@@ -32,8 +32,8 @@ SPECIFIED = {
     "dynamics": Page(
         "Dynamics and kernels",
         (
-            "dynamics.facade", "dynamics.frame_quantity", "native.kernel", "native.bound", "tracing.cost",
-            "cuda.kernel", "cuda.bound",
+            "dynamics.facade", "dynamics.frame_quantity", "native.kernel", "native.calls", "tracing.cost",
+            "cuda.kernel",
         ),
     ),
     "model": Page(
@@ -68,10 +68,10 @@ SPECIFIED = {
 """Pages with a choice of modules. Every other room gets a page with the names of its ``__all__``."""
 
 ONLY = {
-    "native.bound": ("BoundKernel",),
+    "native.kernel": ("Kernel",),
+    "native.calls": ("BoundKernel",),
     "tracing.cost": ("Cost", "cost"),
-    "cuda.kernel": ("CudaKernel",),
-    "cuda.bound": ("BoundCudaKernel",),
+    "cuda.kernel": ("CudaKernel", "BoundCudaKernel"),
     "formats.urdf": ("read_urdf",),
     "formats.urdf_writer": ("write_urdf",),
     "formats.toml": ("read_toml",),

@@ -27,8 +27,8 @@ from dalembert.printing.names import identifier
 from dalembert.tracing.program import Program
 
 if TYPE_CHECKING:
-    from dalembert.cuda.crew import Parts
     from dalembert.cuda.stages import Stage
+    from dalembert.cuda.warps import Parts
 
 SUFFIXES = {
     "c": ".c", "c-simd": ".c", "cuda": ".cu", "python": ".py", "javascript": ".mjs", "latex": ".tex", "llvm": ".ll",
@@ -133,13 +133,12 @@ def _print(
         source = made.source.replace(include, f'#include "{header.name}"', 1)
         return {main: _titled(kernel, source, _c_comment), header: _titled(kernel, made.header, _c_comment)}
     if language == "cuda":
-        from dalembert.cuda.hardware import LIVE
-        from dalembert.cuda.library import cuda_library, kernels
-        from dalembert.cuda.staged_library import staged_library
+        from dalembert.cuda.library import cuda_library, kernels, staged_library
+        from dalembert.cuda.tuning import REGISTER_VALUES
 
         file = target or Path(f"{identifier(program.name)}.cu")
         head = _header(file, ".cu")
-        if stages is not None and sum(port.size for port in program.outputs) > LIVE[real]:
+        if stages is not None and sum(port.size for port in program.outputs) > REGISTER_VALUES[real]:
             library = staged_library(program, stages(), real, head.name, file.name)
         else:
             library = cuda_library(program, kernels(program, real, parts), real, head.name, file.name)

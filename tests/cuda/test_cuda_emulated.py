@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.cuda.hardware import SHARED
 from dalembert.cuda.source import to_cuda
+from dalembert.cuda.tuning import SHARED_BYTES
 from dalembert.tracing.graph import Graph
 from dalembert.tracing.trace import program_of
 from emulated_cuda import Emulated, guarded
@@ -22,10 +22,12 @@ pytestmark = pytest.mark.skipif(
 CASES = {
     "tree": (lambda: random_mechanism(3, 5, floating=True, branching=0.5), "inverse_dynamics", {}),
     "wide": (lambda: random_mechanism(4, 6, mimic=0.4), "mass_matrix", {}),
-    "goes": (lambda: random_mechanism(5, 4, kinds=("revolute", "spherical")), "sensitivities", {"wrenches": ("tool",)}),
-    "crew": (lambda: walker(legs=4, joints=3), "forward_dynamics", {}),
-    "crew, wide": (lambda: walker(legs=4, joints=2), "coriolis_matrix", {"parameters": ("base.mass",)}),
-    "crew, by results": (
+    "groups": (
+        lambda: random_mechanism(5, 4, kinds=("revolute", "spherical")), "sensitivities", {"wrenches": ("tool",)}
+    ),
+    "warps": (lambda: walker(legs=4, joints=3), "forward_dynamics", {}),
+    "warps, wide": (lambda: walker(legs=4, joints=2), "coriolis_matrix", {"parameters": ("base.mass",)}),
+    "warps, by results": (
         lambda: random_mechanism(6, 10, branching=0.0, kinds=("revolute",)), "inverse_dynamics_derivatives", {},
     ),
 }  # fmt: skip
@@ -33,7 +35,7 @@ CASES = {
 
 PIECES = {
     "narrow": (lambda: random_mechanism(7, 6), "forward_dynamics", {}),
-    "goes": CASES["goes"],
+    "groups": CASES["groups"],
 }
 
 
@@ -45,7 +47,7 @@ def test_emulated_kernels_agree(name, real, tmp_path):
     Tolerances are those of the precision times the condition of the matrices, of 1e3 here.
     """
     source = agree(*CASES[name], real, tmp_path)
-    assert ("_worker0" in source) == name.startswith("crew")
+    assert ("_worker0" in source) == name.startswith("warps")
 
 
 @pytest.mark.parametrize("name", PIECES)
@@ -55,13 +57,13 @@ def test_emulated_pieces_agree(name, tmp_path, monkeypatch):
         monkeypatch.setattr(f"dalembert.cuda.source.{constant}", value)
     source = agree(*PIECES[name], "double", tmp_path)
     assert "_part2(" in source
-    assert ("_go" in source) == (name == "goes")
+    assert ("_go" in source) == (name == "groups")
     assert "s_q" not in source
 
 
 @pytest.mark.parametrize(("real", "room"), [("double", 36_000), ("float", 18_000)])
 def test_emulated_slices_agree(real, room, tmp_path):
-    """A matrix of more different values than a block has room for is computed in several goes."""
+    """A matrix of more different values than a block has room for is computed in several groups."""
     chain = (lambda: random_mechanism(8, 20, branching=0.0, kinds=("revolute",)), "mass_matrix", {})
     source = agree(*chain, real, tmp_path, room)
     assert "_worker1_" in source
@@ -75,7 +77,7 @@ def test_emulated_light_results_agree(tmp_path):
     assert "_worker0_" in source
 
 
-def agree(make, quantity, options, real, tmp_path, room=SHARED, of=None):
+def agree(make, quantity, options, real, tmp_path, room=SHARED_BYTES, of=None):
     """Check the kernel of a quantity; its source."""
     mechanism, dtype = make(), np.dtype("float64" if real == "double" else "float32")
     dynamics = da.Dynamics(mechanism, **options)

@@ -9,8 +9,8 @@ import pytest
 
 import dalembert as da
 from dalembert.cost_tables import generic_arm
-from dalembert.cuda.columns import columns_to_cuda
 from dalembert.cuda.source import to_cuda
+from dalembert.cuda.stages import columns_to_cuda
 from dalembert.errors import ArgumentError
 from dalembert.export import export
 from dalembert.tracing.trace import trace
@@ -134,7 +134,7 @@ def test_nothing_is_left_unused_where_states_are_single_numbers_or_none(tmp_path
 
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_blocks_take_no_more_shared_memory_than_the_card_has(real):
-    """Tiles, crews, and columns that share factors; on the large card, more than the small ones have is taken."""
+    """Tiles, cooperating warps and columns; on the large card they take more than the small ones have."""
     many = trace(lambda q, v, a: [x * y + z for x, y, z in zip(q, v, a)], {"q": (31,), "v": (31,), "a": (31,)})
     column = trace(lambda factors, x: [factors[k] * x[0] for k in range(2000)], {"factors": (2000,), "x": (1,)})
     dynamics = da.Dynamics(walker(), device="cuda")
@@ -142,8 +142,8 @@ def test_blocks_take_no_more_shared_memory_than_the_card_has(real):
     parts = dynamics._parts(kernel.inputs, kernel.outputs)
 
     def taken(room):
-        crew = to_cuda(kernel.program, real, parts=parts, room=room)
-        return [x.shared for x in (to_cuda(many, real, room=room), crew, columns_to_cuda(column, 6, real, room))]
+        warps = to_cuda(kernel.program, real, parts=parts, room=room)
+        return [x.shared for x in (to_cuda(many, real, room=room), warps, columns_to_cuda(column, 6, real, room))]
 
     assert min(taken(227 * 1024)) > 48 * 1024
     for room in (48 * 1024, 64 * 1024, 99 * 1024):

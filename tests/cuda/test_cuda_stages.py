@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.cuda.columns import UNIT
+from dalembert.cuda.stages import UNIT
 from dalembert.tracing.trace import evaluate
 from random_mechanisms import random_mechanism, walker
 

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.algebra import scalar
-from dalembert.cuda.stepper import stepper_source
+from dalembert.cuda.recurrence import stepper_source
 from dalembert.errors import ArgumentError
 from dalembert.simulation.moving import as_system
 from dalembert.simulation.stepping import recurrence

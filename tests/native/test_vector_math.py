@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dalembert.native.kernel import Kernel
+from dalembert.native.llvm.functions import LIMIT, half_pi
 from dalembert.native.llvm.target import Target
-from dalembert.native.llvm.trigonometry import LIMIT, half_pi
 from llvm_programs import Builder
 
 HOST = Target.host()

@@ -18,9 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dalembert.autodiff.names import operation_name
-from dalembert.autodiff.tangent import tangent
-from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape
+from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape, operation_name, tangent
 from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError

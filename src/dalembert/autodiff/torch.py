@@ -17,9 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dalembert.autodiff.names import operation_name
-from dalembert.autodiff.tangent import gradient, tangent
-from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape
+from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape, gradient, operation_name, tangent
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
 

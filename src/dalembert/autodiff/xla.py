@@ -64,7 +64,7 @@ class StreamArguments(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("extension", c_void_p), ("context", c_void_p), ("stream", c_void_p)]
 
 
-class Interface(ctypes.Structure):
+class XlaInterface(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("extension", c_void_p), ("version", Version), ("internal", c_void_p),
         ("error_create", ctypes.CFUNCTYPE(c_void_p, POINTER(ErrorArguments))),
@@ -73,14 +73,14 @@ class Interface(ctypes.Structure):
     ]  # fmt: skip
 
 
-class Frame(ctypes.Structure):
+class CallFrame(ctypes.Structure):
     _fields_ = [
-        ("size", c_size_t), ("extension", c_void_p), ("interface", POINTER(Interface)), ("context", c_void_p),
+        ("size", c_size_t), ("extension", c_void_p), ("interface", POINTER(XlaInterface)), ("context", c_void_p),
         ("stage", c_int32), ("arguments", Arrays), ("results", Arrays),
     ]  # fmt: skip
 
 
-HANDLER = ctypes.CFUNCTYPE(c_void_p, POINTER(Frame))
+HANDLER = ctypes.CFUNCTYPE(c_void_p, POINTER(CallFrame))
 
 
 class Buffer(NamedTuple):
@@ -133,7 +133,7 @@ def register(jax: Any, name: str, platform: str, run: Run) -> None:
     jax.ffi.register_ffi_target(name, capsule, platform=platform, api_version=1)
 
 
-def _describe(frame: Frame) -> bool:
+def _describe(frame: CallFrame) -> bool:
     """Answer the question for which version of the interface a function is made, if it is asked."""
     extension = ctypes.cast(frame.extension, POINTER(Extension)).contents
     if extension.kind != METADATA:
@@ -155,13 +155,13 @@ def _buffers(arrays: Arrays) -> list[Buffer]:
     return found
 
 
-def _stream(frame: Frame) -> int:
+def _stream(frame: CallFrame) -> int:
     asked = StreamArguments(ctypes.sizeof(StreamArguments), None, frame.context, None)
     if frame.interface.contents.stream_get(ctypes.byref(asked)):
         raise RuntimeError("XLA gave no stream")
     return asked.stream or 0
 
 
-def _failed(frame: Frame, message: str) -> int:
+def _failed(frame: CallFrame, message: str) -> int:
     told = ErrorArguments(ctypes.sizeof(ErrorArguments), None, message.encode(), INTERNAL)
     return frame.interface.contents.error_create(ctypes.byref(told))

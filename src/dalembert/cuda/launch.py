@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.cuda.arrays import cupy
-from dalembert.cuda.hardware import PLAIN, RESERVED
 from dalembert.cuda.source import CudaSource
+from dalembert.cuda.tuning import PLAIN_SHARED_BYTES, RESERVED_BYTES
 from dalembert.errors import CompilerError, DeviceError
 
 
@@ -50,7 +50,7 @@ class Launch:
             )
         self.source = source
         self.function = compiled(name, source.source, source.kernel)
-        if source.shared > PLAIN:
+        if source.shared > PLAIN_SHARED_BYTES:
             self.function.max_dynamic_shared_size_bytes = source.shared
         self._blocks = resident_blocks(self.function, source.threads, source.shared, device)
 
@@ -85,7 +85,7 @@ def resident_blocks(function: Any, threads: int, shared: int, device: int) -> in
     each = has["MaxThreadsPerMultiProcessor"] // threads
     each = min(each, has["MaxRegistersPerMultiprocessor"] // max(function.num_regs, 1) // threads)
     if shared:
-        each = min(each, has["MaxSharedMemoryPerMultiprocessor"] // (shared + RESERVED))
+        each = min(each, has["MaxSharedMemoryPerMultiprocessor"] // (shared + RESERVED_BYTES))
     return max(1, each) * has["MultiProcessorCount"]
 
 

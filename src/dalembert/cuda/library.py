@@ -5,6 +5,9 @@
 
 The function launches the kernel on a stream and returns without waiting: 0, or the code of a CUDA error. A kernel for
 blocks with much shared memory has a second one beside it, for cards that have less.
+
+Kernels that follow each other have one such function together. What they pass to each other lies in memory that the
+function takes from the pool of the stream and returns to it, both in the order of the stream: it waits for nothing.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dalembert.cuda.crew import Parts
-from dalembert.cuda.hardware import PLAIN, SMALL
 from dalembert.cuda.source import CudaSource, to_cuda
+from dalembert.cuda.stages import Stage
 from dalembert.cuda.tiles import MACROS
+from dalembert.cuda.tuning import NUMBER_BYTES, PLAIN_SHARED_BYTES, SMALL_SHARED_BYTES
+from dalembert.cuda.warps import Parts
 from dalembert.printing.c_family import Interface, Real, comment, interface
 from dalembert.printing.names import C_RESERVED, Names
 from dalembert.tracing.program import Program
@@ -52,8 +56,10 @@ def kernels(program: Program, real: Real, parts: Parts | None) -> list[CudaSourc
         parts: the parts of the system, if it has some.
     """
     found = [to_cuda(program, real, parts=parts)]
-    if found[0].shared > SMALL:
-        found.append(to_cuda(replace(program, name=f"small_{program.name}"), real, parts=parts, room=SMALL))
+    if found[0].shared > SMALL_SHARED_BYTES:
+        found.append(
+            to_cuda(replace(program, name=f"small_{program.name}"), real, parts=parts, room=SMALL_SHARED_BYTES)
+        )
     return found
 
 
@@ -195,7 +201,7 @@ def _launch(face: Interface, cuda: CudaSource, real: str, function: str, head: s
             (const void *){cuda.kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, {cuda.shared});
         if (error != cudaSuccess) return (int)error;
 """
-        if cuda.shared > PLAIN
+        if cuda.shared > PLAIN_SHARED_BYTES
         else ""
     )
     return f"""
@@ -221,5 +227,93 @@ def _launch(face: Interface, cuda: CudaSource, real: str, function: str, head: s
     void *arguments[] = {{{arguments}}};
     return (int)cudaLaunchKernel(
         (const void *){cuda.kernel}, dim3(blocks), dim3({cuda.threads}), arguments, {cuda.shared}, stream);
+}}
+"""
+
+
+# --------------------------------------------------------------------------------------- kernels that follow each other
+
+
+def staged_library(program: Program, stages: Sequence[Stage], real: Real, header: str, source: str) -> CudaLibrary:
+    """The C interface of kernels of which each works on what those before it gave.
+
+    Args:
+        program: what they compute together; only its name and its arrays matter.
+        stages: the kernels, in order.
+        real: the type of all numbers.
+        header: name of the header's file.
+        source: name of the source's file.
+    """
+    names = Names(C_RESERVED)
+    own = Names(C_RESERVED).new(program.name)
+    function = launch_name(names, own)
+    for local in (*LOCALS, "memory", "failed", "next"):
+        names.new(local)
+    face = interface(program, names)
+    given = [port.name for port in program.inputs]
+    known = dict(zip((*given, *(port.name for port in program.outputs)), (*face.inputs, *face.outputs)))
+    between: dict[str, int] = {}
+    bodies, launches, calls, told = [], [], [], []
+    for number, stage in enumerate(stages):
+        cuda = _kernels(stage, real, f"stage{number}_of_{own}")
+        for name, port in zip(stage.gives, stage.program.outputs):
+            if name not in known:
+                known[name], between[name] = names.new(name), port.size
+        bodies += [one.source for one in cuda]
+        launch = launch_name(names, cuda[0].function)
+        scope = names.scope()
+        arrays = Interface(
+            "", tuple(scope.new(x) for x in stage.takes), tuple(scope.new(f"{x}_out") for x in stage.gives)
+        )
+        launches.append(launchers(arrays, cuda, real, launch, "static", names))
+        flags = " | ".join(
+            f"(shared_inputs >> {given.index(x)} & 1u) << {k}" for k, x in enumerate(stage.takes) if x in given
+        )
+        passed = ", ".join(known[x] for x in (*stage.takes, *stage.gives))
+        calls.append(f"    if (!failed) failed = {launch}({passed}, {flags or 0}, n, stream);\n")
+        told.append(in_words(cuda))
+    stem = source.rpartition(".")[0] or source
+    before = f"/* Makefile:  {stem}.o: {source} {header} ; nvcc -O3 -arch=native -c {source} -o {stem}.o */\n"
+    apart = "\n" + "".join(f"#undef {macro}\n" for macro in MACROS)
+    whole = _whole(declaration(face, real, function), real, {known[x]: size for x, size in between.items()}, calls)
+    text = (
+        f'{before}{apart.join(bodies)}\n#ifndef __CUDACC_RTC__\n#include "{header}"\n{"".join(launches)}{whole}#endif\n'
+    )
+    room = sum(between.values()) * NUMBER_BYTES[real]
+    more = f" Takes {room} bytes for every state\n * from the memory pool of the stream meanwhile." if between else ""
+    return CudaLibrary(
+        function, header_text(program, face, real, function, more), text, f"Launch, in this order, {'; '.join(told)}."
+    )
+
+
+def _kernels(stage: Stage, real: Real, name: str) -> list[CudaSource]:
+    """The kernel of a stage, and another one for cards with less shared memory if it needs much."""
+    found = [replace(stage, program=replace(stage.program, name=name)).source(real)]
+    if found[0].shared > SMALL_SHARED_BYTES:
+        found.append(
+            replace(stage, program=replace(stage.program, name=f"small_{name}")).source(real, SMALL_SHARED_BYTES)
+        )
+    return found
+
+
+def _whole(head: str, real: str, between: dict[str, int], calls: list[str]) -> str:
+    """The function that launches all of them."""
+    need, places = [], []
+    for name, size in between.items():
+        room = f"(n * {size} + 3) / 4 * 4"  # what follows is aligned to sixteen bytes
+        places.append(f"    {real} *const {name} = next;\n    next += {room};\n")
+        need.append(room)
+    return f"""
+extern "C" {head}
+{{
+    {real} *memory = 0, *next;
+    int failed = 0;
+    if (n < 0) return (int)cudaErrorInvalidValue;
+    if (n == 0) return 0;
+    cudaError_t error = cudaMallocAsync((void **)&memory, sizeof({real}) * (size_t)({" + ".join(need)}), stream);
+    if (error != cudaSuccess) return (int)error;
+    next = memory;
+{"".join(places)}{"".join(calls)}    error = cudaFreeAsync(memory, stream);
+    return failed ? failed : (int)error;
 }}
 """

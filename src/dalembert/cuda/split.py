@@ -1,23 +1,21 @@
-"""Wide results in several goes: programs that compute part of the outputs each, with fewer values live at once.
+"""Programs split by outputs: each part computes some of the results, with fewer values live at once.
 
-A thread has 255 registers; what does not fit goes to local memory and, with many threads, out of the caches. Computing
-common parts twice can be cheaper than that.
+A thread has 255 registers; what does not fit is spilled to local memory and, with many threads, out of the caches.
+Computing common parts twice can be cheaper than that.
 """
 
 from __future__ import annotations
 
+from dalembert.cuda.tuning import SPILL_PRICE
 from dalembert.tracing.cost import WEIGHTS, max_live
 from dalembert.tracing.passes.rebuild import rebuild
 from dalembert.tracing.passes.schedule import schedule
 from dalembert.tracing.program import Port, Program
 
-WAITING = 5
-"""How much dearer operations are with twice as many live values as fit, by measuring variants on a card."""
-
 Element = tuple[int, int]
 """Output port and flat element."""
 
-Plan = list[tuple[tuple[int, ...], list[Program]]]
+OutputGroups = list[tuple[tuple[int, ...], list[Program]]]
 """Groups of output ports, and the programs that compute the elements of each."""
 
 
@@ -46,7 +44,7 @@ def split(program: Program, live: int, most: int = 4) -> list[Program]:
     return best
 
 
-def goes(program: Program, live: int) -> Plan:
+def output_groups(program: Program, live: int) -> OutputGroups:
     """What is computed one after the other: groups of output ports, and the programs for each.
 
     All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one.
@@ -56,21 +54,21 @@ def goes(program: Program, live: int) -> Plan:
         live: how many values may be live at once.
     """
     ports = tuple(range(len(program.outputs)))
-    whole: Plan = [(ports, [program])]
+    whole: OutputGroups = [(ports, [program])]
     if max_live(program.nodes) <= live:
         return whole
-    single: Plan = [((p,), [restricted(program, (p,))]) for p in ports]
+    single: OutputGroups = [((p,), [restricted(program, (p,))]) for p in ports]
     halves = [[(own, split(part, live, 2)) for own, (part,) in plan] for plan in (whole, single)]
     return min((whole, halves[0], single, halves[1]), key=lambda plan: _price(plan, live))
 
 
-def _price(plan: Plan, live: int) -> float:
+def _price(plan: OutputGroups, live: int) -> float:
     """Operations, dearer the more values wait outside the registers."""
     price = 0.0
     for _, parts in plan:
         for part in parts:
             work = sum(WEIGHTS[node.op] for _, node in part.operations())
-            price += work * (1 + WAITING * max(0, max_live(part.nodes) - live) / live)
+            price += work * (1 + SPILL_PRICE * max(0, max_live(part.nodes) - live) / live)
     return price
 
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dalembert.cuda.hardware import WARP, WIDTH
+from dalembert.cuda.tuning import NUMBER_BYTES, TILE_SHARED_BYTES, WARP
 from dalembert.printing.c_family import Interface, Real
 from dalembert.tracing.program import Program
 
-HALF = 110 * 1024
-"""Most bytes of shared memory a block takes; two blocks then fit on one multiprocessor of a recent card."""
-
 
 @dataclass(frozen=True)
-class Row:
+class StagedArray:
     """How one array reaches the threads: through shared memory, or straight from global memory."""
 
     name: str
@@ -45,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TileLayout:
     """Where the arrays of a warp lie in shared memory; groups of outputs that are not alive together share a place.
 
     Args:
@@ -54,7 +51,7 @@ class Layout:
         inputs: how many of the rows are inputs.
     """
 
-    rows: list[Row]
+    rows: list[StagedArray]
     groups: list[tuple[int, ...]]
     inputs: int
 
@@ -79,18 +76,18 @@ class Layout:
 
 def rows_of(
     program: Program, face: Interface, groups: list[tuple[int, ...]], width: int, threads: int, staged: str, room: int
-) -> tuple[list[Row], int]:
+) -> tuple[list[StagedArray], int]:
     """Which arrays are staged, and how many threads then fit a block that may have so many bytes of shared memory."""
-    inputs, most = len(program.inputs), min(HALF, room)
+    inputs, most = len(program.inputs), min(TILE_SHARED_BYTES, room)
     rows = []
     for k, (name, port) in enumerate(zip((*face.inputs, *face.outputs), (*program.inputs, *program.outputs))):
         wanted = port.size > 1 and (staged in ("all", "auto") or (staged == "outputs" and k >= inputs))
-        rows.append(Row(name, port.size, wanted, 2 if k < inputs else 1))
-    while Layout(rows, groups, inputs).words * width > most // 2:
+        rows.append(StagedArray(name, port.size, wanted, 2 if k < inputs else 1))
+    while TileLayout(rows, groups, inputs).words * width > most // 2:
         # Too wide even for two warps: the widest array goes straight to global memory.
         widest = max((row for row in rows if row.staged), key=lambda row: row.words)
-        rows = [Row(r.name, r.size, r.staged and r is not widest, r.buffers) for r in rows]
-    need = Layout(rows, groups, inputs).words * width
+        rows = [StagedArray(r.name, r.size, r.staged and r is not widest, r.buffers) for r in rows]
+    need = TileLayout(rows, groups, inputs).words * width
     while threads > 2 * WARP and need * (threads // WARP) > most // 2:
         threads //= 2
     return rows, threads
@@ -104,9 +101,9 @@ def fits(program: Program, width: int, room: int) -> bool:
         width: bytes of a number.
         room: bytes of shared memory that a block can have on the device.
     """
-    inputs = sum(Row(port.name, port.size, True, 2).words for port in program.inputs)
-    widest = max(Row(port.name, port.size, True, 1).words for port in program.outputs)
-    return (inputs + widest) * width <= min(HALF, room) // 2
+    inputs = sum(StagedArray(port.name, port.size, True, 2).words for port in program.inputs)
+    widest = max(StagedArray(port.name, port.size, True, 1).words for port in program.outputs)
+    return (inputs + widest) * width <= min(TILE_SHARED_BYTES, room) // 2
 
 
 def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
@@ -119,11 +116,11 @@ def _stages(stages: list[str], inputs: list[str], outputs: list[str]) -> list[st
 
 
 def kernel_text(
-    layout: Layout, face: Interface, stages: list[list[str]], kernel: str, real: Real, threads: int, blocks: int
+    layout: TileLayout, face: Interface, stages: list[list[str]], kernel: str, real: Real, threads: int, blocks: int
 ) -> str:
     rows = layout.rows
     inputs, outputs = rows[: layout.inputs], rows[layout.inputs :]
-    width = WIDTH[real]
+    width = NUMBER_BYTES[real]
     words, offsets = layout.words, layout.offsets()
     parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
     memory = [
@@ -275,7 +272,7 @@ def copy_macros(width: int, waiting: int = 1) -> str:
     )
 
 
-def _tile(row: Row, width: int, wide: str, narrow: str, indent: str) -> list[str]:
+def _tile(row: StagedArray, width: int, wide: str, narrow: str, indent: str) -> list[str]:
     """Statements that copy a whole tile, in pieces of 16 bytes where rows lie as in global memory, else one by one."""
     if row.stride != row.size:
         index = f"(k * {WARP} + lane)"

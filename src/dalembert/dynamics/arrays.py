@@ -12,7 +12,7 @@ from dalembert.quantities import Quantity, nonzeros, sizes
 from dalembert.tracing.program import Port
 
 if TYPE_CHECKING:  # imported when a device is asked for
-    from dalembert.cuda.crew import Parts
+    from dalembert.cuda.warps import Parts
 
 
 def ports(
@@ -53,7 +53,7 @@ def parts(
         outputs: of the kernel.
         wrenches: names of the frames on which external wrenches act.
     """
-    from dalembert.cuda.crew import Parts
+    from dalembert.cuda.warps import Parts
 
     tree = mechanism.tree
     q, v = coordinate_branches(tree)

@@ -35,9 +35,9 @@ from dalembert.tracing.cost import Cost
 from dalembert.tracing.program import Port, Program
 
 if TYPE_CHECKING:  # imported when a device is asked for
-    from dalembert.cuda.crew import Parts
     from dalembert.cuda.kernel import CudaKernel
     from dalembert.cuda.stages import Stage
+    from dalembert.cuda.warps import Parts
 
 
 SETTINGS = frozenset({"mechanism", "parameters", "wrenches", "include", "dtype", "device", "optimise"})

@@ -1,14 +1,33 @@
-"""A program that is made when it is first needed."""
+"""Programs that are made when they are first needed, and the lock under which everything is traced and compiled.
+
+Only one thread at a time calls LLVM. A fork waits for the lock: a child made in the middle of a compilation would
+inherit a lock that nobody releases, and a compiler in disorder.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dalembert.errors import CompilerError
-from dalembert.native.lock import compiling
 from dalembert.tracing.program import Program
+
+_lock = threading.RLock()
+_known_to_forks = False
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Nobody else traces or compiles, and no process is forked, within this context; it may be entered repeatedly."""
+    global _known_to_forks
+    with _lock:
+        if not _known_to_forks and hasattr(os, "register_at_fork"):
+            _known_to_forks = True
+            os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+        yield
 
 
 class Deferred:

@@ -1,4 +1,7 @@
-"""A kernel: a program compiled on first use, called like a NumPy ufunc."""
+"""A kernel: a program compiled on first use, called like a NumPy ufunc.
+
+On Dask arrays a kernel makes one call per block of states, when the result is asked for.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,14 @@ from numpy import ndarray
 
 from dalembert.errors import ArgumentError
 from dalembert.native.arguments import DOUBLE, SINGLE, Arguments, overlap, precision
-from dalembert.native.bound import BoundKernel, bind
-from dalembert.native.compiled import Compiled
-from dalembert.native.deferred import Deferred
-from dalembert.native.lazy import is_dask, on_blocks
-from dalembert.native.llvm.engine import assembly
+from dalembert.native.calls import BoundKernel, bind, quick_call
+from dalembert.native.deferred import Deferred, compiling
+from dalembert.native.llvm.engine import Loaded, assembly
 from dalembert.native.llvm.module import module_text
 from dalembert.native.llvm.target import Target
-from dalembert.native.lock import compiling
+from dalembert.native.load import load_program
 from dalembert.native.threads import default_threads, spread
-from dalembert.native.ufunc import signature
+from dalembert.native.ufunc import STREAMED, THROUGH, Loop, make_ufunc, signature
 from dalembert.tracing.program import Port, Program
 
 STREAM = 16 << 20
@@ -197,9 +198,11 @@ class Kernel:
                 except (TypeError, ValueError):  # find out what is wrong
                     return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
         self.arguments.refuse_masked(inputs)
-        if any(map(is_dask, inputs)):
+        if any(map(_is_dask, inputs)):
             given = {**options, "out": out, "threads": threads}
-            return on_blocks(self, inputs, self._result_type(inputs), {k: v for k, v in given.items() if v is not None})
+            return _on_blocks(
+                self, inputs, self._result_type(inputs), {k: v for k, v in given.items() if v is not None}
+            )
         foreign = any(_is_foreign(x) for x in inputs)
         if foreign or not options.keys() <= {"casting", "dtype"}:
             if out is not None:
@@ -302,3 +305,138 @@ def _precision(inputs: Sequence[Any], arrays: Sequence[np.ndarray]) -> np.dtype:
     """What NumPy would choose: single if it holds all inputs, else double; plain Python numbers do not count."""
     kinds = [array.dtype for x, array in zip(inputs, arrays) if type(x) not in (int, float)]
     return SINGLE if kinds and all(np.can_cast(kind, SINGLE) for kind in kinds) else DOUBLE
+
+
+# --------------------------------------------------------------------------------------------------------- machine code
+
+
+LARGE = 200_000.0
+"""Nanoseconds of work, by estimate, from which on a batch is divided among threads."""
+
+LONG = 20_000.0
+"""Nanoseconds of work, by estimate, from which on a bound call releases the interpreter lock."""
+
+
+class Compiled:
+    """A program in machine code.
+
+    Code for the last of the precisions is made at once, for another one when it is asked for.
+
+    Args:
+        name: of the ufunc.
+        doc: of the ufunc.
+        inputs: the input arrays.
+        outputs: the output arrays.
+        program: gives the program; not called if the cache has the code.
+        key: the program's name in the cache, if not its digest.
+        dtypes: precisions to compute in, in the order in which NumPy tries them.
+        target: the processor.
+
+    Attributes:
+        quick: the quickest call on a single state, or None.
+        few: the largest number of states that is not worth being divided among threads.
+        short: the largest number of states during which the interpreter lock may be held.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        doc: str,
+        inputs: Sequence[Port],
+        outputs: Sequence[Port],
+        program: Callable[[], Program],
+        key: str | None,
+        dtypes: Sequence[np.dtype],
+        target: Target,
+    ):
+        self.name, self.doc, self.inputs, self.outputs = name, doc, inputs, outputs
+        self.dtypes, self.target = tuple(dtypes), target
+        self._program, self._key = program, key
+        self._codes: dict[np.dtype, Loaded] = {}
+        self._ufuncs: dict[tuple[np.dtype | None, bool], np.ufunc] = {}
+        main = self.dtypes[-1]
+        self.quick = quick_call(self.code(main).address("loop"), main, inputs, outputs, self._codes)
+
+        moved = sum(port.size for port in (*inputs, *outputs))
+        cost = (0.3 * self.code(main).integer("operations") + 2.0 * moved) / target.lanes(main).width  # ns per state
+        self.few, self.short = int(LARGE / (cost + 1e-3)), int(LONG / (cost + 1e-3))
+
+    def code(self, dtype: np.dtype) -> Loaded:
+        """The machine code for one precision; makes it if need be.
+
+        Args:
+            dtype: one of the precisions.
+        """
+        with compiling():
+            if dtype not in self._codes:
+                self._codes[dtype] = load_program(self._program, dtype, self.target, self._key)
+            return self._codes[dtype]
+
+    def ufunc(self, dtype: np.dtype | None, streamed: bool = False) -> np.ufunc:
+        """The loop for one precision as a ufunc, or the loops for all of them; compiles what is missing.
+
+        Args:
+            dtype: one of the precisions, or None for all.
+            streamed: whether it writes its outputs past the caches.
+        """
+        found = self._ufuncs.get((dtype, streamed))
+        if found is None:
+            with compiling():
+                loops = [Loop(d, self.code(d).address("loop")) for d in (self.dtypes if dtype is None else (dtype,))]
+                keep = [self.code(loop.dtype) for loop in loops]
+                data = STREAMED if streamed else THROUGH
+                found = make_ufunc(self.name, self.doc, self.inputs, self.outputs, loops, keep, data)
+                self._ufuncs[dtype, streamed] = found
+        return found
+
+
+# ----------------------------------------------------------------------------------------------------------------- Dask
+
+
+def _is_dask(x: Any) -> bool:
+    """Whether something is a Dask array; Dask is not imported for that."""
+    return type(x).__module__.partition(".")[0] == "dask" and hasattr(x, "dask") and hasattr(x, "chunks")
+
+
+def _on_blocks(kernel: Kernel, inputs: Sequence[Any], dtype: np.dtype, options: dict[str, Any]) -> Any:
+    """The results of a kernel as Dask arrays.
+
+    Args:
+        kernel: what to compute.
+        inputs: the inputs, at least one of them a Dask array; core dimensions that are cut are put together.
+        dtype: of the results.
+        options: of the call; only ``threads`` can be passed on.
+    """
+    import dask.array
+
+    if unknown := sorted(options.keys() - {"threads"}):
+        raise ArgumentError(
+            f"{kernel.name}: {', '.join(unknown)} cannot be given with Dask arrays; for full control call "
+            f"dask.array.apply_gufunc(kernel, {_dask_signature(kernel)[0]!r}, ..., output_dtypes={dtype.name!r})"
+        )
+    text, sizes = _dask_signature(kernel)
+    many = len(kernel.outputs) > 1
+    return dask.array.apply_gufunc(
+        kernel,
+        text,
+        *inputs,
+        output_sizes=sizes,
+        output_dtypes=[dtype] * len(kernel.outputs) if many else dtype,
+        allow_rechunk=True,
+        **options,
+    )
+
+
+def _dask_signature(kernel: Kernel) -> tuple[str, dict[str, int]]:
+    """The core signature with a name for every dimension, as Dask wants it, and the sizes of those of the outputs."""
+    sizes: dict[str, int] = {}
+    sides = []
+    for letter, ports in (("i", kernel.inputs), ("o", kernel.outputs)):
+        arrays = []
+        for k, port in enumerate(ports):
+            names = [f"{letter}{k}_{d}" for d in range(len(port.shape))]
+            arrays.append(f"({','.join(names)})")
+            if letter == "o":
+                sizes.update(zip(names, port.shape))
+        sides.append(",".join(arrays))
+    return "->".join(sides), sizes

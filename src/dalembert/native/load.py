@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -10,12 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.native.cache import default_cache, digest, source_digest
+from dalembert.native.deferred import compiling
 from dalembert.native.llvm import runtime
 from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
 from dalembert.native.llvm.module import module_text
 from dalembert.native.llvm.target import Lanes, Target
-from dalembert.native.llvm.thunk import SYMBOLS, thunks_text
-from dalembert.native.lock import compiling
 from dalembert.tracing.program import Program
 
 _runtimes: dict[tuple[Lanes, Target], Loaded] = {}
@@ -73,12 +71,17 @@ def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:
     return Loaded(code, target)
 
 
+def load_fixed(what: str, text: str, target: Target) -> Loaded:
+    """Machine code of a text that depends on no program, kept by what it is."""
+    return _load(digest(what, text, target, _version(None)), target, lambda: text)
+
+
 def _load_runtime(lanes: Lanes, target: Target) -> None:
     """Load what all kernels of one register type share, once."""
     if (lanes, target) in _runtimes:
         return
     text = runtime.link(runtime.runtime_text(lanes, target), lanes, target)
-    loaded = _load(digest("runtime", text, target, _version(None)), target, lambda: text)
+    loaded = load_fixed("runtime", text, target)
     for name in runtime.names(lanes, target):
         define_symbol(name, loaded.address(name))
     _runtimes[lanes, target] = loaded
@@ -90,13 +93,3 @@ def _version(folder: Path | None) -> tuple[str, ...]:
     import llvmlite
 
     return (llvmlite.__version__,) if folder is None else (llvmlite.__version__, source_digest(folder))
-
-
-@cache
-def load_thunks() -> Loaded:
-    """The machine code of the Python functions of `llvm.thunk`."""
-    text, target = thunks_text(), Target.host()
-    with compiling():
-        for name in SYMBOLS:
-            define_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
-        return _load(digest("thunks", text, target, _version(None)), target, lambda: text)

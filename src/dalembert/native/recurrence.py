@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.native.deferred import Deferred
+from dalembert.native.deferred import Deferred, compiling
 from dalembert.native.llvm import arithmetic, runtime
 from dalembert.native.llvm.engine import Loaded
+from dalembert.native.llvm.loop import stepper_functions
 from dalembert.native.llvm.plan import CHUNK, Chunk, make_plan
-from dalembert.native.llvm.stepper import stepper_functions
 from dalembert.native.llvm.target import Target
 from dalembert.native.llvm.text import comment
 from dalembert.native.load import identity, load_text
-from dalembert.native.lock import compiling
 from dalembert.native.ufunc import LOOP
 from dalembert.tracing.program import Port, Program
 

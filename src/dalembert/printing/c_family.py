@@ -11,9 +11,9 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.printing.names import Names
-from dalembert.printing.statements import Body, Infix
+from dalembert.printing.statements import FunctionBody, Infix
 from dalembert.tracing.cost import count_uses
-from dalembert.tracing.passes.chunk import Chunk, chunk
+from dalembert.tracing.passes.chunk import Piece, chunk
 from dalembert.tracing.program import PREDICATES, Program
 
 Real = Literal["double", "float"]
@@ -138,7 +138,7 @@ def functions(program: Program, face: Interface, names: Names, flavour: Flavour,
         longest: most nodes in one function.
     """
     chunks, uses = chunk(program, longest), count_uses(program)
-    pieces = chunks.pieces or (Chunk(0, 0, {}, {}),)
+    pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)
     head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
     if len(pieces) == 1:
@@ -154,7 +154,7 @@ def functions(program: Program, face: Interface, names: Names, flavour: Flavour,
 
 
 def _piece(
-    program: Program, face: Interface, names: Names, flavour: Flavour, piece: Chunk, uses: list[int], workspace: bool
+    program: Program, face: Interface, names: Names, flavour: Flavour, piece: Piece, uses: list[int], workspace: bool
 ) -> list[str]:
     used = {"w"} if piece.loads or piece.stores else set()
 
@@ -163,7 +163,9 @@ def _piece(
         return f"{face.inputs[port]}[{element}]"
 
     loads = {k: f"w[{slot}]" for k, slot in piece.loads.items()}
-    body = Body(program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses)
+    body = FunctionBody(
+        program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses
+    )
     lines = [statement_line(program, flavour, *statement) for statement in body.statements]
     for name, row in zip(face.outputs, program.results):
         for place, k in enumerate(row):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dalembert.printing.names import Names
-from dalembert.printing.statements import Body, Infix
+from dalembert.printing.statements import FunctionBody, Infix
 from dalembert.tracing.program import Program
 
 _WORDS = """
@@ -35,7 +35,7 @@ def to_javascript(program: Program) -> str:
     function = names.new(program.name)
     inputs = [names.new(port.name) for port in program.inputs]
     outputs = [names.new(port.name, "_out") for port in program.outputs]
-    body = Body(program, Infix(_number, _FUNCTIONS), names, lambda port, element: f"{inputs[port]}[{element}]")
+    body = FunctionBody(program, Infix(_number, _FUNCTIONS), names, lambda port, element: f"{inputs[port]}[{element}]")
     lines = [f"  const {s.name} = {s.source};" for s in body.statements]
     for name, row in zip(outputs, program.results):
         lines += [f"  {name}[{place}] = {body.text(k).source};" for place, k in enumerate(row)]

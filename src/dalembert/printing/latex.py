@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dalembert.printing.names import identifier
-from dalembert.printing.statements import ATOM, PRODUCT, SUM, Body, Text, bracket
+from dalembert.printing.statements import ATOM, PRODUCT, SUM, FunctionBody, Text, bracket
 from dalembert.tracing.program import Program
 
 _LETTERS = """
@@ -39,7 +39,7 @@ def to_latex(program: Program, longest: int = 120, entries: Mapping[str, Sequenc
         symbols.array(f"{p.name}_out" if p.name in (given.name for given in program.inputs) else p.name, p.shape)
         for p in program.outputs
     ]
-    body = Body(program, _Latex(longest), symbols, lambda port, element: inputs[port][element])
+    body = FunctionBody(program, _Latex(longest), symbols, lambda port, element: inputs[port][element])
     rows = [f"{s.name} &= {s.source}" for s in body.statements]
     for elements, row in zip(outputs, program.results):
         rows += [f"{element} &= {body.text(k).source}" for element, k in zip(elements, row)]

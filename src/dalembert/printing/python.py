@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dalembert.printing.names import PYTHON_RESERVED, Names
-from dalembert.printing.statements import Body, Infix, Text
+from dalembert.printing.statements import FunctionBody, Infix, Text
 from dalembert.tracing.program import Port, Program
 
 _FUNCTIONS = {
@@ -37,7 +37,7 @@ def to_python(program: Program) -> str:
         place = np.unravel_index(element, program.inputs[port].shape) if program.inputs[port].shape else ()
         return f"{inputs[port]}[{', '.join(['...', *(str(int(k)) for k in place)])}]"
 
-    body = Body(program, _Python(_number, _FUNCTIONS), names, read)
+    body = FunctionBody(program, _Python(_number, _FUNCTIONS), names, read)
     lines = [f"    {s.name} = {s.source}" for s in body.statements]
     for name, port, row in zip(outputs, program.outputs, program.results):
         elements = "".join(f"\n        {body.text(k).source}," for k in row)

@@ -68,7 +68,7 @@ class Dialect(Protocol):
         ...
 
 
-class Body:
+class FunctionBody:
     """The statements of a program, or of a piece of one.
 
     Args:

@@ -1,9 +1,12 @@
 """Derivatives of traced expressions: forward and reverse mode on the graph, sparse, exact.
 
-Both modes work on the same local rules, those of `slopes`. ``forward`` carries, for every node, its derivatives along
-the directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the derivative of
-that result by every node. Where a function has a kink (abs, min, max, select) the derivative of the side that is chosen
+Both modes work on the same slopes of single operations. ``forward`` carries, for every node, its derivatives along the
+directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the derivative of that
+result by every node. Where a function has a kink (abs, min, max, select) the derivative of the side that is chosen
 counts.
+
+A power with an exponent p that is not whole is no operation of its own but made of several. Taken one by one they give
+0 times infinity for a base of zero, so a power is recognised and has the slope p x^(p - 1).
 """
 
 from __future__ import annotations
@@ -14,10 +17,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.tracing.dependence import ancestors, estimates, price
+from dalembert.tracing.cost import WEIGHTS
 from dalembert.tracing.graph import Expr, Graph, Predicate
-from dalembert.tracing.program import Program, require_program
-from dalembert.tracing.slopes import slopes_of
+from dalembert.tracing.program import PREDICATES, Program, require_program
 from dalembert.tracing.trace import program_of, retrace
 
 Mode = Literal["auto", "forward", "reverse"]
@@ -270,3 +272,160 @@ def _graph(results: list[Any], variables: list[Expr]) -> Graph:
             raise ArgumentError(f"cannot differentiate the truth value {x!r}")
         results[k] = graph.lift(x)
     return graph
+
+
+# ------------------------------------------------------------------------------------------ slopes of single operations
+
+
+def slopes_of(x: Expr, active: Any, independent: Any) -> list[tuple[Expr, Any]]:
+    """Operands in ``active`` with the partial derivative of ``x`` by each; an operand may occur twice.
+
+    Args:
+        x: the result of an operation that has slopes: not of min, max or select.
+        active: the nodes that matter.
+        independent: those of them that count as independent of all others.
+    """
+    op, args = x.op, x.args
+    power = _power(x)
+    if power is not None and not independent.intersection(power[2]):
+        base, exponent, _ = power
+        return [(base, exponent * base ** (exponent - 1))] if base in active else []
+    if op == "add":
+        slopes: tuple[Any, ...] = (1, 1)
+    elif op == "sub":
+        slopes = (1, -1)
+    elif op == "mul":
+        slopes = (args[1], args[0])
+    elif op == "div":
+        r = 1 / args[1]
+        slopes = (r, -x * r if args[1] in active else 0)
+    elif op == "atan2":
+        y, along = args
+        r = 1 / (along * along + y * y)
+        slopes = (along * r, -y * r)
+    else:
+        a = args[0]
+        slopes = (_UNARY[op](x, a),) if a in active else (0,)
+    return [(a, slope) for a, slope in zip(args, slopes) if a in active]
+
+
+def _power(x: Expr) -> tuple[Expr, float, list[Expr]] | None:
+    """Base and exponent of a power whose exponent is not whole, and the operations in between; None for all else."""
+    if x.op == "exp":  # exp(p log a)
+        (product,) = x.args
+        if product.op == "mul" and product.args[0].op == "const" and product.args[1].op == "log":
+            return product.args[1].args[0], product.args[0].value, [product, product.args[1]]
+    elif x.op == "mul":  # sqrt(a) a^n
+        for root, other in (x.args, x.args[::-1]):
+            if root.op == "sqrt":
+                whole, between = _whole_power(other, root.args[0])
+                if whole:
+                    return root.args[0], whole + 0.5, [root, *between]
+    return None
+
+
+def _whole_power(x: Expr, base: Expr) -> tuple[int, list[Expr]]:
+    """How often the base is a factor of x, and the products in between; zero if there are other factors."""
+    count, stack = 0, [x]
+    between: list[Expr] = []
+    while stack:
+        factor = stack.pop()
+        if factor is base:
+            count += 1
+        elif factor.op == "mul" and len(between) < _LONGEST:
+            between.append(factor)
+            stack.extend(factor.args)
+        else:
+            return 0, []
+    return count, between
+
+
+_LONGEST = 128
+"""Products with more factors than this are not looked through."""
+
+_UNARY: dict[str, Any] = {
+    "neg": lambda x, a: -1,
+    "sqrt": lambda x, a: 1 / (2 * x),
+    "sin": lambda x, a: a.cos(),
+    "cos": lambda x, a: -a.sin(),
+    "tan": lambda x, a: 1 + x * x,
+    "exp": lambda x, a: x,
+    "log": lambda x, a: 1 / a,
+    "abs": lambda x, a: (a < 0).select(-1, 1),
+}
+
+
+# ------------------------------------------------------------------------------------------- what derivatives depend on
+
+
+def ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+    """Nodes that results need and that depend on a variable, operands first; variables are not looked into.
+
+    Args:
+        results: nodes of a graph.
+        variables: nodes of the same graph, held independent of each other.
+    """
+    independent, seen = set(variables), set()
+    stack = list(results)
+    while stack:
+        x = stack.pop()
+        if x not in seen:
+            seen.add(x)
+            if x not in independent and x.op not in ("input", "const") and x.op not in PREDICATES:
+                stack.extend(x.args[1:] if x.op == "select" else x.args)
+    depends = set(independent)
+    order = []
+    for x in sorted(seen, key=lambda node: node.index):
+        if x in independent:
+            order.append(x)
+        elif x.op not in ("input", "const") and any(a in depends for a in x.args):
+            depends.add(x)
+            order.append(x)
+    return order
+
+
+def estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, int]:
+    """Rough number of operations of the forward and of the reverse mode, from which node meets which column or row.
+
+    Args:
+        results: nodes of a graph, to differentiate.
+        variables: nodes of the same graph, to differentiate by.
+    """
+    order = ancestors(results, variables)
+    reach = {x: 1 << k for k, x in enumerate(variables)}
+    for x in order:
+        if x not in reach:
+            reach[x] = 0
+            for a in x.args:
+                reach[x] |= reach.get(a, 0)
+    feeds: dict[Any, int] = {}
+    for k, x in enumerate(results):
+        feeds[x] = feeds.get(x, 0) | 1 << k
+    independent = set(variables)
+    ahead = back = 0
+    for x in reversed(order):
+        if x in independent:
+            continue
+        active = [a for a in x.args if a in reach]
+        products = len(active) if x.op not in ("add", "sub", "neg") else 0
+        ahead += (products + len(active) - 1) * reach[x].bit_count()
+        back += (products + len(active) - 1) * feeds.get(x, 0).bit_count()
+        for a in active:
+            feeds[a] = feeds.get(a, 0) | feeds.get(x, 0)
+    return ahead, back
+
+
+def price(results: Sequence[Any]) -> int:
+    """Operations of all that results need, weighted.
+
+    Args:
+        results: nodes of a graph.
+    """
+    seen, stack, total = set(), list(results), 0
+    while stack:
+        x = stack.pop()
+        if x not in seen and x.op not in ("input", "const"):
+            seen.add(x)
+            total += WEIGHTS[x.op]
+            stack.extend(x.args)
+    return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.errors import CompilerError
-from dalembert.native.llvm.plan import Chunk, Plan
+from dalembert.native.llvm.plan import BlockPlan, Chunk
 from dalembert.native.llvm.target import Lanes
 from dalembert.tracing.program import PREDICATES
 
@@ -25,7 +25,7 @@ def intrinsics(lanes: Lanes) -> str:
     )
 
 
-def chunk_function(name: str, plan: Plan, chunk: Chunk, lanes: Lanes) -> str:
+def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes) -> str:
     """A chunk as the function ``void name(ptr scratch, ptr numbers)``, the latter being the table of constants.
 
     Args:

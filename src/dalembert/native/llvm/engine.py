@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from dalembert.errors import CompilerError
-from dalembert.native.llvm.elementary import SYMBOLS
+from dalembert.native.llvm.functions import SYMBOLS
 from dalembert.native.llvm.target import Target
 
 OPTIMIZATION = 2

@@ -50,7 +50,7 @@ class Calls:
 
 
 @dataclass
-class Plan:
+class BlockPlan:
     """A program ready to be printed.
 
     Args:
@@ -76,7 +76,7 @@ class Plan:
     size: int
 
 
-def make_plan(program: Program, chunk: int = CHUNK) -> Plan:
+def make_plan(program: Program, chunk: int = CHUNK) -> BlockPlan:
     """Cut a program up.
 
     Args:
@@ -168,7 +168,7 @@ def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
 
 def _allocate(
     program: Program, code: dict[int, Code], constants: dict[int, float], steps: list[tuple[str, list[int]]]
-) -> Plan:
+) -> BlockPlan:
     """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
     offsets, size = [], 0
     for port in program.inputs:
@@ -228,4 +228,4 @@ def _allocate(
     index = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
     numbers = {i: index[b] for i, b in bits.items()}
     table = [struct.unpack("<d", b)[0] for b in index]
-    return Plan(code, constants, slots, planned, results, numbers, table, fill, size)
+    return BlockPlan(code, constants, slots, planned, results, numbers, table, fill, size)

@@ -11,7 +11,7 @@ import hashlib
 import re
 from functools import cache
 
-from dalembert.native.llvm import elementary, transfer, trigonometry
+from dalembert.native.llvm import functions, transfer
 from dalembert.native.llvm.arithmetic import intrinsics
 from dalembert.native.llvm.target import Lanes, Target
 
@@ -27,8 +27,8 @@ def runtime_text(lanes: Lanes, target: Target) -> str:
     parts = [intrinsics(lanes)]
     if lanes.scalar == "float":
         parts.append(intrinsics(Lanes("double", lanes.width)))
-    parts += [elementary.declarations(), transfer.functions(lanes), trigonometry.sincos_function(lanes, target.fused)]
-    parts += [elementary.map_function(kind, lanes) for kind in elementary.ARGUMENTS]
+    parts += [functions.declarations(), transfer.functions(lanes), functions.sincos_function(lanes, target.fused)]
+    parts += [functions.map_function(kind, lanes) for kind in functions.ARGUMENTS]
     return "\n".join(parts)
 
 

@@ -11,7 +11,7 @@ def comment(text: str) -> str:
 _CONTROL = dict.fromkeys((*range(32), 127), "?")
 
 
-class Block:
+class Instructions:
     """Instructions in the making: calling it with the right-hand side of an assignment gives the new register.
 
     Args:

@@ -1,7 +1,7 @@
 """Rewrite a program to do less work, without changing what it computes. One file per pass; ``optimise`` runs
 them."""
 
-from dalembert.tracing.passes.chunk import Chunk, Chunks, chunk
+from dalembert.tracing.passes.chunk import Chunks, Piece, chunk
 from dalembert.tracing.passes.factor import factor
 from dalembert.tracing.passes.optimise import optimise
 from dalembert.tracing.passes.rebuild import rebuild
@@ -11,8 +11,8 @@ from dalembert.tracing.passes.signs import absorb_signs
 from dalembert.tracing.passes.strength import reduce_strength
 
 __all__ = [
-    "Chunk",
     "Chunks",
+    "Piece",
     "absorb_signs",
     "chunk",
     "factor",

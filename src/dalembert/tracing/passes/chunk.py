@@ -17,7 +17,7 @@ from dalembert.tracing.program import PREDICATES, Program
 
 
 @dataclass(frozen=True)
-class Chunk:
+class Piece:
     """One piece: the operations with ``start <= index < stop``.
 
     Args:
@@ -37,7 +37,7 @@ class Chunk:
 class Chunks:
     """All pieces of a program, in order, and the number of slots of the workspace."""
 
-    pieces: tuple[Chunk, ...]
+    pieces: tuple[Piece, ...]
     slots: int
 
 
@@ -91,7 +91,7 @@ def _allocate(program: Program, cuts: list[int], last: list[int]) -> Chunks:
                     free.append(slots)
                     slots += 1
                 stores[k] = free.pop()
-        pieces.append(Chunk(start, stop, loads, stores))
+        pieces.append(Piece(start, stop, loads, stores))
         for a in [a for a in slot if last[a] < stop]:
             free.append(slot.pop(a))
         slot.update(stores)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.tracing.graph import Expr, Graph
-from dalembert.tracing.program import Program
+from dalembert.tracing.program import Node, Program
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.trace import program_of, retrace
 
@@ -61,3 +61,42 @@ def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequenc
         for place, k in enumerate(row):
             outputs[port.name].flat[place] = values[k]
     return program_of(graph, outputs, program.name)
+
+
+# ---------------------------------------------------------------------------------------------------- without the rules
+
+
+def reorder(program: Program, order: Iterable[int]) -> Program:
+    """The program with its nodes in another order.
+
+    Args:
+        program: what to reorder.
+        order: indices of nodes, operands before their users; nodes left out must not be needed.
+    """
+    place: dict[int, int] = {}
+    nodes: list[Node] = []
+    for k in order:
+        op, args, value = program.nodes[k]
+        place[k] = len(nodes)
+        nodes.append(Node(op, args if op == "input" else tuple([place[a] for a in args]), value))
+    return Program(
+        name=program.name,
+        inputs=program.inputs,
+        outputs=program.outputs,
+        nodes=tuple(nodes),
+        results=tuple(tuple([place[k] for k in row]) for row in program.results),
+        labels={place[k]: text for k, text in program.labels.items() if k in place},
+    )
+
+
+def prune(program: Program) -> Program:
+    """The program without nodes that no result needs; the others stay as they are, in their order."""
+    needed = bytearray(len(program.nodes))
+    for row in program.results:
+        for k in row:
+            needed[k] = 1
+    for k in range(len(program.nodes) - 1, -1, -1):
+        if needed[k] and program.nodes[k].op != "input":
+            for a in program.nodes[k].args:
+                needed[a] = 1
+    return reorder(program, [k for k in range(len(program.nodes)) if needed[k]])

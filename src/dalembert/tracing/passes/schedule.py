@@ -22,7 +22,7 @@ from __future__ import annotations
 import heapq
 
 from dalembert.tracing.cost import fused_products
-from dalembert.tracing.passes.order import reorder
+from dalembert.tracing.passes.rebuild import reorder
 from dalembert.tracing.program import Program
 
 NEAR = 400

@@ -9,7 +9,7 @@ zeros may change their sign.
 from __future__ import annotations
 
 from dalembert.tracing.cost import count_uses
-from dalembert.tracing.passes.order import prune
+from dalembert.tracing.passes.rebuild import prune
 from dalembert.tracing.program import Node, Program
 
 

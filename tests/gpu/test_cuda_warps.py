@@ -1,4 +1,4 @@
-"""Kernels in which a crew of warps shares the states of a large robot, and every quantity on the device."""
+"""Kernels in which cooperating warps share the states of a large robot, and every quantity on the device."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ cupy = pytest.importorskip("cupy", reason="needs CuPy")
 if not cupy.is_available():
     pytest.skip("needs a CUDA device", allow_module_level=True)
 
-SHARED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "inverse_dynamics_derivatives")
+DIVIDED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "inverse_dynamics_derivatives")
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,9 @@ def check(kernel, given, tolerance):
         assert np.abs(cupy.asnumpy(ours) - right).max(initial=0) <= tolerance * scale
 
 
-@pytest.mark.parametrize("quantity", SHARED)
+@pytest.mark.parametrize("quantity", DIVIDED)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-3)])
-def test_a_crew_agrees_with_the_interpreter(dynamics, quantity, dtype, tolerance):
+def test_cooperating_warps_agree_with_the_interpreter(dynamics, quantity, dtype, tolerance):
     """For batches that end within a tile and for many tiles per block; rounding as for other kernels."""
     kernel = dynamics.kernel(quantity)
     assert "_worker" in kernel.source(dtype).source
@@ -51,7 +51,7 @@ def test_a_crew_agrees_with_the_interpreter(dynamics, quantity, dtype, tolerance
 
 @pytest.mark.parametrize("quantity", ["mass_matrix", "inverse_dynamics_derivatives", "regressor"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 2e-3)])
-def test_a_crew_shares_the_results_of_a_chain(quantity, dtype, tolerance):
+def test_cooperating_warps_share_the_results_of_a_chain(quantity, dtype, tolerance):
     """Of matrices that do not fit the shared memory as they are, or are computed of more values than registers."""
     chain = random_mechanism(0, 20 if quantity == "mass_matrix" else 10, branching=0.0, kinds=("revolute",))
     kernel = da.Dynamics(chain, device="cuda").kernel(quantity)
@@ -69,7 +69,7 @@ def test_a_long_chain_is_computed_in_pieces(dtype, tolerance):
         check(kernel, state(chain, batch, dtype), tolerance)
 
 
-def test_a_crew_takes_inputs_that_are_the_same_for_all(dynamics):
+def test_cooperating_warps_take_inputs_that_are_the_same_for_all(dynamics):
     given = state(dynamics.mechanism, (100,), np.float64)
     q, v, a, w = (cupy.asarray(given[k]) for k in ("q", "v", "a", "wrenches"))
     once = dynamics.inverse_dynamics(q, v[0], a[0], w[0])
@@ -104,7 +104,7 @@ def test_every_quantity_of_an_arm(quantity):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 2e-2)])
 def test_a_vast_program_is_computed_in_pieces(monkeypatch, dtype, tolerance):
     """Forward derivatives divide by pivots of the inertia matrix; their condition costs a few digits."""
-    monkeypatch.setattr("dalembert.cuda.source.VAST", 1000)
+    monkeypatch.setattr("dalembert.cuda.source.WHOLE_NODES", 1000)
     kernel = da.Dynamics(walker(), device="cuda").kernel("forward_dynamics_derivatives")
     kernel.stages = None
     assert "_part1(" in kernel.source(dtype).source

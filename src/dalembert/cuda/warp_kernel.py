@@ -1,29 +1,28 @@
-"""The kernel of a crew: a block of warps that carries tiles of states through the turns of its workers.
+"""The source of a kernel of cooperating warps: a block carries tiles of states through the phases of its workers.
 
-Every worker of the crew is several warps, which do the same for different states of a tile at the same time: the
-instructions, of which large programs have more than the caches near the arithmetic units hold, are then fetched once
-for all of them.
+Every worker is several warps, which do the same for different states of a tile at the same time: the instructions, of
+which large programs have more than the caches near the arithmetic units hold, are then fetched once for all of them.
 
-Shared memory is laid out in :mod:`dalembert.cuda.crew_layout`. Of wide results it holds each different value
-once, and a table tells which element has which. The block writes whole states to global memory, neighbouring threads
-neighbouring elements: memory is slow where it gets pieces of its sectors. Results that are too many for that are
-computed in several goes, one output after the other.
+Shared memory is laid out by :mod:`dalembert.cuda.warp_plan`. Of wide results it holds each different value once, and a
+table maps elements to values. The block writes whole states to global memory, neighbouring threads neighbouring
+elements: memory is slow where it receives parts of its sectors. Results that are too many for that are computed one
+output after the other.
 """
 
 from __future__ import annotations
 
-from dalembert.cuda.crew import EXCHANGE
-from dalembert.cuda.crew_layout import Go, Layout
-from dalembert.cuda.hardware import WARP
 from dalembert.cuda.tiles import copy_macros
+from dalembert.cuda.tuning import WARP
+from dalembert.cuda.warp_plan import BlockLayout, OutputGroup
+from dalembert.cuda.warps import EXCHANGE
 from dalembert.printing.c_family import Flavour, Interface, statement_line
 from dalembert.printing.names import Names
-from dalembert.printing.statements import Body
+from dalembert.printing.statements import FunctionBody
 from dalembert.tracing.cost import count_uses
 from dalembert.tracing.program import Port, Program
 
 
-class CrewKernel:
+class WarpKernel:
     """Source of the workers' functions and of the kernel.
 
     Args:
@@ -35,7 +34,7 @@ class CrewKernel:
         blocks: how many blocks a multiprocessor must be able to hold.
     """
 
-    def __init__(self, layout: Layout, face: Interface, names: Names, flavour: Flavour, kernel: str, blocks: int):
+    def __init__(self, layout: BlockLayout, face: Interface, names: Names, flavour: Flavour, kernel: str, blocks: int):
         self.layout, self.face, self.names, self.flavour = layout, face, names, flavour
         self.kernel, self.blocks, self.real = kernel, blocks, flavour.kind
         self.program = layout.program
@@ -44,34 +43,34 @@ class CrewKernel:
         """The text."""
         text = [copy_macros(self.layout.width, self.layout.buffers - 1)]
         calls = []
-        for number, go in enumerate(self.layout.goes):
-            functions = [self.names.new(f"{self.face.function}_worker{number}_{w}") for w in range(go.crew.size)]
-            text += [self._worker(go, name, turns) for name, turns in zip(functions, go.crew.turns)]
+        for number, group in enumerate(self.layout.groups):
+            functions = [self.names.new(f"{self.face.function}_worker{number}_{w}") for w in range(group.division.size)]
+            text += [self._worker(group, name, phases) for name, phases in zip(functions, group.division.phases)]
             tables = {}
-            for p, slots in self.layout.slots(go).items():
+            for p, slots in self.layout.slots(group).items():
                 tables[p] = (
                     self.names.new(f"{self.face.function}_slots"),
                     self.names.new(f"{self.face.function}_elements"),
                 )
-                elements, row = go.elements(p), go.program.results[p]
+                elements, row = group.elements(p), group.program.results[p]
                 text.append(_table(tables[p][0], [slots[row[e]] for e in elements]))
                 if len(elements) < len(row):
                     text.append(_table(tables[p][1], elements))
-            calls.append((go, functions, tables))
+            calls.append((group, functions, tables))
         return "\n".join([*text, "", *self._kernel(calls)])
 
     # ---------------------------------------------------------------------------------------------------- workers
 
-    def _worker(self, go: Go, function: str, turns: tuple[Program | None, ...]) -> str:
-        """The function of one worker: its turns, and the barriers between them."""
+    def _worker(self, group: OutputGroup, function: str, phases: tuple[Program | None, ...]) -> str:
+        """The function of one worker: its phases, and the barriers between them."""
         scope = self.names.scope()
         kept: dict[int, str] = {}
         lines: list[str] = []
-        for turn, own in enumerate(turns):
-            if any(self._receives(worker[turn]) for worker in go.crew.turns):
+        for phase, own in enumerate(phases):
+            if any(self._receives(worker[phase]) for worker in group.division.phases):
                 lines.append("    __syncthreads();")
             if own is not None:
-                lines += self._turn(go, own, scope, kept)
+                lines += self._phase(group, own, scope, kept)
         arguments = [
             *(f"const {self.real} *__restrict__ {name}" for name in self.face.inputs),
             *(f"{self.real} *__restrict__ {name}" for name in self.face.outputs),
@@ -81,12 +80,12 @@ class CrewKernel:
         return "\n".join([f"{self.flavour.head} {function}({', '.join(arguments)})", "{", *voids, *lines, "}", ""])
 
     def _receives(self, own: Program | None) -> bool:
-        """Whether somebody needs values of others in a turn."""
+        """Whether a worker needs values of others in a phase."""
         port = len(self.program.inputs)
         return own is not None and any(node.op == "input" and node.args[0] == port for node in own.nodes)
 
-    def _turn(self, go: Go, own: Program, scope: Names, kept: dict[int, str]) -> list[str]:
-        """The statements of one turn; each result goes where it belongs as soon as it is known."""
+    def _phase(self, group: OutputGroup, own: Program, scope: Names, kept: dict[int, str]) -> list[str]:
+        """The statements of one phase; each result is stored where it belongs as soon as it is known."""
         inputs, outputs, tile = len(self.program.inputs), self.program.outputs, self.layout.tile
 
         def read(port: int, element: int) -> str:
@@ -99,8 +98,8 @@ class CrewKernel:
             for element, k in enumerate(row):
                 if k >= 0:
                     goals.setdefault(k, []).append((number, element))
-        body = Body(own, self.flavour.dialect, scope, read, keep=frozenset(goals), uses=count_uses(own))
-        wide = self.layout.slots(go)
+        body = FunctionBody(own, self.flavour.dialect, scope, read, keep=frozenset(goals), uses=count_uses(own))
+        wide = self.layout.slots(group)
         lines: list[str] = []
 
         def deliver(k: int) -> None:
@@ -112,7 +111,7 @@ class CrewKernel:
                 elif number > len(outputs):
                     kept[element] = source
                 elif number in wide:
-                    slots.add(wide[number][go.program.results[number][element]])
+                    slots.add(wide[number][group.program.results[number][element]])
                 else:
                     lines.append(f"    {self.face.outputs[number]}[{element}] = {source};")
             lines.extend(f"    values[{slot * (tile + 1)}] = {source};" for slot in sorted(slots))
@@ -129,7 +128,7 @@ class CrewKernel:
 
     # ----------------------------------------------------------------------------------------------------- kernel
 
-    def _kernel(self, calls: list[tuple[Go, list[str], dict[int, tuple[str, str]]]]) -> list[str]:
+    def _kernel(self, calls: list[tuple[OutputGroup, list[str], dict[int, tuple[str, str]]]]) -> list[str]:
         layout, face, real = self.layout, self.face, self.real
         tile = layout.tile
         inputs, outputs, exchange, values, _ = layout.offsets
@@ -143,15 +142,15 @@ class CrewKernel:
         ]
         arguments = ", ".join([*given, *taken, f"memory + {exchange} + state", f"memory + {values} + state"])
         body = []
-        for go, functions, tables in calls:
+        for group, functions, tables in calls:
             body += [
                 f"        switch (threadIdx.x / {WARP} % {layout.workers}) {{",
                 *(f"        case {w}: {function}({arguments}); break;" for w, function in enumerate(functions)),
                 "        }",
                 "        __syncthreads();",
-                *(line for p in go.ports if p not in tables for line in self._flush(p)),
-                *(line for p, own in tables.items() for line in self._write(go, p, own, values)),
-                *(["        __syncthreads();"] if go is not calls[-1][0] else []),
+                *(line for p in group.ports if p not in tables for line in self._flush(p)),
+                *(line for p, own in tables.items() for line in self._write(group, p, own, values)),
+                *(["        __syncthreads();"] if group is not calls[-1][0] else []),
             ]
         count = f"n - first < {tile} ? (int)(n - first) : {tile}"
         parameters = ", ".join([*face.parameters(real, "__restrict__"), "unsigned shared_inputs", "long long n"])
@@ -245,10 +244,10 @@ class CrewKernel:
             ]
         return [*lines, self._loop(f"rows * {port.size}", f"to[k] = s_{name}[{layout.place(port)}];"), "        }"]
 
-    def _write(self, go: Go, number: int, tables: tuple[str, str], values: int) -> list[str]:
-        """Statements that write a wide output of the tile, or what a go computes of it, to global memory."""
+    def _write(self, group: OutputGroup, number: int, tables: tuple[str, str], values: int) -> list[str]:
+        """Statements that write a wide output of the tile, or what a group computes of it, to global memory."""
         size, tile, threads = self.program.outputs[number].size, self.layout.tile, self.layout.threads
-        count = len(go.elements(number))
+        count = len(group.elements(number))
         slots, elements = tables
         copy = f"to[(long long)s * {size}] = from[s];"
         return [

@@ -1,4 +1,4 @@
-"""A program divided among the workers of a crew computes what it computed before, whatever the parts."""
+"""A program divided among cooperating warps computes what it computed before, whatever the parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.cuda.crew import TURNS, Crew, Parts, crew, exchanged
-from dalembert.cuda.crew_outputs import crew_by_outputs, slices
-from dalembert.cuda.crew_sums import gathered
-from dalembert.cuda.source import PIECE, VAST
-from dalembert.cuda.split import goes, part_of, restricted
-from dalembert.cuda.team import team as found_team
+from dalembert.cuda.split import output_groups, part_of, restricted
+from dalembert.cuda.tuning import PIECE_NODES, WHOLE_NODES
+from dalembert.cuda.warp_plan import plan_warps
+from dalembert.cuda.warps import (
+    PHASES,
+    Division,
+    Parts,
+    divide_by_parts,
+    divide_by_results,
+    exchanged_values,
+    gathered,
+    slices,
+)
 from dalembert.tracing.cost import max_live
 from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.program import Node, Port, Program
@@ -34,15 +41,15 @@ def drawn(program: Program) -> list[list[int]]:
     return [[int(k) for k in draw.integers(0, 2**61 - 1, port.size)] for port in program.inputs]
 
 
-def together(program: Program, team: Crew, inputs: list[list[int]]) -> list[list[object]]:
-    """What a crew delivers, turn after turn; within a turn nobody sees what others have exchanged."""
+def together(program: Program, division: Division, inputs: list[list[int]]) -> list[list[object]]:
+    """What the workers deliver, phase after phase; within a phase nobody sees what others have exchanged."""
     results: list[list[object]] = [[None] * len(row) for row in program.results]
-    exchanged: list[object] = [None] * team.slots
-    kept: dict[int, dict[int, object]] = {w: {} for w in range(team.size)}
-    for turn in range(TURNS):
+    exchanged: list[object] = [None] * division.slots
+    kept: dict[int, dict[int, object]] = {w: {} for w in range(division.size)}
+    for phase in range(PHASES):
         sent: dict[int, object] = {}
-        for worker, turns in enumerate(team.turns):
-            own = turns[turn]
+        for worker, phases in enumerate(division.phases):
+            own = phases[phase]
             if own is None:
                 continue
             values = interpret(own, [*inputs, list(exchanged), kept[worker]], EXACT, _number)
@@ -58,7 +65,7 @@ def together(program: Program, team: Crew, inputs: list[list[int]]) -> list[list
 
 @settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 4))
-def test_a_crew_computes_the_same(seed, count, most):
+def test_divided_by_parts_a_program_computes_the_same(seed, count, most):
     program = random_program(seed, 80)
     rng = np.random.default_rng(seed)
     parts = Parts(
@@ -66,28 +73,28 @@ def test_a_crew_computes_the_same(seed, count, most):
         tuple(tuple(rng.integers(0, count + 1, port.size).tolist()) for port in program.outputs),
     )
     inputs = drawn(program)
-    team = crew(program, parts, most)
-    assert team.size <= most
-    assert team.slots == exchanged(program, parts, most)
-    assert together(program, team, inputs) == exact(program)
+    division = divide_by_parts(program, parts, most)
+    assert division.size <= most
+    assert division.slots == exchanged_values(program, parts, most)
+    assert together(program, division, inputs) == exact(program)
 
 
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 6))
-def test_a_crew_divided_by_results_computes_the_same(seed, most):
+def test_a_program_divided_by_results_computes_the_same(seed, most):
     """Also of some of the outputs only; each value is delivered by one worker, and nobody waits."""
     program = random_program(seed, 80)
     inputs = drawn(program)
     for part in (program, restricted(program, (1,))):
-        team = crew_by_outputs(part, most)
-        assert team.size <= most
-        assert team.slots == 0
+        division = divide_by_results(part, most)
+        assert division.size <= most
+        assert division.slots == 0
         right = exact(program)
-        for row, own, known in zip(together(part, team, inputs), part.results, right):
+        for row, own, known in zip(together(part, division, inputs), part.results, right):
             assert row == [x if k >= 0 else None for x, k in zip(known, own)]
         owners = {}
-        for worker, (own, *rest) in enumerate(team.turns):
-            assert rest == [None] * (TURNS - 1)
+        for worker, (own, *rest) in enumerate(division.phases):
+            assert rest == [None] * (PHASES - 1)
             for row, mine in zip(part.results, own.results):
                 for k, here in zip(row, mine):
                     assert here < 0 or owners.setdefault(k, worker) == worker
@@ -128,11 +135,11 @@ def test_slices_follow_the_largest_index(seed, shape):
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(4, 40))
-def test_goes_compute_every_element_once(seed, live):
+def test_output_groups_compute_every_element_once(seed, live):
     program = random_program(seed, 80)
     inputs = drawn(program)
     found: list[list[object]] = [[None] * len(row) for row in program.results]
-    for ports, parts in goes(program, live):
+    for ports, parts in output_groups(program, live):
         for part in parts:
             values = interpret(part, inputs, EXACT, _number)
             for p, row in enumerate(part.results):
@@ -148,15 +155,15 @@ def test_what_waits_is_weighed_against_what_is_done_twice():
     """Cartesian dynamics has four outputs that all need the inverse of the inertia: it is not computed four times."""
     program = da.Dynamics(da.load("demo_arm")).program("cartesian_dynamics", frame="flange")
     live = max_live(program.nodes)
-    assert [len(parts) for _, parts in goes(program, live - 5)] == [1]
+    assert [len(parts) for _, parts in output_groups(program, live - 5)] == [1]
 
 
-def test_a_crew_leaves_out_what_is_not_wanted():
+def test_a_division_leaves_out_what_is_not_wanted():
     program = random_program(3, 60)
     part = restricted(program, (1,))
     parts = Parts(((1, 2, 1, 2), (0, 1, 2, 0)), tuple((0,) * port.size for port in program.outputs))
     inputs = drawn(program)
-    found = together(program, crew(part, parts), inputs)
+    found = together(program, divide_by_parts(part, parts), inputs)
     assert found[1] == exact(program)[1]
     assert all(x is None for x in (*found[0], *found[2]))
 
@@ -176,8 +183,8 @@ def test_a_sum_over_branches_hands_on_one_value_of_each():
         return sum(q[k] * q[(k + 4) % 8] * q[k] for k in range(8))
 
     program = trace(work, {"q": (8,)})
-    team = crew(program, Parts(((1, 2, 1, 2, 1, 2, 1, 2),), ((0,),)), most=3)
-    assert team.slots <= 2
+    division = divide_by_parts(program, Parts(((1, 2, 1, 2, 1, 2, 1, 2),), ((0,),)), most=3)
+    assert division.slots <= 2
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +196,11 @@ def test_legs_share_the_work(dynamics):
     """What each of four workers has to do is near a quarter, and hardly anything is exchanged."""
     for quantity, most in (("inverse_dynamics", 60), ("forward_dynamics", 220)):
         kernel = dynamics.kernel(quantity)
-        team = crew(kernel.program, dynamics._parts(kernel.inputs, kernel.outputs))
-        assert team is not None
-        assert team.size == 4
-        assert team.slots < most
-        assert team.longest < 0.45 * sum(1 for _ in kernel.program.operations())
+        division = divide_by_parts(kernel.program, dynamics._parts(kernel.inputs, kernel.outputs))
+        assert division is not None
+        assert division.size == 4
+        assert division.slots < most
+        assert division.longest < 0.45 * sum(1 for _ in kernel.program.operations())
 
 
 @pytest.mark.parametrize("quantity", ["mass_matrix", "coriolis_matrix"])
@@ -202,8 +209,8 @@ def test_a_chain_has_no_branches_but_its_matrices_can_be_divided(quantity):
     dynamics = da.Dynamics(random_mechanism(0, 16, branching=0.0, kinds=("revolute",)))
     kernel = dynamics.kernel(quantity)
     assert dynamics._parts(kernel.inputs, kernel.outputs) is None
-    team = crew_by_outputs(kernel.program)
-    work = [sum(1 for _ in turns[0].operations()) for turns in team.turns]
+    division = divide_by_results(kernel.program)
+    work = [sum(1 for _ in phases[0].operations()) for phases in division.phases]
     assert len(work) == 4
     assert max(work) < 0.5 * sum(1 for _ in kernel.program.operations())
     assert max(work) < 1.2 * min(work)
@@ -213,12 +220,12 @@ def test_idle_workers_meet_the_others_at_every_barrier(dynamics, monkeypatch):
     """A block hangs if one of its warps waits where another never comes."""
 
     def fewer(program, parts, **options):
-        return crew(program, parts, most=4 if program.results[0][0] >= 0 else 2, **options)
+        return divide_by_parts(program, parts, most=4 if program.results[0][0] >= 0 else 2, **options)
 
-    monkeypatch.setattr("dalembert.cuda.team.crew", fewer)
+    monkeypatch.setattr("dalembert.cuda.warp_plan.divide_by_parts", fewer)
     source = dynamics.kernel("inverse_dynamics_derivatives").source().source
-    for go in (0, 1):  # one for each matrix, the second with two workers less
-        workers = [source.split(f"_worker{go}_{k}(")[1].split("\n}\n")[0] for k in range(4)]
+    for group in (0, 1):  # one for each matrix, the second with two workers less
+        workers = [source.split(f"_worker{group}_{k}(")[1].split("\n}\n")[0] for k in range(4)]
         barriers = {text.count("__syncthreads()") for text in workers}
         assert len(barriers) == 1
         assert barriers != {0}
@@ -233,28 +240,28 @@ def matrices(q):
     return np.array(rows[:size]), np.array(rows[size:]), np.array([total + q[1], total + q[2]])
 
 
-def test_a_crew_is_weighed_against_one_thread_that_computes_everything():
+def test_cooperating_warps_are_weighed_against_one_thread_that_computes_everything():
     """The work on two numbers cannot be shared; still no thread should write the matrices, each state's far apart."""
     program = trace(matrices, {"q": (4,)}, outputs=("first", "second", "numbers"))
-    layout, _ = found_team(program, "double", None, None, 100_000)
-    assert [go.ports for go in layout.goes] == [(0,), (1,), (2,)]
+    layout, _ = plan_warps(program, "double", None, None, 100_000)
+    assert [group.ports for group in layout.groups] == [(0,), (1,), (2,)]
 
 
 def test_what_has_no_room_is_not_put_in_order(monkeypatch):
     """Ordering takes nearly all of the time, and most arrangements of large matrices are refused for lack of room."""
     ordered = []
-    for module in ("split", "crew"):
+    for module in ("split", "warps"):
         monkeypatch.setattr(f"dalembert.cuda.{module}.schedule", ordered.append)
     dynamics = da.Dynamics(walker(12, 3))
     kernel = dynamics.kernel("mass_matrix")
     parts = dynamics._parts(kernel.inputs, kernel.outputs)
-    assert found_team(kernel.program, "double", parts, None, 30_000) is None
+    assert plan_warps(kernel.program, "double", parts, None, 30_000) is None
     assert not ordered
 
 
 def compiled(made, folder):
-    (folder / "crew.cu").write_text(made.source)
-    command = ["nvcc", "-cubin", "-arch=sm_90", "-Werror", "all-warnings", "-o", "crew.bin", "crew.cu"]
+    (folder / "warps.cu").write_text(made.source)
+    command = ["nvcc", "-cubin", "-arch=sm_90", "-Werror", "all-warnings", "-o", "warps.bin", "warps.cu"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
 
@@ -262,14 +269,14 @@ def compiled(made, folder):
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("quantity", ["forward_dynamics", "mass_matrix"])
-def test_kernels_of_a_crew_compile(dynamics, quantity, dtype, tmp_path):
+def test_kernels_of_cooperating_warps_compile(dynamics, quantity, dtype, tmp_path):
     made = dynamics.kernel(quantity).source(dtype)
     assert "_worker0_3(" in made.source
     compiled(made, tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
-def test_kernels_of_a_crew_divided_by_results_compile(tmp_path):
+def test_kernels_of_warps_divided_by_results_compile(tmp_path):
     chain = random_mechanism(0, 16, branching=0.0, kinds=("revolute",))
     made = da.Dynamics(chain, device="cuda").kernel("mass_matrix").source()
     assert "_worker0_3(" in made.source
@@ -278,7 +285,7 @@ def test_kernels_of_a_crew_divided_by_results_compile(tmp_path):
 
 def test_a_vast_program_is_printed_in_pieces_that_compilers_can_take():
     kernel = da.Dynamics(walker(6, 8), device="cuda").kernel("forward_dynamics_derivatives")
-    assert len(kernel.program.nodes) > VAST
+    assert len(kernel.program.nodes) > WHOLE_NODES
     functions = kernel.source().source.split("\nstatic __device__ __noinline__ ")[1:]
-    assert len(functions) >= VAST / PIECE
-    assert max(text.count("\n") for text in functions[:-1]) < 2 * PIECE  # statements, results, values handed on
+    assert len(functions) >= WHOLE_NODES / PIECE_NODES
+    assert max(text.count("\n") for text in functions[:-1]) < 2 * PIECE_NODES  # statements, results, values handed on

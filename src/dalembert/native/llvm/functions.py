@@ -1,4 +1,4 @@
-"""Sine and cosine of a register of angles, together, as LLVM IR.
+"""Elementary functions as LLVM IR: sine and cosine of a register of angles; exp, log, atan2 by the C library.
 
 The angle x is reduced to x = k pi/2 + r, |r| <= pi/4, by subtracting k times pi/2 in several parts (W. J. Cody and
 W. Waite, *Software Manual for the Elementary Functions*, 1980). Every part but the last has so few digits that its
@@ -17,9 +17,8 @@ Lanes with |x| > 1e5, infinities and NaN are done again, one by one, by the C li
 
 from __future__ import annotations
 
-from dalembert.native.llvm.elementary import narrow, widen
 from dalembert.native.llvm.target import Lanes
-from dalembert.native.llvm.text import Block
+from dalembert.native.llvm.text import Instructions
 
 LIMIT = 1e5
 """Largest angle, in rad, of the vector code."""
@@ -54,19 +53,19 @@ def half_pi(*digits: int) -> list[float]:
     return parts
 
 
-def _fused(block: Block, lanes: Lanes, a: str, b: str, c: str) -> str:
+def _fused(block: Instructions, lanes: Lanes, a: str, b: str, c: str) -> str:
     v = lanes.vector
     return block(f"call {v} @llvm.fmuladd.{lanes.suffix}({v} {a}, {v} {b}, {v} {c})")
 
 
-def _polynomial(block: Block, lanes: Lanes, z: str, coefficients: tuple[float, ...]) -> str:
+def _polynomial(block: Instructions, lanes: Lanes, z: str, coefficients: tuple[float, ...]) -> str:
     value = lanes.constant(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         value = _fused(block, lanes, value, z, lanes.constant(coefficient))
     return value
 
 
-def _quadrant(block: Block, lanes: Lanes, x: str) -> tuple[str, str, str]:
+def _quadrant(block: Instructions, lanes: Lanes, x: str) -> tuple[str, str, str]:
     """The integer k nearest to x / (pi/2): as an integer, as a number, and with its sign changed."""
     v = lanes.vector
     shift = lanes.constant(1.5 * 2**52)  # adding this rounds to an integer and leaves it in the lowest bits
@@ -75,7 +74,7 @@ def _quadrant(block: Block, lanes: Lanes, x: str) -> tuple[str, str, str]:
     return block(f"bitcast {v} {shifted} to {lanes.integers}"), k, block(f"fneg {v} {k}")
 
 
-def _reduce_double(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
+def _reduce_double(block: Instructions, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
     """k, r and t with x = k pi/2 + r - t."""
     v = lanes.vector
     first, *middle, last = half_pi(53, 36, 53) if fused else half_pi(36, 36, 36, 53)
@@ -91,7 +90,7 @@ def _reduce_double(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str
     return bits, r, _fused(block, lanes, k, lanes.constant(last), t)
 
 
-def _reduce_float(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
+def _reduce_float(block: Instructions, lanes: Lanes, x: str, fused: bool) -> tuple[str, str, str]:
     """k, r and t with x = k pi/2 + r - t, by way of double precision."""
     v, wide = lanes.vector, Lanes("double", lanes.width)
     long = block(f"fpext {v} {x} to {wide.vector}")
@@ -105,7 +104,7 @@ def _reduce_float(block: Block, lanes: Lanes, x: str, fused: bool) -> tuple[str,
     return bits, r, block(f"fptrunc {wide.vector} {lost} to {v}")
 
 
-def _evaluate(block: Block, lanes: Lanes, r: str, t: str) -> tuple[str, str]:
+def _evaluate(block: Instructions, lanes: Lanes, r: str, t: str) -> tuple[str, str]:
     """Sine and cosine of r - t."""
     v, one = lanes.vector, lanes.constant(1.0)
     z = block(f"fmul {v} {r}, {r}")
@@ -136,7 +135,7 @@ def sincos_function(lanes: Lanes, fused: bool) -> str:
         fused: whether the processor has a fused multiply-add.
     """
     v, ints, truths, scalar = lanes.vector, lanes.integers, lanes.truths, lanes.scalar
-    b = Block()
+    b = Instructions()
     for k, name in enumerate(("angle", "sine", "cosine")):
         entry = b(f"getelementptr [3 x i64], ptr %table, i64 %k, i64 {k}")
         b.do(f"%{name}.p = getelementptr i8, ptr %scratch, i64 {b(f'load i64, ptr {entry}')}")
@@ -204,6 +203,80 @@ call:
 next:
   %k.next = add i64 %k, 1
   %more = icmp slt i64 %k.next, {lanes.width}
+  br i1 %more, label %body, label %end
+end:
+  ret void
+}}
+"""
+
+
+# ------------------------------------------------------------------------------------------------ left to the C library
+
+
+ARGUMENTS = {"exp": 1, "log": 1, "atan2": 2}
+"""Functions of the C library and the number of their arguments."""
+
+SYMBOLS = ("sin", "cos", *ARGUMENTS)
+"""Everything generated code may ask of the C library; always on doubles, so that float32 results are rounded well."""
+
+
+def declarations() -> str:
+    """The functions of the C library."""
+    return "".join(f"declare double @{s}({', '.join(['double'] * ARGUMENTS.get(s, 1))})\n" for s in SYMBOLS)
+
+
+def widen(lanes: Lanes, value: str) -> str:
+    """The instruction that gives a scalar of the register type as a double."""
+    return f"fpext float {value} to double" if lanes.scalar == "float" else f"bitcast double {value} to double"
+
+
+def narrow(lanes: Lanes, value: str) -> str:
+    """The instruction that rounds a double to a scalar of the register type."""
+    return f"fptrunc double {value} to float" if lanes.scalar == "float" else f"bitcast double {value} to double"
+
+
+def map_function(kind: str, lanes: Lanes) -> str:
+    """The function ``void map_<kind>(ptr scratch, ptr table, i64 count)``.
+
+    The table has for each of ``count`` > 0 calls the byte offsets into the scratch of its arguments and its result.
+
+    Args:
+        kind: name of the function of the C library.
+        lanes: the register type.
+    """
+    count, scalar = ARGUMENTS[kind], lanes.scalar
+    find, load = [], []
+    for k in range(count + 1):
+        find += [
+            f"  %entry{k} = getelementptr [{count + 1} x i64], ptr %table, i64 %k, i64 {k}",
+            f"  %offset{k} = load i64, ptr %entry{k}",
+            f"  %vector{k} = getelementptr i8, ptr %scratch, i64 %offset{k}",
+        ]
+        load.append(f"  %place{k} = getelementptr {scalar}, ptr %vector{k}, i64 %lane")
+    for k in range(count):
+        load += [f"  %stored{k} = load {scalar}, ptr %place{k}", f"  %x{k} = {widen(lanes, f'%stored{k}')}"]
+    arguments = ", ".join(f"double %x{k}" for k in range(count))
+    lines = "\n".join
+    return f"""
+define void @rt.map_{kind}(ptr noalias %scratch, ptr noalias %table, i64 %count) {{
+entry:
+  br label %body
+body:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
+{lines(find)}
+  br label %each
+each:
+  %lane = phi i64 [ 0, %body ], [ %lane.next, %each ]
+{lines(load)}
+  %y = call double @{kind}({arguments})
+  %rounded = {narrow(lanes, "%y")}
+  store {scalar} %rounded, ptr %place{count}
+  %lane.next = add i64 %lane, 1
+  %lane.more = icmp slt i64 %lane.next, {lanes.width}
+  br i1 %lane.more, label %each, label %next
+next:
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %count
   br i1 %more, label %body, label %end
 end:
   ret void
