@@ -27,13 +27,12 @@ from dalembert.cli.options import add_common, add_frame, add_model, chosen_quant
 from dalembert.cli.state import TERMS, add_state, dynamics_of, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.export import LANGUAGES, export
+from dalembert.printing.names import identifier
 
 if TYPE_CHECKING:
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
-
-ONE_PRECISION = ("python", "javascript", "latex")
-"""Languages whose numbers have one precision, so that there is nothing to choose."""
 
 SUMMARY = "write a quantity as C, CUDA, Python, LaTeX, ..."
 
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language",
         metavar="NAME",
-        help="c, c-simd, cuda, python, javascript, latex or llvm; by default what the suffix of --to says, else c",
+        help=f"{', '.join(LANGUAGES)}; by default the language of the suffix of --to, else c",
     )
     parser.add_argument("--to", metavar="PATH", help="file, or folder/, to write; by default the source is printed")
     parser.add_argument("--name", help="of the function; by default that of the quantity")
@@ -84,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     language = _language(options)
     _check_name(options.name, language)
-    if options.single and language in ONE_PRECISION:
+    if options.single and not LANGUAGES[language].precisions:
         raise ArgumentError(f"--single: {language} has numbers of one precision only; leave it out")
     mechanism = open_model(options, numeric=options.numeric or options.constrained)
     text, parameters = (_constrained if options.constrained else _open)(mechanism, options, language)
@@ -136,7 +135,6 @@ def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], address
 
 def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
     """Source of a quantity of a mechanism with constraints and force elements."""
-    from dalembert.export import export
     from dalembert.native.kernel import Kernel
 
     for option in ("parameter", "wrench", "frame", "coordinates"):
@@ -153,18 +151,16 @@ def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: st
 
 def _language(options: argparse.Namespace) -> str:
     """The language that is asked for, by name or by the suffix of the file; an error if the two contradict."""
-    from dalembert.export import LANGUAGES, SUFFIXES
-
     folder = options.to is None or options.to.endswith("/") or Path(options.to).is_dir()
     suffix = "" if folder else Path(options.to).suffix.lower()
-    fitting = [
-        language for language, usual in SUFFIXES.items() if usual == suffix or (usual, suffix) == (".mjs", ".js")
-    ]
+    usual = {name: language.suffix for name, language in LANGUAGES.items()}
+    fitting = [name for name, own in usual.items() if own == suffix or (own, suffix) == (".mjs", ".js")]
     if options.language is None:
         if not fitting and not folder:
-            usual = ", ".join(dict.fromkeys(SUFFIXES.values()))
+            suffixes = ", ".join(dict.fromkeys(usual.values()))
             raise ArgumentError(
-                f"--to {options.to} tells no language; end it in {usual}, or in / for a folder, or give --language"
+                f"--to {options.to} does not say the language; end it in {suffixes}, or in / for a folder, or give "
+                "--language"
             )
         return fitting[0] if fitting else "c"
     if options.language not in LANGUAGES:
@@ -172,22 +168,18 @@ def _language(options: argparse.Namespace) -> str:
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(LANGUAGES)}"
         raise ArgumentError(f"there is no language {options.language!r}; {hint}")
     if fitting and options.language not in fitting:
-        usual = SUFFIXES[options.language]
         raise ArgumentError(
-            f"--to {options.to} is a file of {fitting[0]}, not of {options.language}; end it in {usual}"
+            f"--to {options.to} is a file of {fitting[0]}, not of {options.language}; end it in "
+            f"{usual[options.language]}"
         )
     return options.language
 
 
 def _check_name(name: str | None, language: str) -> None:
     """Refuse the name of a function that the language keeps for itself, for the printer would choose another."""
-    from dalembert.printing.javascript import JAVASCRIPT_RESERVED
-    from dalembert.printing.names import C_RESERVED, PYTHON_RESERVED, identifier
-
-    words = {"python": PYTHON_RESERVED, "javascript": JAVASCRIPT_RESERVED, "latex": frozenset[str]()}
     if name is None:
         return
-    if name in words.get(language, C_RESERVED):
+    if name in LANGUAGES[language].reserved_words:
         raise ArgumentError(f"--name {name}: this word means something else in {language}; choose another, my_{name}")
     if name.isidentifier() and identifier(name) != name:
         rule = "letters from a to z, digits and between them _, at most 60"
