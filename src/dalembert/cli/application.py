@@ -47,6 +47,7 @@ from dalembert.cli import (
 from dalembert.cli.terminal import Terminal, printable
 from dalembert.cli.wording import in_options
 from dalembert.errors import DalembertError, ModelWarning
+from dalembert.formats.registry import SUFFIXES
 
 COMMANDS: tuple[ModuleType, ...] = (
     show, view, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
@@ -220,7 +221,7 @@ def _check_command(words: list[str], parser: argparse.ArgumentParser) -> None:
     near = difflib.get_close_matches(word, names, n=1)
     if near:
         parser.error(f"there is no command {word!r}; did you mean {near[0]!r}?")
-    if Path(word).suffix.lower() in (".urdf", ".xml", ".mjcf", ".toml"):
+    if Path(word).suffix.lower() in SUFFIXES:
         parser.error(f"there is no command {word!r}; a command comes first: `dalembert show {word}`, for example")
     parser.error(f"there is no command {word!r}; choose one of {', '.join(names)}")
 

@@ -109,7 +109,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 @contextmanager
 def _readable(mechanism: Mechanism, path: Path, options: argparse.Namespace) -> Iterator[Path | Mechanism]:
     """What the other library reads. TOML it cannot: it gets a URDF of that mechanism, numbers in place of symbols."""
-    if path.suffix.lower() != ".toml":
+    from dalembert.comparison.readers import UNREAD
+    from dalembert.formats.registry import format_of
+
+    format = format_of(path)
+    if format is None or format.name not in UNREAD:
         yield path
         return
     other = mechanism if options.other is None else _other(options)

@@ -30,26 +30,28 @@ def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
         options: the parsed arguments.
         numeric: give symbols the default values of the file; an error if one has none.
     """
-    from dalembert.formats import default_parameters, load
+    from dalembert.formats import load
+    from dalembert.formats.registry import format_of
     from dalembert.model.operations import with_base
     from dalembert.model.parameters import substitute
 
     source = source_of(options.model)
-    suffix = source.suffix.lower() if source else ""
+    format = format_of(source) if source else None
     values = by_name(options.values, "--set")
-    if suffix == ".urdf":
-        mechanism = load(options.model, **({"base": options.base} if options.base else {}))
-    elif suffix == ".toml" and numeric:
-        if not default_parameters(str(source)):
+    based = format is not None and "base" in format.options
+    symbolic = format is not None and bool(format.defaults)
+    declared = format.default_values(source) if symbolic and source and format else {}
+    if symbolic and numeric:
+        if not declared:
             _expect_values(load(options.model), values)
         mechanism = load(options.model, parameters=values)
         values = {}
     else:
-        mechanism = load(options.model)
-        if suffix == ".toml" and (others := _in_formulas(mechanism, values, default_parameters(str(source)))):
+        mechanism = load(options.model, **({"base": options.base} if options.base and based else {}))
+        if others := _in_formulas(mechanism, values, declared):
             mechanism = load(options.model, defaults=others)
             values = {name: x for name, x in values.items() if name not in others}
-    if options.base and suffix != ".urdf":
+    if options.base and not based:
         mechanism = with_base(mechanism, options.base)
     if values:
         mechanism = substitute(mechanism, values)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.formats.registry import described
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -27,7 +28,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="a .urdf, .xml (MJCF) or .toml file, or the name of a robot (see `dalembert robots`)",
+        help=f"a file of {described()}, or the name of a robot (see `dalembert robots`)",
     )
     group = parser.add_argument_group("the model")
     group.add_argument("--base", choices=("fixed", "free"), help="bolt the root body to the ground, or let it float")

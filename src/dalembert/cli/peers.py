@@ -29,10 +29,11 @@ def find_peer(mechanism: Mechanism, source: Path | None, base: str | None) -> tu
     except ImportError:
         return None, "Pinocchio is not installed: pip install 'dalembert[peers]'"
     from dalembert.comparison.pinocchio import PinocchioPeer
+    from dalembert.formats.registry import format_of
 
     try:
         root = [pinocchio.JointModelFreeFlyer()] if base == "free" else []
-        if source is not None and source.suffix.lower() == ".urdf":
+        if source is not None and (format := format_of(source)) and format.name == "URDF":
             model = pinocchio.buildModelFromUrdf(str(source), *root)
         else:
             from dalembert.formats import write_urdf

@@ -15,8 +15,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
-from dalembert.formats.arithmetic import LARGEST
-from dalembert.formats.expression import evaluate_exact, names, written
+from dalembert.formats.expression import LARGEST, evaluate_exact, names, written
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
 from dalembert.model.checks import expect, shown, write_text

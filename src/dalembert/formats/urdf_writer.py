@@ -14,9 +14,8 @@ import numpy as np
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelWarning, UnsupportedError
-from dalembert.formats.arithmetic import LARGEST
-from dalembert.formats.urdf import KINDS, ONE_DEGREE
-from dalembert.formats.urdf_elements import UNLIMITED, Findings, snap
+from dalembert.formats.expression import LARGEST
+from dalembert.formats.urdf import KINDS, ONE_DEGREE, UNLIMITED, Findings, snap
 from dalembert.model.body import WORLD, Body, Shape
 from dalembert.model.checks import expect, write_text
 from dalembert.model.joint import Joint

@@ -86,13 +86,14 @@ def path_of(source: str | Path) -> Path | None:
 
 def _loaded(source: str | Path) -> tuple[Mechanism, Mechanism]:
     """A model with the values that its file gives to symbols, where it gives any; and with the symbols."""
-    from dalembert.formats.toml import default_parameters
+    from dalembert.formats.registry import format_of
 
     symbolic = load(source)
     if not symbolic.symbols:
         return symbolic, symbolic
     file = path_of(source)
-    values = default_parameters(file) if file is not None and file.suffix.lower() == ".toml" else {}
+    format = format_of(file) if file is not None else None
+    values = format.default_values(file) if file and format else {}
     return (load(source, parameters=values) if values else symbolic), symbolic
 
 
