@@ -22,8 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, integer, real
+from dalembert.cli.options import add_common, add_model, integer, open_model, real, source_of
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.cli.wording import in_options
 from dalembert.errors import ArgumentError

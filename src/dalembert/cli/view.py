@@ -14,8 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, assignment, by_name, page
+from dalembert.cli.options import add_common, add_model, assignment, by_name, open_model, page, source_of
 from dalembert.cli.terminal import Terminal
 from dalembert.formats.registry import format_of
 

@@ -1,8 +1,8 @@
 """The formats there are, one entry each: what everybody else knows of a format is read from here.
 
-To add one, write its reader, ``read(source, **options) -> Mechanism``, and perhaps a writer, ``write(mechanism, path=None)
--> str``, in a file of this room, and enter it in :data:`FORMATS`. :func:`~dalembert.formats.load` and the command line then
-take its files, and the options of its reader.
+To add one, write its reader, ``read(source, **options) -> Mechanism``, and perhaps a writer, ``write(mechanism,
+path=None) -> str``, in a file of this room, and enter it in :data:`FORMATS`. :func:`~dalembert.formats.load` and the
+command line then take its files, and the options of its reader.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.errors import FormatError
-from dalembert.formats.xml import read_xml
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ OTHERS = {
 
 
 def format_of(path: Path) -> Format | None:
-    """The format of a file, by its suffix, and by its root element where that leaves a choice; None if none is known."""
+    """The format of a file, by its suffix, then by its root element if two formats share that; None if unknown."""
     found = [format for format in FORMATS if path.suffix.lower() in format.suffixes]
     return xml_format(path) if len(found) > 1 else found[0] if found else None
 
@@ -96,6 +95,8 @@ def xml_format(source: str | bytes | Path) -> Format:
     Args:
         source: a path, or the XML itself.
     """
+    from dalembert.formats.xml import read_xml
+
     return by_root(read_xml(source).tag) or FORMATS[0]
 
 

@@ -81,14 +81,14 @@ from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_
 from dalembert.formats.suggest import check_keys, hint
 from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constants import floats
 from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
-from dalembert.model.defaults import DEFAULT_VALUES, listed
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.parameters import DEFAULT_VALUES, listed
+from dalembert.model.record import floats
 from dalembert.model.validation import impossible_inertias
 
 # ------------------------------------------------------------------------------------------------------------- the file

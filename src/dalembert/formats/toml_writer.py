@@ -20,11 +20,11 @@ from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
 from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
-from dalembert.model.defaults import default_values, is_default_note
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.parameters import default_values, is_default_note
 from dalembert.model.record import exact_number
 
 Pairs = list[tuple[str, str]]

@@ -63,7 +63,7 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
     robot = read_xml(source)
     if robot.tag != "robot":
         meant = by_root(robot.tag)
-        hint = f"; this is a file of {meant.name}" if meant else OTHERS.get(f".{robot.tag}", "")
+        hint = f"; this file is {meant.name}" if meant else OTHERS.get(f".{robot.tag}", "")
         raise robot.error(f"a URDF file has the root element <robot>, this one has <{robot.tag}>{hint}")
     findings = Findings()
     findings.skip_others(robot, {"link", "joint", "material"})

@@ -17,8 +17,7 @@ import numpy as np
 
 from dalembert.errors import FormatError, ModelWarning
 from dalembert.report.escape import printable
-from dalembert.viewer.collada import read_collada
-from dalembert.viewer.mesh_files import Part, read_obj, read_stl
+from dalembert.viewer.mesh_files import Part, read_collada, read_obj, read_stl
 
 READERS = {".stl": read_stl, ".obj": read_obj, ".dae": read_collada}
 """Suffix -> what reads the file."""

@@ -19,8 +19,8 @@ def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> 
 
     A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element decides between
     URDF and MJCF. Text that starts with ``<`` is read in the same way, other text of several lines as TOML. Any other
-    string is looked up among the robots that come with dalembert, then in the packages ``example-robot-data`` and ``robot_descriptions`` if they
-    are installed; see :func:`robots`. A mechanism is returned as it is.
+    string is looked up among the robots that come with dalembert, then in the packages ``example-robot-data`` and
+    ``robot_descriptions`` if they are installed; see :func:`robots`. A mechanism is returned as it is.
 
     Args:
         source: path, text, name or mechanism.
