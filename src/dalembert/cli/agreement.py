@@ -166,7 +166,6 @@ def find_peer(mechanism: Mechanism, source: Path | None, base: str | None) -> tu
         model.gravity.linear = mechanism.gravity
         return PinocchioPeer(mechanism, model), ""
     except DalembertError as error:
-        reason = str(error).partition("; write TOML")[0]  # advice for those who wish to write URDF
-        return None, f"no comparison with Pinocchio: {reason}"
+        return None, f"no comparison with Pinocchio: {error.message}"
     except (RuntimeError, ValueError) as error:  # what Pinocchio raises
         return None, f"Pinocchio cannot read this model: {error}"

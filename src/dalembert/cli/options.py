@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError, Wording
 from dalembert.formats.registry import described
 
 if TYPE_CHECKING:
@@ -22,6 +22,47 @@ Value = TypeVar("Value")
 
 PICTURES = (".png", ".svg", ".pdf")
 """Files that pictures can be written to."""
+
+
+NAMES = {
+    "include": "--include", "q0": "--q", "v0": "--v", "q": "--at", "reference": "--q", "method": "--method",
+    "to": "--to", "base": "--base", "coordinates": "--coordinates", "rtol": "--rtol", "step": "--step",
+    "joints": "--joint HERE=THERE", "parameters": "--set NAME=VALUE",
+}  # fmt: skip
+"""Argument of the library -> the option for it; one with a blank in it is a whole setting."""
+
+REMEDIES = {
+    "source": "`dalembert robots` lists all names",
+    "gravity": "In Python, {setting} gives it theirs",
+    "open_loops": "simulate, linearize and export --constrained have them",
+    "folder": "put the description into a file beside its meshes",
+    "body": "--base is for a mechanism with one root body; in Python, da.with_base names one",
+    "parameters": "give numbers to its symbols, for example by --set NAME=VALUE",
+    "step": "this method chooses its steps by --rtol",
+    "rtol": "this method takes steps of the length --step",
+    "partial": "",
+}
+"""Argument -> what to do about it on the command line, where that is something else than in Python."""
+
+
+class Options(Wording):
+    """Arguments of the library as options of the command line."""
+
+    def argument(self, name: str) -> str:
+        return NAMES.get(name, name)
+
+    def setting(self, name: str, value: Any) -> str:
+        option = NAMES.get(name)
+        if option is None:
+            return super().setting(name, value)
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return option if " " in option or value is None else f"{option} {' '.join(map(str, values))}"
+
+    def remedy(self, name: str, text: str) -> str:
+        return REMEDIES.get(name, text) if text else ""
+
+
+OPTIONS = Options()
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.comparison.difference import HARMLESS, TOPICS, Comparison, Difference, Measured
 from dalembert.comparison.peer import Peer, View
 from dalembert.comparison.readers import read
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, DalembertError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, expect_whole
 from dalembert.model.parameters import substitute
@@ -58,7 +58,9 @@ def compare(
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(f"compare takes a Mechanism first, got {type(mechanism).__name__}; use dalembert.load(...)")
     if isinstance(include, str):
-        raise ArgumentError(f"include = {include!r}: a list of names is needed, [{include!r}]")
+        raise ArgumentError(
+            "{setting}: a list of names is needed", argument="include", value=include, remedy=f"write [{include!r}]"
+        )
     states, seed = expect_whole(states, "compare, states", 1), expect_whole(seed, "compare, seed")
     tolerance = expect_real(tolerance, "compare, tolerance", 0)
     free = any(joint.kind == "free" for joint in mechanism.joints)
@@ -82,10 +84,10 @@ def compare(
     try:
         there = build(mechanism, other, joints)
     except ArgumentError as error:
-        return Comparison(mechanism.name, kind, (Difference("joints", "", str(error)),), ())
+        return Comparison(mechanism.name, kind, (_difference("joints", "", error),), ())
     except UnsupportedError as error:
         named = [joint.name for joint in mechanism.joints if f"joint {joint.name!r}" in str(error)]
-        return Comparison(mechanism.name, kind, (Difference("joint type", "".join(named[:1]), str(error)),), ())
+        return Comparison(mechanism.name, kind, (_difference("joint type", "".join(named[:1]), error),), ())
     found = Structure(mechanism, here, there, include, tolerance).differences()
     if isinstance(other, Mechanism):
         found = sorted([*found, *descriptions(mechanism, other, tolerance)], key=lambda item: TOPICS.index(item.topic))
@@ -96,11 +98,16 @@ def compare(
             f"{wrong[0].quantity} differ by {wrong[0].error:.1e} at {wrong[0].where}, although joints, masses, gravity "
             "and drives agree"
         )
-        mend = "Look for springs, actuators or other terms that the library adds on its own"
-        found = [*found, Difference("unexplained", wrong[0].where, text, mend)]
+        advice = "Look for springs, actuators or other terms that the library adds on its own"
+        found = [*found, Difference("unexplained", wrong[0].where, text, advice)]
     remarks = [*_conventions(there), *frame_remarks(here, there), *there.remarks()]
     remarks += here.remarks() if there.name != here.name else []
     return Comparison(mechanism.name, kind, tuple(found), measured, tuple(dict.fromkeys(remarks)), states)
+
+
+def _difference(topic: str, where: str, error: DalembertError) -> Difference:
+    """What keeps two models from being compared at all."""
+    return Difference(topic, where, error.message, error.advice, error.argument, error.value)
 
 
 def _library(other: Any) -> tuple[str, Callable[[Mechanism, Any, Mapping[str, str] | None], Peer]]:

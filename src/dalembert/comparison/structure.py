@@ -274,9 +274,8 @@ class Structure:
         a, b = self.here.gravity, self.there.gravity
         if np.abs(a - b).max() > self.tolerance * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300):
             text = f"gravity is {_vector(a)} m/s^2 here and {_vector(b)} m/s^2 in {self.there.name}"
-            yield Difference(
-                "gravity", "", text, f"da.with_gravity(mechanism, {[float(x) for x in b]}) gives it theirs"
-            )
+            theirs = [float(x) for x in b]
+            yield Difference("gravity", "", text, "{setting} gives it theirs", "gravity", theirs)
 
 
 def _vector(values: Any) -> str:
@@ -428,12 +427,10 @@ def drive_differences(
                     yield Difference(name, joint.name, f"{text}; it enters {when}")
             elif not ours and name not in include and alike:
                 text = f"{there.name} adds the {name} of joint {joint.name!r}, {b:g} {unit}; here it enters only if "
-                yield Difference(
-                    name, joint.name, f"{text}asked for", f"Ask with include=[{name!r}], here and in da.Dynamics"
-                )
+                yield Difference(name, joint.name, f"{text}asked for", "Ask with {setting}", "include", [name])
             elif not theirs and name not in there.includes:
                 text = f"the {name} of joint {joint.name!r}, {a:g} {unit}, enters here, but never in {there.name}"
-                yield Difference(name, joint.name, text, f"Leave {name!r} out of include")
+                yield Difference(name, joint.name, text, "Leave out {setting}", "include", [name])
             elif name not in include:
                 yield Difference(name, joint.name, f"{text}, where it always enters; here it enters only if asked for")
             else:

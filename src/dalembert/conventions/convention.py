@@ -291,24 +291,27 @@ def pair(
         pairs.append((missing.pop(), left.popitem()[1]))
     if missing or left:
         sought = [names[joint.name] for joint in missing if names.get(joint.name) not in (None, *theirs)]
-        nobody = f"No joint there is called {' or '.join(map(repr, sought))}. " if sought else ""
+        nobody = f". No joint there is called {' or '.join(map(repr, sought))}" if sought else ""
+        here, there = ", ".join(joint.name for joint in missing), ", ".join(left)
         raise ArgumentError(
-            f"{mechanism.name!r} and the {library} model have different moving joints: only here: "
-            f"{', '.join(joint.name for joint in missing) or 'none'}; only there: {', '.join(left) or 'none'}. "
-            f"{nobody}{_of_bases(mechanism, missing, left)}"
-            "Pass joints={name here: name there} if they are called differently"
+            f"{mechanism.name!r} and the {library} model have different moving joints: only here: {here or 'none'}; "
+            f"only there: {there or 'none'}{nobody}",
+            **_remedy(mechanism, missing, left),
         )
     return pairs
 
 
-def _of_bases(mechanism: Mechanism, missing: Sequence[Joint], theirs: Mapping[str, Any]) -> str:
-    """What to do where one side floats and the other is bolted to the ground."""
+def _remedy(mechanism: Mechanism, missing: Sequence[Joint], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """What to do: perhaps one side floats and the other is bolted to the ground; else names may differ."""
     if [joint.kind for joint in missing] == ["free"] and not theirs:
-        return "The base floats only here: da.with_base(mechanism, 'fixed') bolts it to the ground. "
+        remedy = "the base floats only here: {setting} bolts it to the ground"
+        return {"argument": "base", "value": "fixed", "remedy": remedy}
     bolted = any(joint.parent == WORLD and joint.kind == "fixed" for joint in mechanism.joints)
     if bolted and not missing and len(theirs) == 1:
-        return f"If {next(iter(theirs))} is a base that floats, da.with_base(mechanism, 'free') lets ours float, too. "
-    return ""
+        remedy = f"if {next(iter(theirs))} is a base that floats, {{setting}} lets ours float, too"
+        return {"argument": "base", "value": "free", "remedy": remedy}
+    names = {"name here": "name there"}
+    return {"argument": "joints", "value": names, "remedy": "give {setting} if they are called differently"}
 
 
 def place(mechanism: Mechanism, joint: Joint, q: int, nq: int, v: int, nv: int) -> dict[str, Any]:

@@ -76,8 +76,10 @@ def _find(name: str) -> Path:
         f"did you mean {' or '.join(map(repr, meant))}?" if meant else f"try {', '.join(catalogue.packaged())}{more}."
     )
     raise ArgumentError(
-        f"there is no robot {shown!r} here, and the name of a file ends in {', '.join(SUFFIXES)}; {said} "
-        "dalembert.robots() lists all names"
+        f"there is no robot {shown!r} here, and the name of a file ends in {', '.join(SUFFIXES)}; {said}",
+        argument="source",
+        value=name,
+        remedy="dalembert.robots() lists all names",
     )
 
 

@@ -96,7 +96,7 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
         _warn(f"{robot.file}: {sentence}")
     doubts = mechanism.problems()
     if doubts:
-        _warn("\n  - ".join([f"{robot.file}: kept although doubtful (strict=True refuses it):", *doubts]))
+        _warn("\n  - ".join([f"{robot.file}: kept although doubtful, for the file is not read strictly:", *doubts]))
         mechanism = mechanism.replace(notes=(*mechanism.notes, *(f"kept although doubtful: {d}" for d in doubts)))
     return mechanism
 

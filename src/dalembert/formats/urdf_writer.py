@@ -60,12 +60,14 @@ def _check(mechanism: Mechanism) -> None:
         if items:
             names = ", ".join(repr(item.name) for item in items)
             raise UnsupportedError(
-                f"URDF has no place for {what} ({names}); write TOML, or leave them out with replace({what}=())"
+                f"URDF has no place for {what} ({names})",
+                remedy=f"write TOML, or leave them out with replace({what}=())",
             )
     for joint in mechanism.joints:
         if joint.kind not in TYPES:
             raise UnsupportedError(
-                f"joint {joint.name!r} is {joint.kind}; URDF knows only {', '.join(TYPES)} joints; write TOML instead"
+                f"joint {joint.name!r} is {joint.kind}; URDF knows only {', '.join(TYPES)} joints",
+                remedy="write TOML instead",
             )
     lost = [f"armature of joint {joint.name!r}" for joint in mechanism.joints if joint.armature != 0]
     if not np.array_equal(mechanism.gravity, [0, 0, -9.81]):

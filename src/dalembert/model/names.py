@@ -127,33 +127,37 @@ def by_joint(
         owner = joint.rpartition(".")[0]
         if single is None and joint not in joints and owner in joints and entries:
             own = ", ".join(entries[place(owner)])
-            raise ArgumentError(f"{name}[{joint!r}]: the velocities of {owner!r} are called {own}")
+            raise ArgumentError(f"{{argument}}[{joint!r}]: the velocities of {owner!r} are called {own}", argument=name)
         part = place(joint) if single is None else slice(single, single + 1)
         follows = mechanism.joint(joint).mimic if single is None else None
         if follows is not None:
-            raise ArgumentError(f"{name}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one")
+            raise ArgumentError(
+                f"{{argument}}[{joint!r}]: that joint follows {follows.joint!r}; give the value of this one",
+                argument=name,
+            )
         wanted = part.stop - part.start
         count = "one number" if wanted == 1 else f"{wanted} numbers"
         what = "joint" if single is None else "velocity"
-        wrong = f"{name}[{joint!r}] = {value!r}: {what} {joint!r} takes {count}"
+        wrong = f"{{argument}}[{joint!r}] = {value!r}: {what} {joint!r} takes {count}"
         if any(part.start < other.stop and other.start < part.stop for other, _ in parts):
             raise ArgumentError(
-                f"{name}[{joint!r}]: that is given twice, by another name or with the others of its joint"
+                f"{{argument}}[{joint!r}]: that is given twice, by another name or with the others of its joint",
+                argument=name,
             )
         try:
             array = real_array(value, name)
         except ArgumentError as error:
-            raise ArgumentError(wrong) from error
+            raise ArgumentError(wrong, argument=name) from error
         if wanted == 1 and (array.shape[-1:] != (1,) or array.ndim != 1):
             array = array[..., None]
         if array.shape[-1:] != (wanted,) or (array.ndim != 1 and not batch):
-            raise ArgumentError(wrong)
+            raise ArgumentError(wrong, argument=name)
         parts.append((part, array))
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for _, array in parts))
     except ValueError as error:
         told = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
-        raise ArgumentError(f"{name}: the batch dimensions do not fit together: {told}") from error
+        raise ArgumentError(f"{{argument}}: the batch dimensions do not fit together: {told}", argument=name) from error
     vector = np.broadcast_to(default, (*shape, len(default))).copy()
     for part, array in parts:
         vector[..., part] = array

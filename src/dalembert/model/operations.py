@@ -51,7 +51,12 @@ def with_base(mechanism: Mechanism, base: str, body: str | None = None) -> Mecha
     roots = [joint for joint in mechanism.joints if joint.parent == WORLD and body in (None, joint.child)]
     if len(roots) != 1:
         names = ", ".join(repr(joint.child) for joint in mechanism.joints if joint.parent == WORLD)
-        raise ArgumentError(f"with_base(body={body!r}): name one of the root bodies of {mechanism.name!r}: {names}")
+        raise ArgumentError(
+            f"{mechanism.name!r} has the root bodies {names}, and one of them is the base; got body = {body!r}",
+            argument="body",
+            value=body,
+            remedy="name it in with_base, {setting}",
+        )
     root = roots[0]
     if root.kind != base:
         refuse_functions_of_coordinates(mechanism, "with_base")

@@ -79,7 +79,9 @@ def view(
     target = _written(Path(tempfile.mkdtemp(prefix="dalembert-")) / f"{name}.html", text)
     if not _opened(target):
         raise UnsupportedError(
-            f"no browser was found; the page is {target}; give to= (or --to) to choose where it is written"
+            f"no browser was found; the page is {target}",
+            argument="to",
+            remedy="give {setting} to choose where it is written",
         )
     return target
 
@@ -178,8 +180,10 @@ def _numeric(mechanism: Mechanism, trajectory: Trajectory | None) -> tuple[Mecha
             return trajectory.mechanism, []
         if trajectory.parameters is None:
             raise ArgumentError(
-                f"the trajectory does not say which values {', '.join(names)} of {mechanism.name!r} have; give the "
-                "mechanism with numbers, for example by load(..., parameters='default')"
+                f"the trajectory does not say which values {', '.join(names)} of {mechanism.name!r} have",
+                argument="parameters",
+                value="default",
+                remedy="give the mechanism with numbers, for example by load(..., {setting})",
             )
         found = dict(zip(trajectory.dynamics.parameter_names, map(float, trajectory.parameters)))
         return substitute(loose, {name: found[name] for name in names}), []
@@ -196,7 +200,9 @@ def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple
     facing = [float(x) for x in view[2]] if planar else None
     if trajectory is not None:
         if q is not None:
-            raise ArgumentError("q is where a mechanism stands that does not move; leave it out with a trajectory")
+            raise ArgumentError(
+                "{argument} is where a mechanism stands that does not move", argument="q", remedy="leave it out"
+            )
         return np.array(trajectory.q[0], dtype=float), facing
     if q is not None:
         wanted = as_position(mechanism, q, name="q")
