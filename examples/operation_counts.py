@@ -6,7 +6,7 @@ the straight-line program, and the program is counted.
 
 from _pictures import SHORT, save
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.cost_tables import generic_arm
+from dalembert.costs.tables import generic_arm
 from dalembert.tracing import cost, trace
 
 ALGORITHMS = ("column-method", "walker-orin", "generalized-links", "two-sided")

@@ -216,12 +216,12 @@ def public_functions() -> Iterator[tuple[str, Any]]:
                 yield f"{room}.{name}", value
     for room in DOCUMENTED_ROOMS:
         package = importlib.import_module(f"dalembert.{room}")
-        for info in pkgutil.walk_packages(package.__path__, f"dalembert.{room}."):
-            module = importlib.import_module(info.name)
+        inside = pkgutil.walk_packages(getattr(package, "__path__", ()), f"dalembert.{room}.")
+        for module in (package, *(importlib.import_module(info.name) for info in inside)):
             for name, value in vars(module).items():
-                own = getattr(value, "__module__", None) == info.name and not name.startswith("_")
+                own = getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
                 if own and (inspect.isfunction(value) or inspect.isclass(value)):
-                    yield f"{info.name}.{name}", value
+                    yield f"{module.__name__}.{name}", value
 
 
 def methods(value: Any) -> Iterator[tuple[str, Any]]:

@@ -42,12 +42,12 @@ SPECIFIED = {
     ),
     "operations": Page(
         "Operations on mechanisms",
-        ("model.operations", "model.assembly", "model.reroot", "model.parameters"),
+        ("model.operations", "model.reroot", "model.parameters"),
     ),
     "formats": Page(
         "Files and tables",
         (
-            "formats.load", "formats.urdf", "formats.urdf_writer", "formats.toml", "formats.toml_writer",
+            "formats.loading", "formats.urdf", "formats.urdf_writer", "formats.toml", "formats.toml_writer",
             "formats.mjcf", "formats.dh",
         ),
     ),
@@ -72,6 +72,8 @@ ONLY = {
     "native.calls": ("BoundKernel",),
     "tracing.cost": ("Cost", "cost"),
     "cuda.kernel": ("CudaKernel", "BoundCudaKernel"),
+    "model.operations": ("with_gravity", "with_base", "lock", "merge_fixed", "attach", "add_payload", "subtree"),
+    "model.parameters": ("parameters", "symbolise", "substitute"),
     "formats.urdf": ("read_urdf",),
     "formats.urdf_writer": ("write_urdf",),
     "formats.toml": ("read_toml",),
@@ -86,6 +88,7 @@ TITLES = {
     "autodiff": "Automatic differentiation",
     "constraints": "Constraints and forces",
     "control": "Control",
+    "costs": "Published operation counts",
     "conventions": "Conventions of other libraries",
     "formulations": "Formulations",
     "identification": "Identification",
@@ -108,7 +111,7 @@ HIDDEN = (
 
 def rooms() -> list[str]:
     """Packages that get a page from their ``__all__``, present ones only."""
-    found = [info.name for info in pkgutil.iter_modules(dalembert.__path__) if info.ispkg]
+    found = [info.name for info in pkgutil.iter_modules(dalembert.__path__) if info.ispkg or info.name == "pictures"]
     return [name for name in found if name not in HIDDEN]
 
 

@@ -23,9 +23,9 @@ _HOMES = {
     "read_urdf": "dalembert.formats", "write_urdf": "dalembert.formats", "read_toml": "dalembert.formats",
     "write_toml": "dalembert.formats", "read_mjcf": "dalembert.formats",
     "lock": "dalembert.model.operations", "with_gravity": "dalembert.model.operations",
-    "with_base": "dalembert.model.operations", "merge_fixed": "dalembert.model.assembly",
-    "attach": "dalembert.model.assembly", "add_payload": "dalembert.model.assembly",
-    "subtree": "dalembert.model.assembly", "reroot": "dalembert.model.reroot",
+    "with_base": "dalembert.model.operations", "merge_fixed": "dalembert.model.operations",
+    "attach": "dalembert.model.operations", "add_payload": "dalembert.model.operations",
+    "subtree": "dalembert.model.operations", "reroot": "dalembert.model.reroot",
     "rerooted_state": "dalembert.model.reroot",
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
@@ -88,8 +88,7 @@ if TYPE_CHECKING:
         verify,
     )
     from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
-    from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
-    from dalembert.model.operations import lock, with_base, with_gravity
+    from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
     from dalembert.native.kernel import Kernel

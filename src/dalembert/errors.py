@@ -20,7 +20,8 @@ and warnings,
     SimulationWarning (UserWarning)      motions were computed, but some of them left the finite numbers
     IdentificationWarning (UserWarning)  parameters were found, but signs, units or joints of the record may be wrong
 
-A message says what is wrong, where, why it matters and how to mend it. SimulationError and SweepError live in
+A message says what is wrong, where, why it matters and what to do. These are fields, put together when somebody asks for
+the text: the command line calls arguments by its own options. SimulationError and SweepError live in
 :mod:`dalembert.simulation`, with what they keep.
 """
 
@@ -28,9 +29,77 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+CALLS = {"base": "da.with_base(mechanism, {})", "gravity": "da.with_gravity(mechanism, {})"}
+"""What is changed by a call, and not by an argument of the call that failed."""
 
 
-class DalembertError(Exception):
+class Wording:
+    """How messages call arguments: as Python does. A front end with other names for them derives from it."""
+
+    def argument(self, name: str) -> str:
+        """The name of an argument, for ``{argument}`` in a message."""
+        return name
+
+    def setting(self, name: str, value: Any) -> str:
+        """An argument with the value it has or should get, for ``{setting}`` in a message."""
+        return CALLS.get(name, f"{name}={{}}").format("" if value is None else repr(value))
+
+    def remedy(self, name: str, text: str) -> str:
+        """What to do about that argument; empty for a remedy that is out of reach."""
+        return text
+
+
+PYTHON = Wording()
+
+
+class Message(Exception):
+    """What errors and warnings have in common: their fields, and the text made of them.
+
+    Args:
+        message: what is wrong and why it matters; in it ``{argument}`` stands for the argument and ``{setting}`` for
+            the argument with its value.
+        argument: the argument at fault, or the one that helps.
+        value: what it was, or what it should be.
+        where: body, joint, file and line.
+        remedy: what to do; may have the same placeholders.
+    """
+
+    def __init__(self, message: str = "", *, argument: str = "", value: Any = None, where: str = "", remedy: str = ""):
+        super().__init__(message)
+        self._message, self.advice = message, remedy
+        self.argument, self.value, self.where = argument, value, where
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in the words of Python."""
+        return worded(self._message, self.argument, self.value)
+
+    @property
+    def remedy(self) -> str:
+        """What to do, in the words of Python."""
+        return worded(self.advice, self.argument, self.value)
+
+    def __str__(self) -> str:
+        return self.said(PYTHON)
+
+    def said(self, wording: Wording) -> str:
+        """The text, in the words of a front end."""
+        remedy = wording.remedy(self.argument, self.advice) if self.advice else ""
+        text = (f"{self.where}: " if self.where else "") + self._message + (f"; {remedy}" if remedy else "")
+        return worded(text, self.argument, self.value, wording)
+
+
+def worded(text: str, argument: str, value: Any, wording: Wording = PYTHON) -> str:
+    """A text with an argument, as a front end calls it, in the place of ``{argument}`` and ``{setting}``."""
+    if not argument:
+        return text
+    text = text.replace("{setting}", wording.setting(argument, value))
+    return text.replace("{argument}", wording.argument(argument))
+
+
+class DalembertError(Message):
     """Base of all errors raised on purpose by dalembert."""
 
 
@@ -64,12 +133,12 @@ class FormatError(DalembertError, ValueError):
         message: what is wrong and how to mend it.
         file: where it was found, if it came from a file.
         line: 1-based line number, if known.
+        fields: those of every error.
     """
 
-    def __init__(self, message: str, file: str | Path | None = None, line: int | None = None):
-        self.message, self.file, self.line = message, file, line
-        place = "" if file is None else f"{file}:{line}: " if line else f"{file}: "
-        super().__init__(place + message)
+    def __init__(self, message: str, file: str | Path | None = None, line: int | None = None, **fields: Any):
+        self.file, self.line = file, line
+        super().__init__(message, where="" if file is None else f"{file}:{line}" if line else str(file), **fields)
 
     def __reduce__(self):
         return type(self), (self.message, self.file, self.line)
@@ -119,13 +188,13 @@ class MissingExtraError(DalembertError, ImportError):
         return type(self), (self.package, self.extra, self.purpose)
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(Message, UserWarning):
     """A mechanism was read or written, but something in it is doubtful, was assumed or had to be left out."""
 
 
-class SimulationWarning(UserWarning):
+class SimulationWarning(Message, UserWarning):
     """Motions were computed, but some did not stay finite, or something given was of no use to them."""
 
 
-class IdentificationWarning(UserWarning):
+class IdentificationWarning(Message, UserWarning):
     """Parameters were found, but signs, units or joints of the measurements may be wrong."""

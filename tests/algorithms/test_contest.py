@@ -18,7 +18,7 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.cost_tables import generic_arm
+from dalembert.costs.tables import generic_arm
 from dalembert.errors import TracingError, UnsupportedError
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.quantities import QUANTITIES

@@ -11,9 +11,9 @@ import pytest
 
 import dalembert as da
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.cost_tables import TWISTS, Count, arm_counts, cost_tables, count_algorithm, generic_arm
+from dalembert.costs.published import PUBLISHED, PUMA_560, TABLE_5_2, TABLE_6_1, TABLE_7_1, TABLE_7_2, Polynomial
+from dalembert.costs.tables import TWISTS, Count, arm_counts, cost_tables, count_algorithm, generic_arm
 from dalembert.errors import ArgumentError
-from dalembert.published_costs import PUBLISHED, PUMA_560, TABLE_5_2, TABLE_6_1, TABLE_7_1, TABLE_7_2, Polynomial
 from dalembert.tracing.cost import cost
 
 SIX = {

@@ -24,7 +24,7 @@ from dalembert.algorithms.regressor import (
     potential_energy_regressor,
     regressor,
 )
-from dalembert.cost_tables import generic_arm
+from dalembert.costs.tables import generic_arm
 from dalembert.errors import UnsupportedError
 from dalembert.model import Body, Inertia, Mechanism
 from random_mechanisms import random_mechanism

@@ -13,7 +13,7 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.selection import select_algorithm, select_forward_dynamics
-from dalembert.cost_tables import count_algorithm, generic_arm
+from dalembert.costs.tables import count_algorithm, generic_arm
 from dalembert.errors import ArgumentError
 from random_mechanisms import random_mechanism
 

@@ -15,7 +15,7 @@ from dalembert.algorithms.inertia_matrix.generalized_links import generalized_li
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach, two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.tally import Count, Tally, in_numbers, positions, vector
-from dalembert.cost_tables import TWISTS, count_algorithm, generic_arm
+from dalembert.costs.tables import TWISTS, count_algorithm, generic_arm
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
 from random_mechanisms import random_mechanism

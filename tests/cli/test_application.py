@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import dalembert
 from dalembert.cli import application, main, options, show
 from dalembert.cli.application import COMMANDS, build_parser
-from dalembert.errors import DalembertError
+from dalembert.errors import PYTHON as PYTHON_WORDING
+from dalembert.errors import ArgumentError, DalembertError
 
 NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
 
@@ -374,41 +375,11 @@ def test_messages_name_options_and_not_arguments_of_python(capsys, words, said):
     assert not PYTHON.search(text), text
 
 
-def test_every_phrase_is_translated():
-    from dalembert.cli.wording import PHRASES, in_options
-
-    said = [
-        "dalembert.robots() lists all names",
-        "Ask with include=['damping'], here and in da.Dynamics",
-        "Leave 'damping' out of include",
-        "include = ['foo']: choose",
-        "include = ['foo', 'bar']: choose",
-        "Pass joints={name here: name there} if they",
-        "da.with_base(mechanism, 'free') lets ours float, too",
-        "da.with_gravity(mechanism, [0.0, 0.0, 0.0]) gives it theirs",
-        "q0 has shape (3,)",
-        "derive it by method='kane' to eliminate them",
-        "give reference=, positions near an assembly",
-        "reference: 'arm' has no constraints that would be compared around it",
-        "give to= (or --to) to choose",
-        "q is where a mechanism stands that does not move",
-        "say where the model lies by folder=",
-        "kept although doubtful (strict=True refuses it):",
-        "ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
-        "URDF has no place for constraints ('pin'); write TOML, or leave them out with replace(constraints=())",
-        "joint 'ball' is spherical; URDF knows only revolute, prismatic joints; write TOML instead",
-        "\n  kept: 2 samples up to t = 1000 in .partial",
-        "rtol belongs to the methods",
-        "step belongs to the methods rk4; DOP853 chooses its steps by rtol and atol; max_step bounds them",
-        "rtol belongs to the methods DOP853; rk4 takes steps of the length step",
-        "with_base(body=None): name one of the root bodies of 'pair': 'left', 'right'",
-        "coordinates = 'foo'; choose one of",
-        "mechanism with numbers, for example by load(..., parameters='default')",
-    ]
-    assert len(said) == len(PHRASES)
-    for (pattern, _), text in zip(PHRASES, said):
-        assert re.search(pattern, text), pattern
-        assert in_options(text) != text
+def test_every_error_and_warning_of_an_argument_can_be_said_in_options():
+    for name, option in options.NAMES.items():
+        error = ArgumentError("{argument} is wrong", argument=name, value="x", remedy="give {setting}")
+        assert option in error.said(options.OPTIONS) and "{" not in error.said(options.OPTIONS)
+        assert str(error) == f"{name} is wrong; give {PYTHON_WORDING.setting(name, 'x')}"
 
 
 @pytest.mark.parametrize(

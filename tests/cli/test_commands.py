@@ -13,14 +13,13 @@ import sympy
 from cli_helpers import distant_wire, process, run
 
 import dalembert as da
-from dalembert.cli import agreement, bench, counting
-from dalembert.cli.agreement import compare
-from dalembert.cli.peers import find_peer
+from dalembert.cli import agreement, bench, cost
+from dalembert.cli.agreement import compare, find_peer
 from dalembert.cli.show import described
 from dalembert.constraints.classical import flyball_governor
-from dalembert.cost_tables import generic_arm
+from dalembert.costs.published import PUBLISHED
+from dalembert.costs.tables import generic_arm
 from dalembert.export import LANGUAGES
-from dalembert.published_costs import PUBLISHED
 from dalembert.quantities import ALL_QUANTITIES, TASK_QUANTITIES
 from random_mechanisms import random_mechanism
 
@@ -170,7 +169,7 @@ def test_costs_are_those_of_the_library(capsys):
     for name, counts in data["algorithms"].items():
         for algorithm, found in counts.items():
             assert found["operations"] == dynamics.cost(name, algorithm=algorithm).operations
-    assert set(data["algorithms"]) == set(counting.FAMILIES)
+    assert set(data["algorithms"]) == set(cost.FAMILIES)
     assert data["published"]["inverse_dynamics"]["Luh, Walker, Paul"] == {"multiplications": 852, "additions": 738}
     assert data["published"]["mass_matrix"]["Algorithm 6.2"] == {"multiplications": 420, "additions": 339}
     assert data["published"]["forward_dynamics"]["THESIS"] == {"multiplications": 956, "additions": 790}
@@ -178,7 +177,7 @@ def test_costs_are_those_of_the_library(capsys):
 
 def test_cost_prints_every_algorithm_with_its_ratio(capsys):
     outcome = run(capsys, "cost", "demo_arm", "--algorithms")
-    for name in counting.FAMILIES:
+    for name in cost.FAMILIES:
         assert all(algorithm in outcome.out for algorithm in ALL_QUANTITIES[name].algorithms)
     assert outcome.out.count("compiled by dalembert") == 3
 
@@ -215,7 +214,7 @@ def test_cost_says_why_an_algorithm_is_missing(capsys):
 
 
 def test_long_counts_are_left_out_and_say_so(monkeypatch, capsys):
-    monkeypatch.setattr(counting, "TOO_LONG", 1)
+    monkeypatch.setattr(cost, "TOO_LONG", 1)
     assert "--all" in run(capsys, "cost", "rrr", "--algorithms").out
     assert "--all" not in run(capsys, "cost", "rrr", "--algorithms", "--all").out
 
@@ -233,7 +232,7 @@ def test_cost_knows_every_quantity(capsys):
 
 
 def test_published_counts_are_not_set_beside_other_mechanisms(capsys, monkeypatch):
-    monkeypatch.setattr("dalembert.cost_tables.cost_tables", lambda n: f"the tables for {n} joints")
+    monkeypatch.setattr("dalembert.costs.tables.cost_tables", lambda n: f"the tables for {n} joints")
     for name in ("free_body", "stacker", "rpr"):
         outcome = run(capsys, "cost", name, "--tables")
         assert "this robot" not in outcome.out and f"which {name} is not" in outcome.out
@@ -244,8 +243,8 @@ def test_published_counts_are_not_set_beside_other_mechanisms(capsys, monkeypatc
 
 def test_plain_arms_are_told_from_others():
     arm, branched = generic_arm(3), random_mechanism(2, 4, kinds=["revolute"], branching=1.0)
-    assert counting.is_plain_arm(arm) and counting.is_plain_arm(da.load("puma560"))
-    assert not counting.is_plain_arm(branched) and not counting.is_plain_arm(da.load("four_bar"))
+    assert cost.is_plain_arm(arm) and cost.is_plain_arm(da.load("puma560"))
+    assert not cost.is_plain_arm(branched) and not cost.is_plain_arm(da.load("four_bar"))
 
 
 def test_symbols_may_stay_inputs(capsys):

@@ -60,8 +60,7 @@ def test_simulate_writes_and_draws(capsys, tmp_path):
     assert len(rows) == 11 and float(rows[0]["q.hinge"]) == 0.2 and float(rows[-1]["t"]) == 1
     import argparse
 
-    from dalembert.cli.model import open_model
-    from dalembert.cli.options import add_model
+    from dalembert.cli.options import add_model, open_model
 
     parser = argparse.ArgumentParser()
     add_model(parser)

@@ -257,7 +257,7 @@ def test_armature_and_damping_of_pinocchio():
     assert (found.first.topic, found.first.where) == (
         "armature",
         "elbow",
-    ) and "include=['armature']" in found.first.mend
+    ) and "include=['armature']" in found.first.remedy
     assert [row.quantity for row in found.measured if not row.ok] == ["inertia matrix", "inverse dynamics"]
     assert any("rotorInertia" in remark for remark in found.remarks)
     assert da.compare(ours, model, include=["armature"]).agrees
@@ -404,7 +404,7 @@ def test_a_tensor_that_no_body_has_is_pointed_at():
     lenient = arm().replace(strict=False)
     impossible = with_body(lenient, "lower", lambda i: i.replace(tensor=np.diag([0.01, 0.01, 0.1])))
     found = da.compare(impossible, arm())
-    assert found.first.topic == "inertia tensor" and "No real body" in found.first.mend
+    assert found.first.topic == "inertia tensor" and "No real body" in found.first.remedy
 
 
 FLOATING = """<robot name="drone"><link name="world"/><link name="body"><inertial><mass value="1"/>
@@ -463,9 +463,9 @@ def test_another_zero_of_any_joint_is_told_as_such(seed, amount):
 @pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="needs MuJoCo")
 def test_shapes_are_suspected_only_where_a_body_has_no_mass_here():
     heavier = with_body(arm(), "lower", lambda i: i.replace(mass=2.5))
-    assert not da.compare(arm(), to_mujoco(heavier)).first.mend
+    assert not da.compare(arm(), to_mujoco(heavier)).first.remedy
     massless = with_body(arm(), "tool", lambda i: Inertia(0.0))
-    assert "inertiafromgeom" in da.compare(massless, to_mujoco(arm())).first.mend
+    assert "inertiafromgeom" in da.compare(massless, to_mujoco(arm())).first.remedy
 
 
 def balanced(height: float) -> Mechanism:

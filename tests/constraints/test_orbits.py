@@ -17,7 +17,7 @@ from dalembert.constraints.classical import EARTH, satellite
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import InverseSquare, derive
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
-from dalembert.model.assembly import merge_fixed
+from dalembert.model.operations import merge_fixed
 
 
 def test_gravity_gradient_libration_frequencies():

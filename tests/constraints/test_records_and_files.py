@@ -17,8 +17,7 @@ from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, ro
 from dalembert.errors import FormatError, UnsupportedError
 from dalembert.formats import read_mjcf, read_toml, write_toml
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
-from dalembert.model.assembly import attach, merge_fixed, subtree
-from dalembert.model.operations import lock
+from dalembert.model.operations import attach, lock, merge_fixed, subtree
 from dalembert.model.parameters import parameters, symbolise
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.cost_tables import generic_arm
+from dalembert.costs.tables import generic_arm
 from dalembert.cuda.source import to_cuda
 from dalembert.cuda.stages import columns_to_cuda
 from dalembert.errors import ArgumentError

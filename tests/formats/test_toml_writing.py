@@ -13,8 +13,7 @@ from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats import default_parameters, load, read_toml, write_toml
 from dalembert.formats.catalogue import packaged
 from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Shape
-from dalembert.model.assembly import add_payload, merge_fixed
-from dalembert.model.operations import lock
+from dalembert.model.operations import add_payload, lock, merge_fixed
 from dalembert.model.parameters import substitute, symbolise
 from random_mechanisms import random_mechanism, random_transform
 

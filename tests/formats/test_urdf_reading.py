@@ -318,7 +318,7 @@ def inertial(**changes):
 ERRORS = [
     # text, line, message
     ("<sdf/>", 1, "SDF is another format"),
-    ("<mujoco/>", 1, "this is an MJCF file"),
+    ("<mujoco/>", 1, "this file is MJCF"),
     (robot(), 1, "no <link>"),
     (robot("<xacro:macro/>", link("a")), 2, "xacro"),
     (chain(body="<xacro:inertia m='1'/>"), 3, "xacro template"),

@@ -102,7 +102,7 @@ def test_relative_motions_compose(seed):
 
 def _relative(mechanism, q, base: str, tip: str) -> FrameMatrices:
     """Matrices of tip seen from base, in the axes of base, over all coordinates of the mechanism."""
-    from dalembert.model.assembly import subtree
+    from dalembert.model.operations import subtree
 
     first = next(joint for joint in mechanism.joints if joint.parent == base)
     part = subtree(mechanism, first.child)

@@ -21,11 +21,10 @@ from dalembert.identification import (
     nearest_consistent,
     pseudo_inertia_matrix,
 )
-from dalembert.identification.consistency import UNITS, most_plausible
-from dalembert.identification.pseudo_inertia import parameters_of
+from dalembert.identification.consistency import UNITS, most_plausible, parameters_of
 from dalembert.model import Body, Inertia, Joint, Limits, Mechanism, Mimic
-from dalembert.model.assembly import add_payload
 from dalembert.model.force import Force
+from dalembert.model.operations import add_payload
 from dalembert.simulation import simulate
 from random_mechanisms import random_inertia, random_mechanism
 

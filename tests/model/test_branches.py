@@ -3,7 +3,7 @@
 import numpy as np
 
 import dalembert as da
-from dalembert.model.branches import branches, coordinate_branches
+from dalembert.model.tree import branches, coordinate_branches
 from random_mechanisms import random_mechanism
 
 INERTIA = da.Inertia.box(1.0, (0.1, 0.2, 0.3), (0, 0, 0))

@@ -18,8 +18,7 @@ from dalembert.algorithms import inverse_dynamics, kinetic_energy, poses, potent
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.formats import read_toml, write_toml
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
-from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
-from dalembert.model.operations import lock, with_gravity
+from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_gravity
 from dalembert.model.parameters import parameters, substitute, symbolise
 from dalembert.model.reroot import reroot, rerooted_state
 from random_mechanisms import mechanisms

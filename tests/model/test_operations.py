@@ -17,8 +17,16 @@ from dalembert.algorithms.kinematics import poses
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError, ValidationError
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
-from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
-from dalembert.model.operations import joint_motion, lock, with_base, with_gravity
+from dalembert.model.operations import (
+    add_payload,
+    attach,
+    joint_motion,
+    lock,
+    merge_fixed,
+    subtree,
+    with_base,
+    with_gravity,
+)
 from dalembert.model.parameters import substitute, symbolise
 from random_mechanisms import mechanisms, random_inertia, random_mechanism, random_transform
 

@@ -12,7 +12,7 @@ from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.kinematics import motion, poses, position_rate
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import WORLD, Body, Constraint, Joint, Mechanism
-from dalembert.model.assembly import attach
+from dalembert.model.operations import attach
 from dalembert.model.reroot import SAME_COORDINATES, reroot, rerooted_state
 from random_mechanisms import mechanisms, random_mechanism
 

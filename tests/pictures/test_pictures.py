@@ -15,7 +15,7 @@ import pytest
 import dalembert as da
 from dalembert import pictures
 from dalembert.errors import ArgumentError, MissingExtraError
-from dalembert.pictures.tree import layout
+from dalembert.pictures import layout
 
 DRAWN = ("demo_arm", "stacker", "four_bar", "free_body")
 

@@ -28,11 +28,10 @@ from dalembert.errors import (
 )
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.viewer import view
-from dalembert.viewer.bones import bones
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.motion import as_trajectory, motion
 from dalembert.viewer.page import as_json
-from dalembert.viewer.scene import scene
+from dalembert.viewer.scene import bones, scene
 
 START: dict[str, tuple] = {
     "double_pendulum": ([1.0, 0.5], None),

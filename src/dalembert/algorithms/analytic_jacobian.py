@@ -43,7 +43,9 @@ def coordinate_count(coordinates: str) -> int:
     """
     name = coordinates.translate(str.maketrans("123", "XYZ")) if isinstance(coordinates, str) else coordinates
     if name not in COORDINATES:
-        raise ArgumentError(f"coordinates = {coordinates!r}; choose one of {', '.join(COORDINATES)}")
+        raise ArgumentError(
+            f"{{setting}}: choose one of {', '.join(COORDINATES)}", argument="coordinates", value=coordinates
+        )
     return {"position": 3, "quaternion": 7}.get(name, 6)
 
 

@@ -59,7 +59,7 @@ def joint_forces(mechanism: Mechanism, include: Collection[str]) -> JointForces:
     include = expect_items(include, str, "include")
     unknown = [name for name in include if name not in TERMS]
     if unknown:
-        raise ArgumentError(f"include = {unknown}: choose among {', '.join(TERMS)}")
+        raise ArgumentError(f"{{setting}}: choose among {', '.join(TERMS)}", argument="include", value=unknown)
     return JointForces(**{name: _gathered(mechanism, name) if name in include else None for name in TERMS})
 
 

@@ -8,10 +8,12 @@ conditioned. Terms of the joints that the kernels include are added to what the 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.errors import UnsupportedError
+from dalembert.errors import DalembertError, ModelWarning, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
+
 
 REFERENCES = {
     "inverse_dynamics": "newton-euler",
@@ -127,3 +130,42 @@ def relative(difference: np.ndarray, scale: np.ndarray) -> float:
 
     most = float(np.abs(difference).max(initial=0.0))
     return most / max(float(np.abs(scale).max(initial=0.0)), 1e-300) if most else most
+
+
+# ------------------------------------------------------------------------------------------ the same robot in Pinocchio
+
+
+def find_peer(mechanism: Mechanism, source: Path | None, base: str | None) -> tuple[PinocchioPeer | None, str]:
+    """The mechanism in Pinocchio, or None and why not.
+
+    A URDF file is read by Pinocchio itself, so that both readers are compared too; other models are handed over as the
+    URDF we write.
+
+    Args:
+        mechanism: the mechanism; its symbols must have values.
+        source: the file it was read from, if any.
+        base: ``"free"`` if it was made to float.
+    """
+    try:
+        import pinocchio
+    except ImportError:
+        return None, "Pinocchio is not installed: pip install 'dalembert[peers]'"
+    from dalembert.comparison.pinocchio import PinocchioPeer
+    from dalembert.formats.registry import format_of
+
+    try:
+        root = [pinocchio.JointModelFreeFlyer()] if base == "free" else []
+        if source is not None and (format := format_of(source)) and format.name == "URDF":
+            model = pinocchio.buildModelFromUrdf(str(source), *root)
+        else:
+            from dalembert.formats import write_urdf
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)  # gravity has no place in URDF, but one below
+                model = pinocchio.buildModelFromXML(write_urdf(mechanism))
+        model.gravity.linear = mechanism.gravity
+        return PinocchioPeer(mechanism, model), ""
+    except DalembertError as error:
+        return None, f"no comparison with Pinocchio: {error.message}"
+    except (RuntimeError, ValueError) as error:  # what Pinocchio raises
+        return None, f"Pinocchio cannot read this model: {error}"

@@ -44,9 +44,10 @@ from dalembert.cli import (
     verify,
     view,
 )
+from dalembert.cli.options import OPTIONS
 from dalembert.cli.terminal import Terminal, printable
-from dalembert.cli.wording import in_options
-from dalembert.errors import DalembertError, ModelWarning
+from dalembert.errors import DalembertError, Message, ModelWarning
+from dalembert.formats.registry import SUFFIXES
 
 COMMANDS: tuple[ModuleType, ...] = (
     show, view, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
@@ -220,7 +221,7 @@ def _check_command(words: list[str], parser: argparse.ArgumentParser) -> None:
     near = difflib.get_close_matches(word, names, n=1)
     if near:
         parser.error(f"there is no command {word!r}; did you mean {near[0]!r}?")
-    if Path(word).suffix.lower() in (".urdf", ".xml", ".mjcf", ".toml"):
+    if Path(word).suffix.lower() in SUFFIXES:
         parser.error(f"there is no command {word!r}; a command comes first: `dalembert show {word}`, for example")
     parser.error(f"there is no command {word!r}; choose one of {', '.join(names)}")
 
@@ -229,7 +230,7 @@ def _said(error: DalembertError | OSError) -> str:
     """The message of an error, in the words of the command line."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-    return in_options(str(error))
+    return error.said(OPTIONS) if isinstance(error, DalembertError) else str(error)
 
 
 def _failed(terminal: Terminal, message: str, code: int, words: Sequence[str]) -> int:
@@ -251,7 +252,8 @@ def _warnings_on(terminal: Terminal) -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, RuntimeWarning):
             return
-        for line in in_options(str(message)).splitlines():
+        text = message.said(OPTIONS) if isinstance(message, Message) else str(message)
+        for line in text.splitlines():
             if line not in seen and len(seen) < MOST_WARNINGS:
                 terminal.warn(line)
             seen.add(line)

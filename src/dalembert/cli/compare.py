@@ -22,11 +22,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, integer, real
+from dalembert.cli.options import OPTIONS, add_common, add_model, integer, open_model, real, source_of
 from dalembert.cli.terminal import Cell, Terminal
-from dalembert.cli.wording import in_options
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -82,12 +80,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             seed=options.seed,
             tolerance=options.tolerance,
         )
-    found = replace(
-        found,
-        differences=tuple(
-            replace(item, text=in_options(item.text), mend=in_options(item.mend)) for item in found.differences
-        ),
-    )
+    found = replace(found, differences=tuple(item.worded(OPTIONS) for item in found.differences))
     if options.json:
         terminal.json(found.to_dict())
         return 0 if found.agrees else 1
@@ -109,7 +102,11 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 @contextmanager
 def _readable(mechanism: Mechanism, path: Path, options: argparse.Namespace) -> Iterator[Path | Mechanism]:
     """What the other library reads. TOML it cannot: it gets a URDF of that mechanism, numbers in place of symbols."""
-    if path.suffix.lower() != ".toml":
+    from dalembert.comparison.readers import UNREAD
+    from dalembert.formats.registry import format_of
+
+    format = format_of(path)
+    if format is None or format.name not in UNREAD:
         yield path
         return
     other = mechanism if options.other is None else _other(options)
@@ -120,7 +117,13 @@ def _readable(mechanism: Mechanism, path: Path, options: argparse.Namespace) -> 
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{path.stem}.urdf"
-        write_urdf(other, file)
+        try:
+            write_urdf(other, file)
+        except UnsupportedError as error:
+            raise UnsupportedError(
+                f"another library gets a TOML model as URDF, and {error.message}",
+                remedy="give its own description as a second file, or its model to da.compare in Python",
+            ) from error
         yield file
 
 

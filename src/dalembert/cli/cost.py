@@ -15,18 +15,18 @@ examples:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.cli.counting import FAMILIES, count_algorithms, is_plain_arm, published
-from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, plot
+from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, open_model, plot
 from dalembert.cli.terminal import Cell, Terminal
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 
 if TYPE_CHECKING:
-    from dalembert.cli.counting import Count
+    from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
     from dalembert.tracing.cost import Cost
+
 
 SUMMARY = "count the operations of each quantity and algorithm"
 
@@ -161,7 +161,7 @@ def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:
 
 
 def _say_tables(terminal: Terminal, mechanism: Mechanism) -> None:
-    from dalembert.cost_tables import cost_tables
+    from dalembert.costs.tables import cost_tables
 
     joints = _joints_of_tables(terminal, mechanism)
     terminal.title(f"published for generic arms, and ours for {joints} joints (multiplications / additions):")
@@ -169,7 +169,7 @@ def _say_tables(terminal: Terminal, mechanism: Mechanism) -> None:
 
 
 def _tables(terminal: Terminal, mechanism: Mechanism) -> dict[str, Any]:
-    from dalembert.cost_tables import table_counts
+    from dalembert.costs.tables import table_counts
 
     joints = _joints_of_tables(terminal, mechanism)
     return {"joints": joints, **table_counts(joints)}
@@ -198,3 +198,69 @@ def _fields(cost: Cost) -> dict[str, int]:
     from dataclasses import asdict
 
     return asdict(cost) | {"operations": cost.operations}
+
+
+# ------------------------------------------------------------------------------------------------------------- counting
+
+
+FAMILIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+"""Quantities for which there are several algorithms."""
+
+TOO_LONG = 20_000
+"""Sum over bodies of the third power of their depth, from which on (5.2.2), O(n^4), is not traced unless asked for."""
+
+
+class Count(NamedTuple):
+    """The operations of one algorithm, or why there are none."""
+
+    algorithm: str
+    cost: Cost | None
+    reason: str = ""
+
+
+def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False) -> Iterator[Count]:
+    """Operations of every algorithm on the mechanism as it is described, after the same passes as all kernels.
+
+    Args:
+        dynamics: of a mechanism whose symbols have values.
+        quantity: one of :data:`FAMILIES`.
+        everything: count also what takes minutes.
+    """
+    from dalembert.quantities import QUANTITIES
+
+    work = sum(len(chain) ** 3 for chain in dynamics.mechanism.tree.ancestors)
+    for name in QUANTITIES[quantity].algorithms:
+        if name == "uicker-kahn" and work > TOO_LONG and not everything:
+            yield Count(name, None, "O(n^4), left out; --all counts it")
+            continue
+        try:
+            yield Count(name, dynamics.cost(quantity, algorithm=name))
+        except UnsupportedError as error:
+            yield Count(name, None, str(error))
+
+
+def is_plain_arm(mechanism: Mechanism) -> bool:
+    """Whether the mechanism is what published counts are for: revolute joints in a row on a fixed base.
+
+    Args:
+        mechanism: the mechanism; bodies that are fixed to others do not matter.
+    """
+    links = mechanism.tree.links
+    row = all(link.parent == k - 1 and link.kind == "revolute" for k, link in enumerate(links))
+    return row and not mechanism.tree.coupled and not mechanism.constraints
+
+
+def published(quantity: str, n: int) -> tuple[str, list[tuple[str, float, float]]]:
+    """Where counts were published for n revolute joints in a row with general twists, and which; none for n < 2.
+
+    Args:
+        quantity: one of :data:`FAMILIES`.
+        n: number of joints.
+    """
+    from dalembert.costs.published import TABLE_5_3, TABLE_6_2, TABLE_6_3
+
+    table = {"inverse_dynamics": TABLE_5_3, "mass_matrix": TABLE_6_2, "forward_dynamics": TABLE_6_3}.get(quantity)
+    if table is None or n < 2 or (table is TABLE_6_3 and n != 6):  # that one has numbers, the others polynomials in n
+        return "", []
+    rows = [(who, float(entry[0](n)), float(entry[1](n))) for who, entry in table.rows.items()]
+    return f"Table {table.number} of Balafoutis, PhD thesis, 1989", rows

@@ -50,11 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
-    from dalembert.cli.bench import TOLERANCE, say_timings
-    from dalembert.cli.counting import count_algorithms
-    from dalembert.cli.model import source_of
-    from dalembert.cli.peers import find_peer
-    from dalembert.cli.timing import MAIN, time_peer, time_quantity
+    from dalembert.cli.agreement import find_peer
+    from dalembert.cli.bench import MAIN, TOLERANCE, say_timings, time_peer, time_quantity
+    from dalembert.cli.cost import count_algorithms
+    from dalembert.cli.options import source_of
     from dalembert.cli.verify import verified
     from dalembert.dynamics import Dynamics
     from dalembert.formats import load

@@ -18,8 +18,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, output, with_extra
+from dalembert.cli.options import add_common, add_model, open_model, output, with_extra
 from dalembert.cli.state import numbers, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, UnsupportedError

@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities
+from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities, open_model
 from dalembert.cli.state import TERMS, add_state, dynamics_of, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning

@@ -18,8 +18,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, plot
+from dalembert.cli.options import add_common, add_model, open_model, plot
 from dalembert.cli.state import add_state, dynamics_of, start, tidy, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError

@@ -6,15 +6,17 @@ import argparse
 import difflib
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.errors import ArgumentError, FormatError, MissingExtraError, Wording
+from dalembert.formats.registry import described
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
+
 
 Value = TypeVar("Value")
 
@@ -22,12 +24,53 @@ PICTURES = (".png", ".svg", ".pdf")
 """Files that pictures can be written to."""
 
 
+NAMES = {
+    "include": "--include", "q0": "--q", "v0": "--v", "q": "--at", "reference": "--q", "method": "--method",
+    "to": "--to", "base": "--base", "coordinates": "--coordinates", "rtol": "--rtol", "step": "--step",
+    "joints": "--joint HERE=THERE", "parameters": "--set NAME=VALUE",
+}  # fmt: skip
+"""Argument of the library -> the option for it; one with a blank in it is a whole setting."""
+
+REMEDIES = {
+    "source": "`dalembert robots` lists all names",
+    "gravity": "In Python, {setting} gives it theirs",
+    "open_loops": "simulate, linearize and export --constrained have them",
+    "folder": "put the description into a file beside its meshes",
+    "body": "--base is for a mechanism with one root body; in Python, da.with_base names one",
+    "parameters": "give numbers to its symbols, for example by --set NAME=VALUE",
+    "step": "this method chooses its steps by --rtol",
+    "rtol": "this method takes steps of the length --step",
+    "partial": "",
+}
+"""Argument -> what to do about it on the command line, where that is something else than in Python."""
+
+
+class Options(Wording):
+    """Arguments of the library as options of the command line."""
+
+    def argument(self, name: str) -> str:
+        return NAMES.get(name, name)
+
+    def setting(self, name: str, value: Any) -> str:
+        option = NAMES.get(name)
+        if option is None:
+            return super().setting(name, value)
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return option if " " in option or value is None else f"{option} {' '.join(map(str, values))}"
+
+    def remedy(self, name: str, text: str) -> str:
+        return REMEDIES.get(name, text) if text else ""
+
+
+OPTIONS = Options()
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """MODEL and the options that change it while it is loaded."""
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="a .urdf, .xml (MJCF) or .toml file, or the name of a robot (see `dalembert robots`)",
+        help=f"a file of {described()}, or the name of a robot (see `dalembert robots`)",
     )
     group = parser.add_argument_group("the model")
     group.add_argument("--base", choices=("fixed", "free"), help="bolt the root body to the ground, or let it float")
@@ -245,3 +288,67 @@ def real(low: float, high: float) -> Callable[[str], float]:
         return number
 
     return parse
+
+
+# ------------------------------------------------------------------------------------------------------------ the model
+
+
+def source_of(name: str) -> Path | None:
+    """The file behind the MODEL argument, if there is one: a path as it is, a robot's name looked up."""
+    from dalembert.formats import catalogue
+
+    if name.lstrip().startswith("<"):
+        return None
+    return {**catalogue.example_robot_data(), **catalogue.packaged()}.get(name, Path(name))
+
+
+def open_model(options: argparse.Namespace, numeric: bool = False) -> Mechanism:
+    """The mechanism that the arguments of :func:`~dalembert.cli.options.add_model` describe.
+
+    Args:
+        options: the parsed arguments.
+        numeric: give symbols the default values of the file; an error if one has none.
+    """
+    from dalembert.formats import load
+    from dalembert.formats.registry import format_of
+    from dalembert.model.operations import with_base
+    from dalembert.model.parameters import substitute
+
+    source = source_of(options.model)
+    format = format_of(source) if source else None
+    values = by_name(options.values, "--set")
+    based = format is not None and "base" in format.options
+    symbolic = format is not None and bool(format.defaults)
+    declared = format.default_values(source) if symbolic and source and format else {}
+    if symbolic and numeric:
+        if not declared:
+            _expect_values(load(options.model), values)
+        mechanism = load(options.model, parameters=values)
+        values = {}
+    else:
+        mechanism = load(options.model, **({"base": options.base} if options.base and based else {}))
+        if others := _in_formulas(mechanism, values, declared):
+            mechanism = load(options.model, defaults=others)
+            values = {name: x for name, x in values.items() if name not in others}
+    if options.base and not based:
+        mechanism = with_base(mechanism, options.base)
+    if values:
+        mechanism = substitute(mechanism, values)
+    if numeric:
+        _expect_values(mechanism, {})
+    return mechanism
+
+
+def _in_formulas(mechanism: Mechanism, values: Mapping[str, float], declared: Mapping[str, float]) -> dict[str, float]:
+    """Values of parameters that are no symbols of the mechanism: only formulas of constraints and forces have them."""
+    known = {symbol.name for symbol in mechanism.symbols}
+    return {name: x for name, x in values.items() if name in declared and name not in known}
+
+
+def _expect_values(mechanism: Mechanism, values: Mapping[str, float]) -> None:
+    names = [symbol.name for symbol in mechanism.symbols if symbol.name not in values]
+    if names:
+        raise ArgumentError(
+            f"{mechanism.name!r} has symbols without a value: {', '.join(names)}; "
+            f"give them one, for example --set {names[0]}=1"
+        )

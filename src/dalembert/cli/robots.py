@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.formats import catalogue
-    from dalembert.formats.load import robots
+    from dalembert.formats.loading import robots
 
     homes = {"dalembert": catalogue.packaged(), "example-robot-data": catalogue.example_robot_data()}
     groups: dict[str, list[str]] = {"dalembert": [], "example-robot-data": [], "robot_descriptions": []}

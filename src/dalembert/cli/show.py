@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, picture, with_extra
+from dalembert.cli.options import add_common, add_model, open_model, picture, with_extra
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
 

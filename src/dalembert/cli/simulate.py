@@ -19,8 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.model import open_model
-from dalembert.cli.options import add_common, add_model, integer, output, plot, real, with_extra
+from dalembert.cli.options import add_common, add_model, integer, open_model, output, plot, real, with_extra
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError

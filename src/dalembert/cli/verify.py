@@ -22,8 +22,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, integer, plot, real
+from dalembert.cli.options import add_common, add_model, integer, open_model, plot, real, source_of
 from dalembert.cli.state import numbers, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
@@ -61,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    from dalembert.cli.peers import find_peer
+    from dalembert.cli.agreement import find_peer
     from dalembert.dynamics import Dynamics
 
     if options.q and options.quick:

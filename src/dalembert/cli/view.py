@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dalembert.cli.model import open_model, source_of
-from dalembert.cli.options import add_common, add_model, assignment, by_name, page
+from dalembert.cli.options import add_common, add_model, assignment, by_name, open_model, page, source_of
 from dalembert.cli.terminal import Terminal
+from dalembert.formats.registry import format_of
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -70,9 +70,5 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 def _with_numbers(options: argparse.Namespace) -> Mechanism:
     """The model with the values its file gives to symbols, where it gives any; the page says which it chose if not."""
     source = source_of(options.model)
-    if source is not None and source.suffix.lower() == ".toml":
-        from dalembert.formats.toml import default_parameters
-
-        if default_parameters(source):
-            return open_model(options, numeric=True)
-    return open_model(options)
+    format = format_of(source) if source is not None else None
+    return open_model(options, numeric=bool(source and format and format.default_values(source)))

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dalembert.comparison.difference import HARMLESS, TOPICS, Comparison, Difference
-from dalembert.comparison.peer import Peer
+import numpy as np
+
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import same
+from dalembert.algebra.transform import Transform
+from dalembert.comparison.difference import HARMLESS, TOPICS, Comparison, Difference, Measured
+from dalembert.comparison.peer import Peer, View
 from dalembert.comparison.readers import read
-from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.errors import ArgumentError, DalembertError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, expect_whole
 from dalembert.model.parameters import substitute
+from dalembert.model.record import Record, content
 
 
 def compare(
@@ -45,16 +52,15 @@ def compare(
         seed: of the random states.
         tolerance: allowed relative difference; MuJoCo keeps principal axes of inertia to about 1e-9.
     """
-    from dalembert.comparison.descriptions import descriptions
-    from dalembert.comparison.frames import frame_remarks
-    from dalembert.comparison.mechanism import MechanismPeer
-    from dalembert.comparison.states import measure
-    from dalembert.comparison.structure import Structure
+    from dalembert.comparison.peer import MechanismPeer
+    from dalembert.comparison.structure import Structure, frame_remarks
 
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(f"compare takes a Mechanism first, got {type(mechanism).__name__}; use dalembert.load(...)")
     if isinstance(include, str):
-        raise ArgumentError(f"include = {include!r}: a list of names is needed, [{include!r}]")
+        raise ArgumentError(
+            "{setting}: a list of names is needed", argument="include", value=include, remedy=f"write [{include!r}]"
+        )
     states, seed = expect_whole(states, "compare, states", 1), expect_whole(seed, "compare, seed")
     tolerance = expect_real(tolerance, "compare, tolerance", 0)
     free = any(joint.kind == "free" for joint in mechanism.joints)
@@ -78,10 +84,10 @@ def compare(
     try:
         there = build(mechanism, other, joints)
     except ArgumentError as error:
-        return Comparison(mechanism.name, kind, (Difference("joints", "", str(error)),), ())
+        return Comparison(mechanism.name, kind, (_difference("joints", "", error),), ())
     except UnsupportedError as error:
         named = [joint.name for joint in mechanism.joints if f"joint {joint.name!r}" in str(error)]
-        return Comparison(mechanism.name, kind, (Difference("joint type", "".join(named[:1]), str(error)),), ())
+        return Comparison(mechanism.name, kind, (_difference("joint type", "".join(named[:1]), error),), ())
     found = Structure(mechanism, here, there, include, tolerance).differences()
     if isinstance(other, Mechanism):
         found = sorted([*found, *descriptions(mechanism, other, tolerance)], key=lambda item: TOPICS.index(item.topic))
@@ -92,18 +98,23 @@ def compare(
             f"{wrong[0].quantity} differ by {wrong[0].error:.1e} at {wrong[0].where}, although joints, masses, gravity "
             "and drives agree"
         )
-        mend = "Look for springs, actuators or other terms that the library adds on its own"
-        found = [*found, Difference("unexplained", wrong[0].where, text, mend)]
+        advice = "Look for springs, actuators or other terms that the library adds on its own"
+        found = [*found, Difference("unexplained", wrong[0].where, text, advice)]
     remarks = [*_conventions(there), *frame_remarks(here, there), *there.remarks()]
     remarks += here.remarks() if there.name != here.name else []
     return Comparison(mechanism.name, kind, tuple(found), measured, tuple(dict.fromkeys(remarks)), states)
+
+
+def _difference(topic: str, where: str, error: DalembertError) -> Difference:
+    """What keeps two models from being compared at all."""
+    return Difference(topic, where, error.message, error.advice, error.argument, error.value)
 
 
 def _library(other: Any) -> tuple[str, Callable[[Mechanism, Any, Mapping[str, str] | None], Peer]]:
     """The name of the library and what makes a peer; recognised without importing what is not there."""
     root = type(other).__module__.partition(".")[0]
     if isinstance(other, Mechanism):
-        from dalembert.comparison.mechanism import MechanismPeer
+        from dalembert.comparison.peer import MechanismPeer
 
         return f"the other mechanism, {other.name}", MechanismPeer
     if root == "pinocchio" and hasattr(other, "jointPlacements"):
@@ -163,3 +174,140 @@ def _conventions(there: Peer) -> list[str]:
 def _nq(there: Peer, joint: str) -> int:
     own = there.mechanism.q_slice(joint)
     return own.stop - own.start
+
+
+# -------------------------------------------------------------------------------------------------------- random states
+
+
+def measure(
+    mechanism: Mechanism, here: Peer, there: Peer, states: int, seed: int, tolerance: float
+) -> tuple[Measured, ...]:
+    """Worst relative difference of every quantity.
+
+    Args:
+        mechanism: the mechanism.
+        here: it, as it is computed here.
+        there: the other model.
+        states: how many random states.
+        seed: of the random states.
+        tolerance: allowed relative difference.
+    """
+    rng = np.random.default_rng(seed)
+    worst: dict[str, tuple[float, str]] = {}
+    joints = [joint for joint in mechanism.joints if joint.nv]
+    names = [joint.name for joint in joints for _ in range(joint.nv)]
+
+    def note(quantity: str, where: Callable[[int], str], ours: Array, theirs: Array, floor: float = 0.0) -> None:
+        size = max(float(np.abs(ours).max(initial=0)), float(np.abs(theirs).max(initial=0)), floor)
+        off = np.abs(ours - theirs)
+        error = float(off.max(initial=0)) / size if size else 0.0
+        known = worst.get(quantity, (0.0, ""))
+        if quantity not in worst or not error <= known[0]:
+            worst[quantity] = (error, where(int(np.argmax(off.reshape(len(off), -1).max(axis=1)))) if off.size else "")
+
+    def joint(k: int) -> str:
+        return f"joint {names[k]!r}"
+
+    for _ in range(states):
+        q, v, a = mechanism.random_state(rng)
+        ours, theirs = here.views(q), there.views(q)
+        common = [name for name in ours if name in theirs and ours[name].mass and theirs[name].mass]
+        bodies = [mechanism.joint(name).child for name in common]
+        if common:
+            mine, other = (np.stack([side[name].center for name in common]) for side in (ours, theirs))
+            note("centres of mass", lambda k: f"body {bodies[k]!r}", mine, other)  # noqa: B023 - called at once
+        still = np.zeros_like(v)
+        # Forces that cancel cannot be more exact than what they consist of: weights times lengths, and inertial forces.
+        floor = 1e-3 * max(_moment(ours, here.gravity), float(np.abs(here.inverse_dynamics(q, v, a)).max(initial=0)))
+        for quantity, w, b in (("gravity forces", still, still), ("bias", v, still), ("inverse dynamics", v, a)):
+            note(quantity, joint, here.inverse_dynamics(q, w, b), there.inverse_dynamics(q, w, b), floor)
+        note("inertia matrix", joint, here.mass_matrix(q), there.mass_matrix(q))
+    order = ("centres of mass", "gravity forces", "inertia matrix", "bias", "inverse dynamics")
+    return tuple(Measured(name, *worst[name], tolerance) for name in order if name in worst)
+
+
+def _moment(views: Mapping[str, View], gravity: Array) -> float:
+    """The largest generalised force that the weights could have, were nothing balanced; lengths from the origin."""
+    found = 0.0
+    weight = float(np.linalg.norm(gravity))
+    for view in views.values():
+        angular, linear = (np.linalg.norm(half, axis=0) for half in np.split(view.jacobian, 2))
+        arms = angular * np.linalg.norm(view.center) + linear
+        found += weight * view.mass * float(arms.max(initial=0))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- descriptions
+
+
+OTHER = "the other mechanism"
+
+
+def descriptions(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
+    """Every part that differs, or is on one side only.
+
+    Args:
+        here: a mechanism with numbers only.
+        there: the other.
+        tolerance: allowed relative difference.
+    """
+    yield from _parts("constraints", "constraint", here.constraints, there.constraints, tolerance)
+    yield from _parts("force elements", "force element", here.forces, there.forces, tolerance)
+    yield from _capacities(here, there, tolerance)
+    yield from _still(here, there, tolerance)
+
+
+def _parts(topic: str, what: str, ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> Iterator[Difference]:
+    a, b = ({item.name: item for item in items} for items in (ours, theirs))
+    for name in dict.fromkeys([*a, *b]):
+        if name not in b or name not in a:
+            side = "here" if name in a else f"in {OTHER}"
+            yield Difference(topic, name, f"the {what} {name!r} ({(a | b)[name].kind}) is {side} only")
+        elif changed := _changed(a[name], b[name], tolerance):
+            yield Difference(topic, name, f"the {what} {name!r} differs in {', '.join(changed)}")
+
+
+def _changed(a: Record, b: Record, tolerance: float) -> list[str]:
+    """Fields that differ; values are told where they are plain numbers or names."""
+    found = []
+    for field in fields(a):  # type: ignore[arg-type]
+        x, y = getattr(a, field.name), getattr(b, field.name)
+        if not _same(x, y, tolerance):
+            told = isinstance(x, (int, float, str)) and isinstance(y, (int, float, str))
+            found.append(f"{field.name} ({x} here, {y} in {OTHER})" if told else field.name)
+    return found
+
+
+def _same(x: Any, y: Any, tolerance: float) -> bool:
+    if same(content(x), content(y)):
+        return True
+    if isinstance(x, Transform):
+        return all(_same(getattr(x, k), getattr(y, k), tolerance) for k in ("rotation", "translation"))
+    try:
+        a, b = (np.asarray(value, dtype=float) for value in (x, y))
+    except (TypeError, ValueError):  # names and functions
+        return False
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=tolerance, atol=tolerance))
+
+
+def _capacities(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
+    """Largest speeds and efforts of joints of the same name; ranges are compared with the structure."""
+    theirs = {joint.name: joint.limits for joint in there.joints}
+    for joint in here.joints:
+        for name in ("velocity", "effort"):
+            a, b = getattr(joint.limits, name), getattr(theirs.get(joint.name, joint.limits), name)
+            if not _same(a, b, tolerance):
+                text = f"the largest {name} of joint {joint.name!r} is {a:g} here and {b:g} in {OTHER}"
+                yield Difference("limits", joint.name, f"{text}; no force depends on it")
+
+
+def _still(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
+    """Masses of bodies that never move."""
+    for body in here.bodies:
+        other = next((item for item in there.bodies if item.name == body.name), None)
+        still = other is not None and all(m.tree.carriers[body.name][0] == -1 for m in (here, there))
+        if still and other is not None and not _same(body.inertia.mass, other.inertia.mass, tolerance):
+            text = (
+                f"body {body.name!r}, which never moves, has {body.inertia.mass:g} kg here and {other.inertia.mass:g}"
+            )
+            yield Difference("mass", body.name, f"{text} kg in {OTHER}; no force depends on it")

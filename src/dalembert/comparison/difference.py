@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
+
+from dalembert.errors import Wording, worded
 
 TOPICS = (
     "joints", "topology", "joint type", "mimic", "joint axis", "placement", "zero position", "mass", "centre of mass",
@@ -31,16 +33,35 @@ class Difference:
         topic: one of :data:`TOPICS`.
         where: the joint or body, as the mechanism here calls it; empty for the whole.
         text: what differs, in words and numbers.
-        mend: what to do about it; empty if that is plain.
+        advice: what to do about it; empty if that is plain. ``{setting}`` in it stands for the argument and its value.
+        argument: the argument that helps, if one does.
+        value: what to give it.
     """
 
     topic: str
     where: str
     text: str
-    mend: str = ""
+    advice: str = ""
+    argument: str = ""
+    value: Any = None
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, in the words of Python."""
+        return worded(self.advice, self.argument, self.value)
 
     def __str__(self) -> str:
-        return f"{self.topic}: {self.text}" + (f". {self.mend}" if self.mend else "")
+        return f"{self.topic}: {self.text}" + (f". {self.remedy}" if self.remedy else "")
+
+    def worded(self, wording: Wording) -> Difference:
+        """The same with arguments as a front end calls them.
+
+        Args:
+            wording: its names for them.
+        """
+        return replace(
+            self, advice=worded(wording.remedy(self.argument, self.advice), self.argument, self.value, wording)
+        )
 
 
 @dataclass(frozen=True)
@@ -120,7 +141,7 @@ class Comparison:
         lines: list[str] = []
         for number, (topic, items) in enumerate(self._by_topic().items()):
             lines += ["", f"{'Then' if number else 'First difference'}, {topic}:", *_indented(f"{items[0].text}.")]
-            lines += _indented(f"{items[0].mend}.") if items[0].mend else []
+            lines += _indented(f"{items[0].remedy}.") if items[0].remedy else []
             more = ", ".join(dict.fromkeys(item.where for item in items[1:]))
             lines += _indented(f"The same topic: {more}.") if more else []
         return lines
@@ -152,7 +173,10 @@ class Comparison:
             "model": self.subject,
             "library": self.library,
             "agrees": self.agrees,
-            "differences": [vars(item) for item in self.differences],
+            "differences": [
+                {"topic": item.topic, "where": item.where, "text": item.text, "remedy": item.remedy}
+                for item in self.differences
+            ],
             "measured": [vars(row) | {"ok": row.ok} for row in self.measured],
             "remarks": list(self.remarks),
             "states": self.states,

@@ -8,7 +8,7 @@ velocities it gives to the body behind it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,13 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.conventions import Convention
-from dalembert.model import Mechanism
+from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
+from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
+from dalembert.algorithms.joint_forces import joint_forces
+from dalembert.algorithms.kinematics import jacobian, link_poses, poses
+from dalembert.conventions.blocks import Block, Free
+from dalembert.conventions.convention import Convention, base_of, mismatch, pair, place
+from dalembert.model import Inertia, Joint, Mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,3 +156,143 @@ def mean(values: Any) -> float:
     """Mean of some numbers, zero of none."""
     numbers = np.asarray(values, dtype=float)
     return float(numbers.mean()) if numbers.size else 0.0
+
+
+# -------------------------------------------------------------------------------------------------- a mechanism of ours
+
+
+class Same(Convention):
+    """Between two mechanisms of ours: other order of joints, other place of a free joint.
+
+    Args:
+        mechanism: the mechanism here.
+        other: the other mechanism.
+        joints: our joint name -> the other's, where they differ.
+    """
+
+    def __init__(self, mechanism: Mechanism, other: Mechanism, joints: Mapping[str, str] | None = None):
+        theirs = {joint.name: joint for joint in other.joints if joint.nv}
+        pairs = pair(mechanism, "other", theirs, joints)
+        blocks = [_block(mechanism, joint, other, counterpart) for joint, counterpart in pairs]
+        super().__init__(mechanism, "other", other.nq, other.nv, blocks)
+
+
+def _block(mechanism: Mechanism, joint: Joint, other: Mechanism, counterpart: Joint) -> Block:
+    q, v = other.q_slice(counterpart.name), other.v_slice(counterpart.name)
+    if (q.stop - q.start, v.stop - v.start) != _size(mechanism, joint):
+        raise mismatch(joint, "the other mechanism", counterpart.kind)
+    at = place(mechanism, joint, q.start, q.stop - q.start, v.start, v.stop - v.start)
+    if joint.kind == "free":
+        ours, theirs = base_of(mechanism, joint), base_of(other, counterpart)
+        base = theirs.inverse() @ ours if ours is not None and theirs is not None else Transform.identity()
+        return Free(**at, base=base)
+    return Block(**at)
+
+
+def _size(mechanism: Mechanism, joint: Joint) -> tuple[int, int]:
+    q, v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
+    return q.stop - q.start, v.stop - v.start
+
+
+class MechanismPeer(Peer):
+    """A mechanism in the coordinates of another one, or of itself.
+
+    Args:
+        mechanism: whose coordinates are used.
+        other: the one that is looked at.
+        joints: name there of every joint, where it differs.
+        include: terms of the joints that enter the forces.
+    """
+
+    name = "the other mechanism"
+    is_mechanism = True
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        other: Mechanism,
+        joints: Mapping[str, str] | None = None,
+        include: Collection[str] = (),
+    ):
+        super().__init__(mechanism, Same(mechanism, other, joints))
+        self.other, self.includes = other, tuple(include)
+        self.forces = joint_forces(other, include)
+        names, theirs = dict(joints or {}), {joint.name for joint in other.joints if joint.kind != "fixed"}
+        free = [joint.name for joint in other.joints if joint.kind == "free"]
+        self.names: dict[str, str] = {}
+        for joint in mechanism.joints:
+            if joint.kind != "fixed":
+                name = names.get(joint.name, joint.name)
+                self.names[joint.name] = name if name in theirs else free[0] if joint.kind == "free" and free else ""
+
+    @property
+    def gravity(self) -> Array:
+        return np.asarray(self.other.gravity, dtype=float)
+
+    def _counterparts(self) -> list[tuple[str, str]]:
+        """Moving joints here with their name there; a mimic joint may be missing there."""
+        return [(own, name) for own, name in self.names.items() if name]
+
+    def drives(self) -> Mapping[str, Drive]:
+        found = {}
+        for name, counterpart in self._counterparts():
+            joint = self.other.joint(counterpart)
+            found[name] = Drive(float(joint.armature), float(joint.damping), float(joint.friction))
+        return found
+
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        found = {}
+        for name, counterpart in self._counterparts():
+            limits = self.other.joint(counterpart).limits
+            found[name] = (float(limits.lower), float(limits.upper))
+        return found
+
+    def views(self, q: Array) -> Mapping[str, View]:
+        theirs = self.convention.q(q)
+        places, links = link_poses(self.other.tree, theirs), self.other.tree.links
+        found = {}
+        for own, name in self._counterparts():
+            k = max(k for k, link in enumerate(links) if link.joint == name)  # the one that carries the body
+            moments, at = links[k].moments, places[k]
+            matter = Inertia.about_origin(moments.mass, moments.first, moments.tensor)
+            R = at.rotation
+            child = self.other.joint(name).child
+            angular, linear = jacobian(self.other, theirs, child)
+            point = _origin(self.other, theirs, child)
+            J = self.convention.from_jacobian(theirs, at_origin(angular, linear, point))
+            center = at.translation + R @ matter.center if matter.mass else np.zeros(3)
+            found[own] = View(float(matter.mass), center, R @ matter.tensor @ R.T, J)
+        return found
+
+    def frames(self, q: Array) -> Mapping[str, Transform]:
+        return poses(self.other, self.convention.q(q))
+
+    def inverse_dynamics(self, q: Array, v: Array, a: Array) -> Array:
+        c = self.convention
+        their_q, their_v, their_a = c.q(q), c.v(q, v), c.a(q, v, a)
+        tau = newton_euler(self.other.tree, their_q, their_v, their_a) + self.forces.of(their_v, their_a)
+        return c.from_tau(their_q, np.asarray(tau, dtype=float))
+
+    def mass_matrix(self, q: Array) -> Array:
+        theirs = self.convention.q(q)
+        M = np.asarray(walker_orin(self.other.tree, theirs), dtype=float)
+        armature: Any = self.forces.armature
+        if armature is not None:
+            M = M + np.diag(np.asarray(armature, dtype=float))
+        return self.convention.from_mass_matrix(theirs, M)
+
+    def remarks(self) -> list[str]:
+        found = []
+        if self.other.constraints:
+            found.append(
+                "at random states the tree alone is compared: loop closures and other constraints take no part"
+            )
+        if self.other.forces:
+            found.append("at random states force elements (springs, wind, ...) take no part")
+        return found
+
+
+def _origin(mechanism: Mechanism, q: Array, body: str) -> Array:
+    from dalembert.algorithms.kinematics import pose
+
+    return np.asarray(pose(mechanism, q, body).translation, dtype=float)

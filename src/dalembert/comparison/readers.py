@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.errors import ArgumentError, DalembertError, FormatError, MissingExtraError
+from dalembert.formats.registry import format_of
+
+UNREAD = ("TOML",)
+"""Formats of ours that no other library reads."""
 
 EXTRAS = {"pinocchio": "peers", "mujoco": "mjcf", "drake": "drake"}
 """Which extra brings a library."""
@@ -42,21 +46,28 @@ def read(path: str | Path, library: str, free: bool = False) -> Any:
 
 def _floats(path: Path) -> bool:
     """Whether a URDF file has a floating joint of its own, so that its root needs no other."""
-    if path.suffix.lower() != ".urdf" or not path.is_file():
-        return False
-    return re.search(rb"""<joint\b[^>]*\btype\s*=\s*["']floating["']""", path.read_bytes()) is not None
+    return (
+        _is(path, "URDF")
+        and re.search(rb"""<joint\b[^>]*\btype\s*=\s*["']floating["']""", path.read_bytes()) is not None
+    )
+
+
+def _is(path: Path, name: str) -> bool:
+    """Whether a file is of the format of that name."""
+    format = format_of(path) if path.is_file() else None
+    return format is not None and format.name == name
 
 
 def _dalembert(path: Path, free: bool) -> Any:
     from dalembert.formats import load
 
-    return load(str(path), **({"base": "free"} if free and path.suffix.lower() == ".urdf" else {}))
+    return load(str(path), **({"base": "free"} if free and _is(path, "URDF") else {}))
 
 
 def _pinocchio(path: Path, free: bool) -> Any:
     import pinocchio
 
-    if path.suffix.lower() == ".xml":
+    if _is(path, "MJCF"):
         return pinocchio.buildModelFromMJCF(str(path))
     return pinocchio.buildModelFromUrdf(str(path), *([pinocchio.JointModelFreeFlyer()] if free else []))
 
@@ -67,7 +78,7 @@ def _mujoco(path: Path, free: bool) -> Any:
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda message: None)  # else they go to a file in the current folder
     try:
-        return _compiled(mujoco.MjSpec.from_file(str(path)), free and path.suffix.lower() == ".urdf")
+        return _compiled(mujoco.MjSpec.from_file(str(path)), free and _is(path, "URDF"))
     finally:
         mujoco.set_mju_user_warning(before)
 

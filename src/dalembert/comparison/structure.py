@@ -7,18 +7,19 @@ it along; of the bodies behind it only what does not depend on the place is comp
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms.kinematics import poses
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.transform import Transform
+from dalembert.algorithms.kinematics import frame_on_link, poses
 from dalembert.comparison.difference import TOPICS, Difference
-from dalembert.comparison.drives import drive_differences, range_differences
-from dalembert.comparison.frames import frame_differences, gap
-from dalembert.comparison.joints import Column, carried_point, columns, zero_shift
-from dalembert.comparison.peer import Peer, View
-from dalembert.model import Joint, Mechanism
+from dalembert.comparison.peer import Drive, Peer, View
+from dalembert.model import WORLD, Joint, Mechanism
+from dalembert.model.joint import rotation_about
 
 
 class Structure:
@@ -273,10 +274,263 @@ class Structure:
         a, b = self.here.gravity, self.there.gravity
         if np.abs(a - b).max() > self.tolerance * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300):
             text = f"gravity is {_vector(a)} m/s^2 here and {_vector(b)} m/s^2 in {self.there.name}"
-            yield Difference(
-                "gravity", "", text, f"da.with_gravity(mechanism, {[float(x) for x in b]}) gives it theirs"
-            )
+            theirs = [float(x) for x in b]
+            yield Difference("gravity", "", text, "{setting} gives it theirs", "gravity", theirs)
 
 
 def _vector(values: Any) -> str:
     return "(" + ", ".join(f"{0.0 if abs(x) < 1e-12 else x:.6g}" for x in np.asarray(values, dtype=float)) + ")"
+
+
+# ----------------------------------------------------------------------------------------------------------------- axes
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One freedom of a joint: a rotation, translation or screw along a line in the world.
+
+    Args:
+        kind: ``turns about``, ``slides along`` or ``screws along``.
+        axis: unit vector.
+        point: of the line, nearest to the origin; the origin for a translation.
+        pitch: advance per radian.
+        rate: motion per unit of the coordinate; one, but for a joint that follows another.
+    """
+
+    kind: str
+    axis: Array
+    point: Array
+    pitch: float = 0
+    rate: float = 1
+
+    @property
+    def turns(self) -> bool:
+        """False for a translation."""
+        return self.kind != "slides along"
+
+
+def columns(jacobian: Array) -> list[Column]:
+    """The freedoms behind columns [angular velocity; velocity of the point at the origin].
+
+    Args:
+        jacobian: 6 x any.
+    """
+    found = []
+    for column in np.asarray(jacobian, dtype=float).T:
+        w, v = column[:3], column[3:]
+        size = float(np.linalg.norm(w))
+        if size < 1e-9:
+            length = float(np.linalg.norm(v))
+            found.append(Column("slides along", v / length if length else v, np.zeros(3), rate=length))
+            continue
+        pitch = float(w @ v) / size**2
+        kind = "screws along" if abs(pitch) > 1e-9 else "turns about"
+        found.append(Column(kind, w / size, np.cross(w, v) / size**2, pitch, size))
+    return found
+
+
+def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
+    """A point or direction moved along a freedom.
+
+    Args:
+        axis: the freedom.
+        amount: angle or distance.
+        vector: what is moved, in the world.
+        is_point: true for a point, false for a direction.
+    """
+    if not axis.turns:
+        return vector + amount * axis.axis if is_point else vector
+    R = np.asarray(rotation_about(axis.axis, amount), dtype=float)
+    if not is_point:
+        return R @ vector
+    return axis.point + R @ (vector - axis.point) + axis.pitch * amount * axis.axis
+
+
+def carried_point(freedom: Column, line: Column) -> Array:
+    """The point of an axis that stays the same one while a joint below carries the axis along.
+
+    Args:
+        freedom: of the joint below.
+        line: the axis.
+    """
+    if freedom.turns:  # the foot of a point that does not move
+        return line.point + line.axis * (line.axis @ (freedom.point - line.point))
+    along = freedom.axis
+    across = line.axis - along * (along @ line.axis)  # where the line meets a plane that slides in itself
+    size = float(across @ across)
+    return line.point - line.axis * (across @ line.point) / size if size > 1e-12 else line.point
+
+
+def zero_shift(
+    axis: Column, pairs: Sequence[tuple[Array, Array, bool]], tolerance: float, length: float
+) -> float | None:
+    """How far the other side must be moved along a freedom for all to coincide; None if it does, or never does.
+
+    Args:
+        axis: the freedom.
+        pairs: points (true) and directions (false) here and there.
+        tolerance: what coincides, relative.
+        length: the size of the mechanism, m.
+    """
+
+    def off(amount: float) -> float:
+        moved = ((a, turned(axis, amount, b, point), point) for a, b, point in pairs)
+        return max((float(np.linalg.norm(a - b)) / (length if point else 1) for a, b, point in moved), default=0.0)
+
+    if off(0.0) <= tolerance:
+        return None
+    if axis.turns:
+        sine = cosine = 0.0
+        for a, b, point in pairs:
+            size = length if point else 1
+            a, b = ((x - axis.point * point) / size for x in (a, b))
+            a, b = (x - axis.axis * (axis.axis @ x) for x in (a, b))
+            sine, cosine = sine + float(axis.axis @ np.cross(b, a)), cosine + float(a @ b)
+        amount = math.atan2(sine, cosine)
+    else:
+        gaps = [float(axis.axis @ (a - b)) for a, b, point in pairs if point]
+        amount = gaps[0] if gaps else 0.0
+    return amount if off(amount) <= 10 * tolerance and abs(amount) > tolerance else None
+
+
+# --------------------------------------------------------------------------------------------------------------- drives
+
+
+UNITS = {"armature": ("kg m^2", "kg"), "damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}
+"""Of what acts in a joint that turns, and in one that slides."""
+
+
+def drive_differences(
+    joints: Sequence[Joint], here: Peer, there: Peer, include: Collection[str], tolerance: float
+) -> Iterator[Difference]:
+    """Terms that enter the forces on one side only, or with another size; also mere data, where both sides keep them.
+
+    Args:
+        joints: those that both sides have.
+        here: the mechanism here.
+        there: the other model.
+        include: terms of the joints that enter our forces.
+        tolerance: allowed relative difference.
+    """
+    for name in UNITS:
+        for joint in joints:
+            a, b = _drive(here.drives(), joint, name), _drive(there.drives(), joint, name)
+            ours = a if name in include else 0.0
+            theirs = b if name in there.includes else 0.0
+            alike = abs(a - b) <= tolerance * max(a, b)
+            unit = UNITS[name][joint.kind == "prismatic"]
+            text = f"the {name} of joint {joint.name!r} is {a:g} here and {b:g} {unit} in {there.name}"
+            if abs(ours - theirs) <= tolerance * max(ours, theirs):
+                if name in there.keeps and not alike:
+                    asked = there.is_mechanism or name in there.includes
+                    when = "forces only if asked for" if asked else "no force that is compared"
+                    yield Difference(name, joint.name, f"{text}; it enters {when}")
+            elif not ours and name not in include and alike:
+                text = f"{there.name} adds the {name} of joint {joint.name!r}, {b:g} {unit}; here it enters only if "
+                yield Difference(name, joint.name, f"{text}asked for", "Ask with {setting}", "include", [name])
+            elif not theirs and name not in there.includes:
+                text = f"the {name} of joint {joint.name!r}, {a:g} {unit}, enters here, but never in {there.name}"
+                yield Difference(name, joint.name, text, "Leave out {setting}", "include", [name])
+            elif name not in include:
+                yield Difference(name, joint.name, f"{text}, where it always enters; here it enters only if asked for")
+            else:
+                yield Difference(name, joint.name, text)
+
+
+def range_differences(joints: Sequence[Joint], here: Peer, there: Peer) -> Iterator[Difference]:
+    """Ranges of joints, where the other side is a description too; no force depends on them.
+
+    Args:
+        joints: those that both sides have.
+        here: the mechanism here.
+        there: the other model.
+    """
+    ours, theirs = here.ranges(), there.ranges()
+    for joint in joints:
+        a, b = ours.get(joint.name), theirs.get(joint.name)
+        if a is not None and b is not None and not np.allclose(a, b, rtol=1e-9, atol=1e-12):
+            text = f"joint {joint.name!r} ranges from {a[0]:g} to {a[1]:g} here and from {b[0]:g} to {b[1]:g} in "
+            yield Difference("limits", joint.name, f"{text}{there.name}; no force depends on it")
+
+
+def _drive(drives: Mapping[str, Drive], joint: Joint, name: str) -> float:
+    return float(getattr(drives.get(joint.name, Drive()), name))
+
+
+# --------------------------------------------------------------------------------------------------------------- frames
+
+
+def frame_differences(
+    here: Peer, there: Peer, displaced: Collection[str], tolerance: float, length: float
+) -> Iterator[Difference]:
+    """Every frame that stands elsewhere, or moves with another body.
+
+    A displaced joint carries its frames along; they are compared in the frame of the body behind it.
+
+    Args:
+        here: the mechanism here.
+        there: the other model.
+        displaced: joints here behind which nothing stands in its place.
+        tolerance: allowed relative difference.
+        length: what counts as one, m.
+    """
+    mechanism = here.mechanism
+    positions = [np.asarray(mechanism.neutral, dtype=float), mechanism.random_state(np.random.default_rng(0))[0]]
+    ground = {WORLD: Transform.identity()}  # which is called otherwise in some libraries
+    ours, theirs = ([{**side.frames(q), **ground} for q in positions] for side in (here, there))
+    for name in ours[0]:
+        if name == WORLD or name not in theirs[0]:
+            continue
+        joint = _carrier(mechanism, name)
+        base = mechanism.joint(joint).child if joint in displaced else WORLD
+        if base == name or any(base not in side[0] for side in (ours, theirs)):
+            continue
+        gaps = [gap(a[base].inverse() @ a[name], b[base].inverse() @ b[name]) for a, b in zip(ours, theirs)]
+        far, turned = gaps[0][0] > tolerance * length, gaps[0][1] > math.sqrt(3) * tolerance
+        if far or turned:
+            how = [f"stands {gaps[0][0]:.3g} m away"] if far else []
+            how += [f"is turned by {math.degrees(gaps[0][1]):.3g} degrees"] if turned else []
+            told = " and ".join(how)
+        elif gaps[1][0] > tolerance * length or gaps[1][1] > math.sqrt(3) * tolerance:
+            told = "stands in the same place at the neutral position, but moves with another body"
+        else:
+            continue
+        what = "the frame of body" if any(body.name == name for body in mechanism.bodies) else "the frame"
+        carrier = f"what joint {joint!r} moves" if joint else "the ground"
+        text = f"{what} {name!r}, fixed to {carrier}, {told} in {there.name}; no force depends on it"
+        yield Difference("frames", name, text)
+
+
+def frame_remarks(here: Peer, there: Peer) -> list[str]:
+    """Which bodies and frames here have no counterpart of their name; readers often join bodies that are welded.
+
+    Args:
+        here: the mechanism here.
+        there: the other model.
+    """
+    q = np.asarray(here.mechanism.neutral, dtype=float)
+    known = there.frames(q)
+    missing = [repr(name) for name in here.frames(q) if name != WORLD and name not in known]
+    if not missing:
+        return []
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return [f"no body or frame there is called {', '.join(missing[:5])}{more}; where these stand was not compared"]
+
+
+def _carrier(mechanism: Mechanism, frame: str) -> str:
+    """The joint that moves a frame; empty for the ground."""
+    link, _ = frame_on_link(mechanism, frame)
+    return mechanism.tree.links[link].joint if link >= 0 else ""
+
+
+def gap(a: Transform, b: Transform) -> tuple[float, float]:
+    """Distance, m, and angle, rad, between two poses.
+
+    Args:
+        a: one of them.
+        b: the other.
+    """
+    R: Array = np.asarray(a.rotation, dtype=float).T @ np.asarray(b.rotation, dtype=float)
+    twice_sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    angle = math.atan2(float(twice_sine), float(np.trace(R)) - 1)
+    return float(np.linalg.norm(np.asarray(a.translation - b.translation, dtype=float))), angle

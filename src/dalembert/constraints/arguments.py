@@ -40,7 +40,10 @@ def chosen_method(mechanism: Mechanism, method: str | None, methods: Sequence[st
     if idle and method == "multipliers":
         raise UnsupportedError(
             f"{mechanism.name!r}: multipliers need a regular inertia matrix of the open tree, but "
-            f"{idle[0].removesuffix(f': {WHY}')}. Use method='projection', the default here"
+            + idle[0].removesuffix(f": {WHY}"),
+            argument="method",
+            value="projection",
+            remedy="use {setting}, the default here",
         )
     return method
 

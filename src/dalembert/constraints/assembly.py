@@ -16,8 +16,8 @@ from dalembert.constraints.loops import LOOP_ROWS
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
-from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
+from dalembert.model.names import by_joint
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels

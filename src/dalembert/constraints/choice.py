@@ -145,7 +145,9 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
         if len(found) == count:
             break
     if not found:
-        raise SingularityError(f"give reference=, positions near an assembly: {failure}") from failure
+        raise SingularityError(
+            str(failure), argument="reference", remedy="give {setting}, positions near an assembly"
+        ) from failure
     return _regular(system, found, times)[:count]
 
 
@@ -161,7 +163,9 @@ def _regular(system: ConstrainedKernels, found: list[Sample], times: Sequence[fl
         if ranks[0] == max(ranks):
             raise SingularityError(
                 f"the reference of {system.mechanism.name!r} seems to be a singular position, and around it none was "
-                "found where it is clear which rows are independent: give reference=, positions away from it"
+                "found where it is clear which rows are independent",
+                argument="reference",
+                remedy="give {setting}, positions away from it",
             )
         known = [(q, t, here) for (q, t), here in zip(found, ranks) if here == max(ranks)]
     if not clear and (known or len(found) > 1):  # what seems independent at the reference need not be

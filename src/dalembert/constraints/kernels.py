@@ -30,9 +30,8 @@ from dalembert.constraints.reactions import between_frames
 from dalembert.constraints.rows import ConstraintSet, Row
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
-from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect, expect_names, expect_path, expect_real, real_array, shown
-from dalembert.model.names import velocity_names
+from dalembert.model.names import by_joint, velocity_names
 from dalembert.model.parameters import map_scalars, substitute
 from dalembert.model.record import content
 from dalembert.native.kernel import Kernel

@@ -16,8 +16,8 @@ from dalembert.constraints.consistency import DRIFT, refuse_far, relative_violat
 from dalembert.constraints.descent import check_gradients
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names
+from dalembert.model.names import by_joint
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
+from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import is_number
+from dalembert.algebra.transform import Transform
 from dalembert.conventions.blocks import Block, add_turns, times
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.model import Mechanism
+from dalembert.model import WORLD, Joint, Mechanism
+from dalembert.model.record import floats
 
 
 class Convention:
@@ -252,3 +255,183 @@ def _short(x: Any) -> str:
 def _own_position(block: Block, q: Array) -> Array:
     own = q[..., block.own_q]
     return block.gain * own + block.offset if block.follower else own
+
+
+# -------------------------------------------------------------------------------- which joint here is which joint there
+
+
+Entry = TypeVar("Entry")
+
+
+def pair(
+    mechanism: Mechanism, library: str, theirs: Mapping[str, Entry], names: Mapping[str, str] | None
+) -> list[tuple[Joint, Entry]]:
+    """Moving joints of the mechanism with their counterparts, recognised by name.
+
+    Joints that mimic another one may be missing on the other side.
+
+    Args:
+        mechanism: the mechanism here.
+        library: the name of the other side, for messages.
+        theirs: the joints there, by name.
+        names: our name -> their name, where they differ.
+    """
+    names = dict(names or {})
+    for name in names:
+        mechanism.joint(name)
+    moving = [joint for joint in mechanism.joints if joint.kind != "fixed"]
+    pairs, missing, left = [], [], dict(theirs)
+    for joint in moving:
+        entry = left.pop(names.get(joint.name, joint.name), None)
+        if entry is not None:
+            pairs.append((joint, entry))
+        elif joint.mimic is None:
+            missing.append(joint)
+    if len(missing) == 1 and len(left) == 1 and missing[0].kind == "free":  # the name of a base is nobody's choice
+        pairs.append((missing.pop(), left.popitem()[1]))
+    if missing or left:
+        sought = [names[joint.name] for joint in missing if names.get(joint.name) not in (None, *theirs)]
+        nobody = f". No joint there is called {' or '.join(map(repr, sought))}" if sought else ""
+        here, there = ", ".join(joint.name for joint in missing), ", ".join(left)
+        raise ArgumentError(
+            f"{mechanism.name!r} and the {library} model have different moving joints: only here: {here or 'none'}; "
+            f"only there: {there or 'none'}{nobody}",
+            **_remedy(mechanism, missing, left),
+        )
+    return pairs
+
+
+def _remedy(mechanism: Mechanism, missing: Sequence[Joint], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """What to do: perhaps one side floats and the other is bolted to the ground; else names may differ."""
+    if [joint.kind for joint in missing] == ["free"] and not theirs:
+        remedy = "the base floats only here: {setting} bolts it to the ground"
+        return {"argument": "base", "value": "fixed", "remedy": remedy}
+    bolted = any(joint.parent == WORLD and joint.kind == "fixed" for joint in mechanism.joints)
+    if bolted and not missing and len(theirs) == 1:
+        remedy = f"if {next(iter(theirs))} is a base that floats, {{setting}} lets ours float, too"
+        return {"argument": "base", "value": "free", "remedy": remedy}
+    names = {"name here": "name there"}
+    return {"argument": "joints", "value": names, "remedy": "give {setting} if they are called differently"}
+
+
+def place(mechanism: Mechanism, joint: Joint, q: int, nq: int, v: int, nv: int) -> dict[str, Any]:
+    """The arguments of a :class:`Block` for a joint that begins at q and v on the other side."""
+    fields: dict[str, Any] = {
+        "joint": joint.name,
+        "own_q": mechanism.q_slice(joint.name),
+        "own_v": mechanism.v_slice(joint.name),
+        "their_q": slice(q, q + nq),
+        "their_v": slice(v, v + nv),
+    }
+    if joint.mimic:
+        gain, offset = numbers([joint.mimic.multiplier, joint.mimic.offset], f"the ratio of mimic joint {joint.name!r}")
+        fields |= {"gain": float(gain), "offset": float(offset), "follower": True}
+    return fields
+
+
+def base_of(mechanism: Mechanism, joint: Joint) -> Transform | None:
+    """The frame of a free joint at zero in the world, if the joint hangs on the ground, else None."""
+    carrier, at = mechanism.tree.carriers[joint.parent]
+    if carrier >= 0 or joint.kind != "free":
+        return None
+    base = numbers((at @ joint.placement).homogeneous(), f"the placement of free joint {joint.name!r}")
+    return Transform.from_homogeneous(base)
+
+
+def numbers(entries: Any, what: str) -> Array:
+    """Floats; symbols on which the maps between two libraries depend are refused.
+
+    Args:
+        entries: of a vector or matrix.
+        what: named in the message.
+    """
+    found = floats(arrays.asarray(entries))
+    if found is None:
+        raise ArgumentError(f"{what} contains symbols, on which the coordinates depend; substitute(...) gives values")
+    return found
+
+
+def mismatch(joint: Joint, library: str, what: str) -> UnsupportedError:
+    """The error for a pair of joints between which no map is known."""
+    return UnsupportedError(f"joint {joint.name!r} is {joint.kind} here, but {what} in {library}; no map is known")
+
+
+# ------------------------------------------------------------------------------ do both sides describe the same joints?
+
+
+ROUNDING = 1e-5
+"""Relative slack: files carry six or seven digits, and every reader rounds angles in its own way."""
+
+
+def twists(mechanism: Mechanism, q: Array) -> Array:
+    """6 x nv: what each velocity does, all others at rest: [linear, of the point at the world's origin; angular].
+
+    Args:
+        mechanism: a mechanism of numbers.
+        q: one position.
+    """
+    tree = mechanism.tree
+    columns = np.zeros((6, mechanism.nv))
+    places: list[tuple[Array, Array]] = []
+    for link in tree.links:
+        R, p = places[link.parent] if link.parent >= 0 else (np.eye(3), np.zeros(3))
+        p, R = p + R @ link.translation(q).astype(float), R @ link.rotation(q).astype(float)
+        places.append((R, p))
+        angular, linear = R @ link.Zw.astype(float), R @ link.Zv.astype(float)
+        own = float(link.gain) * np.vstack([linear + np.cross(p, angular, axis=0), angular])
+        columns[:, link.v : link.v + link.nv] += own
+    return columns
+
+
+def require_same_motion(convention: Convention, theirs: Any, hint: Callable[[Joint], str] = lambda joint: "") -> None:
+    """ArgumentError naming the joints whose axis or place differs; a mechanism with symbols is not looked at.
+
+    Args:
+        convention: the maps.
+        theirs: function of their positions, giving :func:`twists` of their velocities.
+        hint: a sentence, or nothing, about what the other library makes of a joint.
+    """
+    mechanism = convention.mechanism
+    if mechanism.symbols:
+        return
+    moved, _, _ = mechanism.random_state(np.random.default_rng(3))
+    for q, where in ((mechanism.neutral, "at the neutral position"), (np.where(abs(moved) < 10, moved, 1.0), "")):
+        there = convention.q(q)
+        ours, other = twists(mechanism, q), convention.from_jacobian(there, theirs(there))
+        size = 1 + np.abs(ours).max(axis=0, initial=0)
+        off = np.abs(ours - other).max(axis=0, initial=0) > ROUNDING * size
+        for joint in mechanism.joints:
+            part = mechanism.v_slice(joint.name)
+            if joint.nv and off[part].any():
+                k = part.start + int(np.argmax(off[part]))
+                raise ArgumentError(
+                    f"joint {joint.name!r} moves another way in the {convention.library} model than in "
+                    f"{mechanism.name!r}: the velocity {k - part.start} of this joint gives {_shown(ours[:, k])} here "
+                    f"and {_shown(other[:, k])} there{' ' if where else ''}{where} ([linear, at the origin of the "
+                    f"world; angular]). {hint(joint)}Axis, placement or order differ, so both are not the same "
+                    "mechanism; load both from one file, or pass check=False to map the numbers all the same"
+                )
+
+
+def _shown(twist: Array) -> str:
+    return f"[{', '.join(f'{x:.4g}' for x in np.round(twist, 9) + 0.0)}]"
+
+
+def require_both(mechanism: Any, model: Any, kind: str, needs: tuple[str, ...]) -> None:
+    """ArgumentError unless there is a mechanism and a model of the other library.
+
+    Args:
+        mechanism: what the user gave as the mechanism here.
+        model: what the user gave as the model there.
+        kind: the full name of the class that is wanted.
+        needs: attributes that only such a model has.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise ArgumentError(f"the first argument is the Mechanism, then comes the {kind}; got {_named(mechanism)}")
+    if not all(hasattr(model, name) for name in needs):
+        raise ArgumentError(f"a {kind} of the same mechanism is needed, got {_named(model)}")
+
+
+def _named(thing: Any) -> str:
+    module, name = type(thing).__module__, type(thing).__qualname__
+    return name if module == "builtins" else f"{module}.{name}"

@@ -9,10 +9,17 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Free, PlanarTurned
-from dalembert.conventions.convention import Convention
-from dalembert.conventions.pairing import base_of, mismatch, numbers, pair, place
+from dalembert.conventions.convention import (
+    Convention,
+    base_of,
+    mismatch,
+    numbers,
+    pair,
+    place,
+    require_both,
+    require_same_motion,
+)
 from dalembert.errors import ArgumentError
 from dalembert.model import Joint, Mechanism
 from dalembert.model.body import WORLD

@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import Array
-from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Free, ScalarFirst
-from dalembert.conventions.convention import Convention
-from dalembert.conventions.pairing import base_of, mismatch, pair, place
+from dalembert.conventions.convention import (
+    Convention,
+    base_of,
+    mismatch,
+    pair,
+    place,
+    require_both,
+    require_same_motion,
+)
 from dalembert.model import Joint, Mechanism
 
 FREE, BALL, SLIDE, HINGE = range(4)

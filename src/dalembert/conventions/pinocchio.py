@@ -9,10 +9,16 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.conventions.agreement import require_both, require_same_motion
 from dalembert.conventions.blocks import Block, Circle, Free, PlanarInBodyAxes
-from dalembert.conventions.convention import Convention
-from dalembert.conventions.pairing import base_of, mismatch, pair, place
+from dalembert.conventions.convention import (
+    Convention,
+    base_of,
+    mismatch,
+    pair,
+    place,
+    require_both,
+    require_same_motion,
+)
 from dalembert.model import Joint, Mechanism
 
 

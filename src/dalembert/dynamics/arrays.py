@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.model import Mechanism
-from dalembert.model.branches import branches, coordinate_branches, element_branches
+from dalembert.model.tree import branches, coordinate_branches, element_branches
 from dalembert.quantities import Quantity, nonzeros, sizes
 from dalembert.tracing.program import Port
 

@@ -51,9 +51,11 @@ def warn_of_open_loops(mechanism: Mechanism) -> None:
     for items, what in ((mechanism.constraints, "loop closures and couplings"), (mechanism.forces, "force elements")):
         if items:
             names = ", ".join(repr(item.name) for item in items[:3]) + (", ..." if len(items) > 3 else "")
-            warnings.warn(
+            warning = ModelWarning(
                 f"{mechanism.name!r} has {what} ({names}), which the kernels of Dynamics leave out: they are those of "
-                "the open tree. ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
-                ModelWarning,
-                stacklevel=3,
+                "the open tree",
+                argument="open_loops",
+                value=True,
+                remedy="ConstrainedDynamics has them; {setting} says that the open tree is meant",
             )
+            warnings.warn(warning, stacklevel=3)

@@ -1,14 +1,35 @@
-"""Files and tables to mechanisms, and back. Knows the model, nothing of algorithms."""
+"""Files and tables to mechanisms, and back. Knows the model, nothing of algorithms.
 
-from dalembert.formats.dh import from_dh
-from dalembert.formats.load import load, robots
-from dalembert.formats.mjcf import read_mjcf
-from dalembert.formats.toml import default_parameters, read_toml
-from dalembert.formats.toml_writer import write_toml
-from dalembert.formats.urdf import read_urdf
-from dalembert.formats.urdf_writer import write_urdf
+Names are imported when first used, so that the command line can ask the registry without loading NumPy.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "default_parameters": "toml", "from_dh": "dh", "load": "loading", "read_mjcf": "mjcf", "read_toml": "toml",
+    "read_urdf": "urdf", "robots": "loading", "write_toml": "toml_writer", "write_urdf": "urdf_writer",
+}  # fmt: skip
+
+if TYPE_CHECKING:
+    from dalembert.formats.dh import from_dh
+    from dalembert.formats.loading import load, robots
+    from dalembert.formats.mjcf import read_mjcf
+    from dalembert.formats.toml import default_parameters, read_toml
+    from dalembert.formats.toml_writer import write_toml
+    from dalembert.formats.urdf import read_urdf
+    from dalembert.formats.urdf_writer import write_urdf
 
 __all__ = [
     "default_parameters", "from_dh", "load", "read_mjcf", "read_toml", "read_urdf", "robots", "write_toml",
     "write_urdf",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # with it, type checkers would take every misspelt name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dalembert.formats' has no attribute {name!r}")
+        globals()[name] = value = getattr(import_module(f"dalembert.formats.{_HOMES[name]}"), name)
+        return value

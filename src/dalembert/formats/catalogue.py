@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 from dalembert.errors import FormatError
+from dalembert.formats.registry import SUFFIXES
 
 PACKAGED = Path(__file__).parent / "robots"
 
 
 def packaged() -> dict[str, Path]:
     """The robots that come with dalembert, by name."""
-    return {path.stem: path for path in sorted(PACKAGED.iterdir()) if path.suffix in (".toml", ".urdf")}
+    return {path.stem: path for path in sorted(PACKAGED.iterdir()) if path.suffix in SUFFIXES}
 
 
 def example_robot_data() -> dict[str, Path]:

@@ -8,27 +8,24 @@ bodies in between. ``q`` of hinges and slides is MuJoCo's ``qpos``, reference po
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, MissingExtraError
-from dalembert.formats.mjcf_extras import (
-    KINDS,
-    begins,
-    constraints,
-    largest_effort,
-    leftovers,
-    pose,
-    shapes,
-    springs,
-)  # fmt: skip
 from dalembert.formats.xml import TEXT, read_xml, source_bytes
-from dalembert.model.body import WORLD, Body, Frame
+from dalembert.model.body import WORLD, Body, Frame, Shape
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, rotation_about
+from dalembert.model.layout import counted
 from dalembert.model.mechanism import Mechanism
 
 
@@ -174,3 +171,256 @@ class _Reader:
                 Frame(wish, self.body_names[model.site_bodyid[k]], pose(model.site_pos[k], model.site_quat[k]))
             )
         return frames
+
+
+# ----------------------------------------------------------------------------------------------- constraints and forces
+
+
+Notes = list[str]
+
+KINDS = ("free", "spherical", "prismatic", "revolute")
+"""Kinds of the model in the order of MuJoCo's joint types."""
+
+SCALAR_LAST = np.array([0, 1, 2, 4, 5, 6, 3])
+"""MuJoCo's coordinates of a free joint in the order used here."""
+
+NAMED = 5
+"""How many joints a note names."""
+
+SWITCHES = ("constraint", "equality", "frictionloss", "limit", "spring", "damper")
+"""What the flags of an MJCF file can switch off and a mechanism carries as data."""
+
+
+def pose(position: Array, quaternion: Array) -> Transform:
+    """A pose from MuJoCo's position and quaternion (scalar first).
+
+    Args:
+        position: origin.
+        quaternion: w, x, y, z; normalised here.
+    """
+    w, x, y, z = (float(c) for c in quaternion)
+    size = math.hypot(w, x, y, z)
+    rotation = rotation_from_quaternion(np.array([x, y, z, w]) / size) if size else np.eye(3)
+    return Transform(rotation, np.array(position))
+
+
+def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -> tuple[tuple[Constraint, ...], Notes]:
+    """Equality constraints of connect, weld, joint and fixed tendon; and notes on those that were not taken over.
+
+    Args:
+        mujoco: the package.
+        model: the compiled model.
+        bodies: names of the bodies by index.
+        joints: names of the joints by index.
+    """
+    kinds = mujoco.mjtEq
+    found, notes, used = [], [], set()
+    for k in range(model.neq):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, k) or f"equality{k}"
+        while name in used:
+            name += "_"
+        used.add(name)
+        kind, one, two, data = kinds(model.eq_type[k]), model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
+        if not model.eq_active0[k]:
+            notes.append(f"equality constraint {name!r} is not active and was left out")
+        elif kind == kinds.mjEQ_JOINT:
+            lengths = [({joints[j]: 1.0}, float(model.qpos0[model.jnt_qposadr[j]])) for j in (one, two) if j >= 0]
+            found.append(_coupling(name, lengths, data[:5]))
+        elif kind == kinds.mjEQ_TENDON and all(_is_fixed(mujoco, model, j) for j in (one, two) if j >= 0):
+            lengths = [_tendon(model, joints, j) for j in (one, two) if j >= 0]
+            found.append(_coupling(name, lengths, data[:5]))
+        elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
+            found.append(_closure(name, mujoco, model, bodies, k))
+        else:
+            notes.append(f"equality constraint {name!r} of type {kind.name[5:].lower()} was left out")
+    return tuple(found), notes
+
+
+def _closure(name: str, mujoco: Any, model: Any, bodies: list[str], k: int) -> Constraint:
+    one, two, data = model.eq_obj1id[k], model.eq_obj2id[k], model.eq_data[k]
+    point = mujoco.mjtEq(model.eq_type[k]) == mujoco.mjtEq.mjEQ_CONNECT
+    kind = "spherical" if point or not data[10] else "weld"  # a weld of torquescale 0 lets the bodies turn
+    if mujoco.mjtObj(model.eq_objtype[k]) == mujoco.mjtObj.mjOBJ_SITE:
+        at = [pose(model.site_pos[site], model.site_quat[site]) for site in (one, two)]
+        ends = [bodies[model.site_bodyid[site]] for site in (one, two)]
+    else:
+        ends = [bodies[one], bodies[two]]
+        if point:
+            at = [Transform.from_translation(np.array(data[:3])), Transform.from_translation(np.array(data[3:6]))]
+        else:  # a point of each body, and the orientation of the second in the first
+            at = [pose(data[3:6], data[6:10]), Transform.from_translation(np.array(data[:3]))]
+    return Constraint(name, kind, ends[0], ends[1], at[0], at[1])
+
+
+Length = tuple[dict[str, float], float]
+"""A weighted sum of positions of joints, by name, and its value in the reference position."""
+
+
+def _is_fixed(mujoco: Any, model: Any, tendon: int) -> bool:
+    """Whether the length of a tendon is a sum of positions of joints, not of distances in space."""
+    return bool(model.wrap_type[model.tendon_adr[tendon]] == mujoco.mjtWrap.mjWRAP_JOINT)
+
+
+def _tendon(model: Any, joints: list[str], tendon: int) -> Length:
+    start = model.tendon_adr[tendon]
+    weights: dict[str, float] = {}
+    for k in range(start, start + model.tendon_num[tendon]):
+        joint = joints[model.wrap_objid[k]]
+        weights[joint] = weights.get(joint, 0.0) + float(model.wrap_prm[k])
+    return weights, float(model.tendon_length0[tendon])
+
+
+def _coupling(name: str, lengths: list[Length], polynomial: Any) -> Constraint:
+    """y - y0 = c0 + c1 (x - x0) + ...; y is the first length, x the second. Of one joint each it is a coupling of them,
+    rewritten as a polynomial of the second; of more, a formula."""
+    coefficients = [float(c) for c in polynomial]
+    (weights, reference), *second = lengths
+    others, shift = second[0] if second else ({}, 0.0)
+    if len(weights) == 1 and len(others) < 2 and weights.keys() != others.keys() and all(weights.values()):
+        ((joint, gain),) = weights.items()
+        if not others:
+            return Constraint(name, "coupling", joint, "", coefficients=((coefficients[0] + reference) / gain,))
+        ((other, slope),) = others.items()
+        in_x = (np.polynomial.Polynomial(coefficients)(np.polynomial.Polynomial([-shift, slope])) + reference) / gain
+        return Constraint(name, "coupling", other, joint, coefficients=tuple(float(c) for c in in_x.trim().coef))
+    import sympy
+
+    def exact(number: float) -> Any:  # decimals as TOML reads them, so that the formula is the same when written there
+        return sympy.Rational(repr(number))
+
+    y, x = (sum(exact(w) * sympy.Symbol(joint, real=True) for joint, w in part.items()) for part in (weights, others))
+    right = sympy.Integer(0)
+    for c in reversed(coefficients if others else coefficients[:1]):
+        right = right * (x - exact(shift)) + exact(c)
+    return Constraint(name, "position", function=y - exact(reference) - right)
+
+
+def springs(model: Any, joints: list[str]) -> tuple[tuple[Force, ...], Notes]:
+    """Springs of hinges and slides as force elements; and notes on springs of other joints.
+
+    Args:
+        model: the compiled model.
+        joints: names of the joints by index.
+    """
+    found, notes = [], []
+    for k in range(model.njnt):
+        stiffness = float(model.jnt_stiffness[k])
+        if stiffness and model.jnt_type[k] >= 2:
+            rest = float(model.qpos_spring[model.jnt_qposadr[k]])
+            found.append(Force(f"{joints[k]}_spring", "joint-spring", joints[k], "", stiffness=stiffness, rest=rest))
+        elif stiffness:
+            notes.append(f"the spring of joint {joints[k]!r} was left out: it has more than one degree of freedom")
+    return tuple(found), notes
+
+
+def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes]:
+    """The geoms of a body for pictures; and a note if some cannot be drawn.
+
+    Args:
+        mujoco: the package.
+        model: the compiled model.
+        body: index of the body.
+    """
+    kinds = mujoco.mjtGeom
+    found, missing = [], 0
+    for k in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
+        x, y, z = (float(s) for s in model.geom_size[k])
+        size: tuple[float, ...]
+        match kinds(model.geom_type[k]):
+            case kinds.mjGEOM_BOX:
+                kind, size = "box", (2 * x, 2 * y, 2 * z)
+            case kinds.mjGEOM_SPHERE:
+                kind, size = "sphere", (x,)
+            case kinds.mjGEOM_CYLINDER:
+                kind, size = "cylinder", (x, 2 * y)
+            case kinds.mjGEOM_CAPSULE:
+                kind, size = "capsule", (x, 2 * y)
+            case kinds.mjGEOM_ELLIPSOID:
+                kind, size = "ellipsoid", (x, y, z)
+            case _:
+                missing += 1
+                continue
+        r, g, b, opacity = (float(c) for c in model.geom_rgba[k])
+        found.append(Shape(kind, size, pose(model.geom_pos[k], model.geom_quat[k]), colour=(r, g, b, opacity)))
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or f"body{body}"
+    return tuple(found), [
+        f"not drawn of body {name!r}: {counted(missing, 'geom')} (meshes, planes, ...)"
+    ] if missing else []
+
+
+def leftovers(mujoco: Any, model: Any) -> Notes:
+    """A note that lists everything of the model that was not taken over, and one on what the file switches off.
+
+    Args:
+        mujoco: the package.
+        model: the compiled model.
+    """
+    collide = int(np.sum((np.asarray(model.geom_contype) != 0) | (np.asarray(model.geom_conaffinity) != 0)))
+    fluid = bool(model.opt.density or model.opt.viscosity or np.any(model.opt.wind))
+    counts = {
+        "geoms that can touch": collide, "actuators": model.nu, "tendons": model.ntendon, "sensors": model.nsensor,
+        "flexible bodies": model.nflex, "skins": model.nskin, "keyframes": model.nkey, "cameras": model.ncam,
+        "plugins": model.nplugin, "mocap bodies that are fixed here": model.nmocap,
+        "bodies with gravity compensation": int(np.count_nonzero(model.body_gravcomp)),
+        "joints with nonlinear springs or dampers": _nonlinear(model),
+        "springs that yield but are elastic here": int(np.count_nonzero(getattr(model, "jnt_springyield", 0))),
+        "force ranges of joints that are not symmetric": _lopsided(model),
+        "limits of ball joints": int(np.count_nonzero(np.asarray(model.jnt_limited)[np.asarray(model.jnt_type) == 1])),
+    }  # fmt: skip
+    listed = [f"{what} ({count})" for what, count in counts.items() if count] + (["fluid forces"] if fluid else [])
+    notes = [f"not taken over from MJCF: {', '.join(listed)}"] if listed else []
+    bits, flags = mujoco.mjtDisableBit, model.opt.disableflags
+    off = [name for name in SWITCHES if flags & getattr(bits, f"mjDSBL_{name.upper()}")]
+    if off:
+        notes.append(f"the file switches {', '.join(off)} off; what it has of these is here all the same, as data")
+    return notes
+
+
+def begins(model: Any, joints: Sequence[str]) -> Notes:
+    """A note on positions at which MuJoCo begins and that are not the neutral ones.
+
+    Args:
+        model: the compiled model.
+        joints: names of its joints.
+    """
+    places = []
+    for k, name in enumerate(joints):
+        first = model.jnt_qposadr[k]
+        match KINDS[model.jnt_type[k]]:
+            case "free":
+                q, neutral = model.qpos0[first + SCALAR_LAST], np.eye(7)[6]
+            case "spherical":
+                continue  # turned by nothing in both
+            case _:
+                q, neutral = model.qpos0[first : first + 1], np.zeros(1)
+        if np.any(q != neutral):
+            places.append(f"{name}={','.join(f'{x:.12g}' for x in q)}")
+    more = f" and {counted(len(places) - NAMED, 'joint')} more" if len(places) > NAMED else ""
+    where = "; ".join(places[:NAMED]) + more
+    return [f"MuJoCo begins at {where}. Here motions begin at neutral positions unless q is given"] if places else []
+
+
+def largest_effort(model: Any, joint: int) -> float:
+    """The largest force or torque that actuators may exert on a joint, if the range is symmetric.
+
+    Args:
+        model: the compiled model.
+        joint: index of the joint.
+    """
+    low, high = (float(x) for x in model.jnt_actfrcrange[joint])
+    return high if model.jnt_actfrclimited[joint] and low == -high else math.inf
+
+
+def _lopsided(model: Any) -> int:
+    limited = [k for k in range(model.njnt) if model.jnt_actfrclimited[k]]
+    return sum(math.isinf(largest_effort(model, k)) for k in limited)
+
+
+def _nonlinear(model: Any) -> int:
+    """Joints with polynomial terms beyond the linear one; older versions of MuJoCo have none."""
+    count = 0
+    for name in ("jnt_stiffnesspoly", "dof_dampingpoly"):
+        table = getattr(model, name, None)
+        if table is not None:
+            count += int(np.count_nonzero(np.any(np.atleast_2d(table) != 0, axis=-1)))
+    return count

@@ -58,25 +58,41 @@ field) and of the coordinates, called as :func:`dalembert.coordinate_symbols` ha
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dalembert.algebra import arrays
+import numpy as np
+
+from dalembert.algebra import arrays, scalar
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.rotations import is_rotation
+from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, DalembertError, FormatError, ModelWarning
-from dalembert.formats import toml_parts as parts
 from dalembert.formats.dh import KEYS as DH_KEYS
-from dalembert.formats.dh import from_dh
-from dalembert.formats.expression import RESERVED, names
-from dalembert.formats.suggest import hint
-from dalembert.formats.toml_formulas import settled
-from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
-from dalembert.formats.xml import TEXT
-from dalembert.model.defaults import DEFAULT_VALUES, listed
-from dalembert.model.formula import coordinate_names
+from dalembert.formats.dh import from_dh, symmetric_tensor, tidy
+from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate, evaluate_exact, is_name, names
+from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_degrees, together
+from dalembert.formats.suggest import check_keys, hint
+from dalembert.formats.xml import TEXT, read_bytes
+from dalembert.model.body import WORLD, Body, Frame, Shape
+from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
+from dalembert.model.force import Force
+from dalembert.model.formula import Formula, coordinate_names
+from dalembert.model.inertia import Inertia
+from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.parameters import DEFAULT_VALUES, listed
+from dalembert.model.record import floats
 from dalembert.model.validation import impossible_inertias
+
+# ------------------------------------------------------------------------------------------------------------- the file
+
 
 Part = TypeVar("Part")
 
@@ -186,14 +202,14 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
 
     chain = _chain(top)
     found: dict[str, Any] = {
-        "bodies": (*chain.bodies, *_made(top, "body", parts.body)),
-        "joints": (*chain.joints, *_made(top, "joint", parts.joint)),
-        "frames": (*chain.frames, *_made(top, "frame", parts.frame)),
+        "bodies": (*chain.bodies, *_made(top, "body", body)),
+        "joints": (*chain.joints, *_made(top, "joint", joint)),
+        "frames": (*chain.frames, *_made(top, "frame", frame)),
     }
     positions, velocities = coordinate_names(found["joints"])
     document.coordinates = {*positions, *velocities, "t"}
-    found["constraints"] = _made(top, "constraint", parts.constraint)
-    found["forces"] = _made(top, "force", parts.force)
+    found["constraints"] = _made(top, "constraint", constraint)
+    found["forces"] = _made(top, "force", force)
     problems = document.problems
     if problems and strict:
         problems.found += (FormatError(sentence, document.file) for sentence in impossible_inertias(found["bodies"]))
@@ -256,7 +272,7 @@ def _chain(top: Table) -> Mechanism:
     poses: dict[str, Any] = {}
     for key in ("base", "tool"):
         if inner := table.table(key):
-            inner.only(parts.POSE)
+            inner.only(POSE)
             poses[key] = inner.placement()
     rows = [_row(row) for row in table.tables("link", "dh.link")]
     convention = table.text("convention", "modified")
@@ -280,7 +296,517 @@ def _row(table: Table) -> dict[str, Any]:
             case "inertia":
                 row[key] = table.tensor(key)
             case "limits":
-                row[key] = parts.limits(table)
+                row[key] = limits(table)
             case _:
                 row[key] = table.scalar(key)
     return row
+
+
+# ---------------------------------------------------------------------------------------------------------------- parts
+
+
+SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
+POSE = ("xyz", "rpy", "rotation")
+ON_NOTHING = (*OF_USERS, "user", "gravity-field", "attraction")
+"""Kinds of constraints and forces that need no end."""
+
+
+def body(table: Table) -> Body:
+    """A ``[[body]]``."""
+    table.only(("name", "mass", "center", "inertia", "shapes"))
+    inertia = Inertia(table.scalar("mass"), arrays.asarray(table.vector("center")), table.tensor("inertia"))
+    return Body(table.text("name"), inertia, tuple(_shape(t) for t in table.tables("shapes")))
+
+
+def _shape(table: Table) -> Shape:
+    table.only(("kind", "size", "mesh", "colour", *POSE))
+    kind = table.text("kind")
+    if kind not in SHAPE_SIZES:
+        raise table.error(f"unknown kind {kind!r}{hint(kind, SHAPE_SIZES)}")
+    size, colour = (
+        table.reals("size", (1.0, 1.0, 1.0) if kind == "mesh" else ()),
+        table.reals("colour", Shape("box").colour),
+    )
+    if len(size) != SHAPE_SIZES[kind] or (kind != "mesh" and min(size) < 0):
+        raise table.error(f"the size of a {kind} is {SHAPE_SIZES[kind]} lengths, got {list(size)}")
+    if len(colour) != 4 or not all(0 <= x <= 1 for x in colour):
+        raise table.error("colour is red, green, blue, opacity, each within 0..1")
+    return Shape(
+        kind,
+        size,
+        table.placement(),
+        table.text("mesh") if kind == "mesh" else "",
+        (colour[0], colour[1], colour[2], colour[3]),
+    )
+
+
+def limits(table: Table) -> Limits:
+    """The inline table ``limits`` of a joint or of a row of a DH table."""
+    inner = table.table("limits")
+    if inner is None:
+        return Limits()
+    inner.only(("lower", "upper", "velocity", "effort"))
+    default = Limits()
+    return Limits(
+        *(inner.real(key, getattr(default, key), infinite=True) for key in ("lower", "upper", "velocity", "effort"))
+    )
+
+
+def _axis(table: Table, key: str) -> Any:
+    written = table.data[key]
+    if isinstance(written, str):
+        sign, letter = (-1.0, written[1:]) if written.startswith("-") else (1.0, written)
+        if letter not in ("x", "y", "z"):
+            raise table.error(f"{key} is 'x', 'y', 'z', '-x', '-y', '-z' or three numbers, got {written!r}")
+        return sign * np.eye(3)["xyz".index(letter)]
+    axis = np.array(table.vector(key), dtype=object)
+    numbers = floats(axis)
+    if numbers is None:
+        values = table.at_defaults(key)
+        length = 1.0 if values is None else float(np.linalg.norm(values))
+        if abs(length - 1) > 1e-9:
+            raise table.error(
+                f"{key} has length {length:.7g} at the default values of its symbols, and symbols are not divided by "
+                "it: write entries whose squares add up to one, whatever the values"
+            )
+        return axis
+    largest = np.abs(numbers).max()
+    length = float(largest and largest * np.linalg.norm(numbers / largest))
+    if length > 1e-9 and abs(length - 1) > 1e-12:
+        table.document.notes.append(f"{key} of joint {table.data.get('name')!r} divided by its length {length:.7g}")
+        return numbers / length
+    return axis
+
+
+def joint(table: Table) -> Joint:
+    """A ``[[joint]]``."""
+    numbers = ("pitch", "damping", "friction", "armature")
+    table.only(("name", "kind", "parent", "child", "axis", "axis2", "limits", "mimic", *numbers, *POSE))
+    more: dict[str, Any] = {key: table.scalar(key) for key in numbers if key in table.data}
+    for key in ("axis", "axis2"):
+        if key in table.data:
+            more[key] = table.document.problems.attempt(partial(_axis, table, key), (0, 0, 1))
+    if mimic := table.table("mimic"):
+        mimic.only(("joint", "multiplier", "offset"))
+        more["mimic"] = Mimic(mimic.text("joint"), mimic.scalar("multiplier", 1), mimic.scalar("offset", 0))
+    ends, kind, bounds = (table.text("parent"), table.text("child")), table.text("kind"), limits(table)
+    if kind == "revolute" and look_like_degrees(bounds.lower, bounds.upper):
+        table.document.doubts.append(
+            f"{table.where} has the limits {bounds.lower:g} .. {bounds.upper:g} rad, which look like degrees; {RADIANS}"
+        )
+    return Joint(table.text("name"), kind, *ends, table.placement(), limits=bounds, **more)
+
+
+def frame(table: Table) -> Frame:
+    """A ``[[frame]]``."""
+    table.only(("name", "body", *POSE))
+    return Frame(table.text("name"), table.text("body"), table.placement())
+
+
+def _between(table: Table) -> dict[str, Any]:
+    """Name, kind, ends and formula, which constraints and forces share."""
+    found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind")}
+    found["a"] = table.text("a", WORLD if found["kind"] in ON_NOTHING else None)
+    on_joints = found["kind"] in ON_JOINTS or found["kind"].startswith("joint-")
+    found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
+    for key in ("placement_a", "placement_b"):
+        if inner := table.table(key):
+            inner.only(POSE)
+            found[key] = inner.placement()
+        else:
+            found[key] = Transform.identity()
+    found["function"] = table.document.problems.attempt(partial(formulas, table, "function"), None)
+    return found
+
+
+def constraint(table: Table) -> Constraint:
+    """A ``[[constraint]]``."""
+    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients", "function"))
+    return Constraint(**_between(table), value=table.scalar("value"), coefficients=table.scalars("coefficients"))
+
+
+def force(table: Table) -> Force:
+    """A ``[[force]]``."""
+    numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
+    table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", "function", *numbers))
+    given = {key: table.scalar(key) for key in numbers if key in table.data}
+    return Force(**_between(table), components=table.scalars("components"), **given)
+
+
+# ------------------------------------------------------------------------------------------------------------- formulas
+
+
+TIME_AND_PLACE = ("t", "x", "y", "z")
+"""What the formulas of a field may contain beside parameters."""
+
+OF_TIME = ("motion", "joint-force")
+"""Kinds of constraints and forces whose formulas may contain time only."""
+
+
+def formulas(table: Table, key: str) -> Formula | None:
+    """One formula, or an array of them, with the values of parameters that have one; None if there is none.
+
+    Args:
+        table: of a constraint or a force.
+        key: where it stands.
+    """
+    value = table.data.get(key)
+    if value is None:
+        return None
+    if value == []:
+        raise table.error(f"{key!r} is empty; give an expression in quotes, or an array of them")
+    try:
+        parts = value if isinstance(value, list) else [value]
+        field = table.data.get("kind") == "gravity-field"
+        coordinates = {*TIME_AND_PLACE} if field else table.document.coordinates
+        found = together(partial(_formula, table.document, coordinates, x) for x in parts)
+    except FormatError as error:
+        raise table.error(f"{key}: {error.message}") from None
+    formula = Formula(found)
+    if (kind := table.data.get("kind")) in OF_TIME:
+        for name in sorted({symbol.name for symbol in formula.symbols} & (table.document.coordinates - {"t"})):
+            raise table.error(f"{key}: {name!r} is a coordinate, and a {kind} is given by time t alone")
+    return _with_values(formula, table.document.values or {})
+
+
+def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
+    """A number, or a SymPy expression of coordinates, time among them, and parameters."""
+    if not isinstance(value, str):
+        return plain_number(value)
+    for name in sorted(constants(value) & coordinates):
+        raise FormatError(f"{name!r} is the number 3.14159... and a joint as well; rename the joint")
+    used = names(value) - coordinates
+    document.used |= used
+    declared = document.declared
+    for name in sorted(used - set(declared)) if declared is not None else ():
+        near = hint(name, filter(is_name, coordinates | set(declared or ())))
+        place = "a coordinate" if coordinates is document.coordinates else "t, x, y, z"
+        raise FormatError(f"{name!r} is neither {place} nor among the [parameters]{near}")
+    for name in sorted(names(value) & coordinates & set(declared or document.values or ())):
+        raise FormatError(f"{name!r} is a coordinate and a parameter as well; rename the parameter")
+    return evaluate_exact(value, document.positive)
+
+
+def settled(mechanism: Mechanism, document: Document) -> Mechanism:
+    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them.
+
+    Args:
+        mechanism: as the file describes it.
+        document: the file.
+    """
+    own = {symbol.name for symbol in mechanism.symbols}
+    items: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
+    named = {symbol.name for item in items if isinstance(item.function, Formula) for symbol in item.function.symbols}
+    values = {name: x for name, x in (document.declared or {}).items() if name in named - own}
+    if not values:
+        return mechanism
+
+    def settle(item: Any) -> Any:
+        formula = item.function
+        return item.replace(function=_with_values(formula, values)) if isinstance(formula, Formula) else item
+
+    return mechanism.replace(
+        constraints=tuple(map(settle, mechanism.constraints)),
+        forces=tuple(map(settle, mechanism.forces)),
+        notes=(*mechanism.notes, f"in formulas only, and therefore numbers: {listed(values)}"),
+    )
+
+
+def _with_values(formula: Formula, values: Mapping[str, float]) -> Formula:
+    """With numbers in the place of symbols: as the fractions that their decimals are, so that they can be written."""
+    known = {symbol.name for symbol in formula.symbols} & set(values)
+    if not known:
+        return formula
+    import sympy
+
+    return formula.substituted({name: sympy.Rational(repr(float(values[name]))) for name in known})
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def parse(source: str | Path) -> tuple[dict[str, Any], str, str | Path]:
+    """What TOML says, its text and the name of its file.
+
+    Args:
+        source: a path, or the TOML itself: a string of several lines.
+    """
+    import tomllib
+
+    file: str | Path
+    if isinstance(source, str) and "\n" in source:
+        text, file = source, TEXT
+    else:
+        file = source
+        try:
+            text = read_bytes(source).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"not UTF-8 text: {error}; save the file as UTF-8", file) from error
+    try:
+        return tomllib.loads(text), text, file
+    except RecursionError:
+        raise FormatError("arrays or tables are nested too deeply", file) from None
+    except ValueError as error:  # includes tomllib.TOMLDecodeError
+        place = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        raise FormatError(f"malformed TOML: {error}", file, int(place[1]) if place else None) from error
+
+
+class SymbolFound(Exception):
+    """An expression contains a symbol although the file was being read as one of numbers only."""
+
+
+@dataclass
+class Document:
+    """How the numbers of one file are to be read.
+
+    Args:
+        file: for messages.
+        text: the file's text, for line numbers.
+        declared: names in the ``[parameters]`` table; None if there is no such table.
+        values: the numbers that symbols stand for; None if they stay symbols.
+        exact: read expressions exactly, with SymPy.
+        positive: symbols that are known to be positive.
+        notes: what was assumed.
+        used: names found in expressions so far.
+        doubts: what looks like a slip; told as warnings when the whole file has been read, and among the notes.
+        coordinates: what formulas of the user's own may contain beside parameters, those of fields excepted: positions,
+            velocities, t.
+        problems: what is wrong, to be raised when the whole file has been read.
+    """
+
+    file: str | Path
+    text: str
+    declared: Mapping[str, float] | None
+    values: Mapping[str, float] | None
+    exact: bool
+    positive: Collection[str] = ()
+    notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    coordinates: set[str] = field(default_factory=set)
+    problems: Problems = field(default_factory=Problems)
+
+    def line(self, header: str, index: int) -> int | None:
+        """Line of the ``index``-th (from 0) header ``[[header]]`` or ``[header]``; None if it is written otherwise."""
+        pattern = re.compile(r"^[ \t]*\[{1,2}[ \t]*" + re.escape(header) + r"[ \t]*\]{1,2}", re.MULTILINE)
+        for k, match in enumerate(pattern.finditer(self.text)):
+            if k == index:
+                return self.text.count("\n", 0, match.start()) + 1
+        return None
+
+    def scalar(self, value: Any) -> Any:
+        """A number, or what an expression stands for."""
+        if isinstance(value, str):
+            used = names(value)
+            self.used |= used
+            if self.declared is not None:
+                for name in sorted(used - set(self.declared)):
+                    raise FormatError(f"{name!r} is not among the [parameters]{hint(name, self.declared)}")
+            if self.values is not None:
+                return evaluate(value, self.values)
+            if used and not self.exact:
+                raise SymbolFound
+            return evaluate_exact(value, self.positive) if self.exact else evaluate(value)
+        return plain_number(value)
+
+
+def shown(value: Any) -> str:
+    """A value for a message, not too long.
+
+    Args:
+        value: what TOML gave.
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return "a huge number"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def plain_number(value: Any, infinite: bool = False) -> int | float:
+    """A finite TOML number of reasonable size.
+
+    Args:
+        value: what TOML gave.
+        infinite: accept infinity.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise FormatError(f"expected a number or an expression in quotes, got {shown(value)}")
+    if infinite and isinstance(value, float) and math.isinf(value):
+        return value
+    if not abs(value) <= LARGEST:
+        raise FormatError(f"{shown(value)} is not a finite number of reasonable size")
+    return value
+
+
+class Table:
+    """One table of the file; every access is checked and every problem says where it is.
+
+    Reading goes on after a problem, with a stand-in: what was read counts only after ``document.problems.raise_all()``.
+
+    Args:
+        data: what TOML gave.
+        where: how to call this table in messages.
+        document: how to read its numbers.
+        place: header and index by which its line is found, if it has a header of its own.
+    """
+
+    def __init__(self, data: Any, where: str, document: Document, place: tuple[str, int] | None = None):
+        self.where, self.document, self.place = where, document, place
+        if not isinstance(data, dict):
+            raise self.error(f"expected a table, got {shown(data)}")
+        self.data = data
+
+    @property
+    def line(self) -> int | None:
+        """Line of its header, if known."""
+        return self.document.line(*self.place) if self.place else None
+
+    def error(self, message: str) -> FormatError:
+        """A FormatError that points at this table."""
+        return FormatError(f"{self.where}: {message}", self.document.file, self.line)
+
+    @kept(None)
+    def only(self, known: Iterable[str]) -> None:
+        """Refuse unknown keys."""
+        try:
+            check_keys(self.data, known, self.where)
+        except FormatError as error:
+            raise FormatError(error.message, self.document.file, self.line) from None
+
+    def tables(self, key: str, header: str = "") -> Iterator[Table]:
+        """The tables of an array ``[[header]]``, or of an array inside this table."""
+        array = self.data.get(key, [])
+        problems = self.document.problems
+        if not isinstance(array, list):
+            problems.found.append(
+                self.error(f"{key!r} is an array of tables{f'; write [[{header}]]' if header else ''}")
+            )
+            return
+        for k, data in enumerate(array):
+            name = data.get("name") if isinstance(data, dict) else None
+            what = header or f"{self.where}, {key}"
+            where = f"{what} {shown(name)}" if isinstance(name, str) else f"{what} number {k + 1}"
+            place = (header, k) if header else self.place
+            table = problems.attempt(partial(Table, data, where, self.document, place), None)
+            if table is not None:
+                yield table
+
+    @kept(None)
+    def table(self, key: str) -> Table | None:
+        """A sub-table, or None."""
+        if key not in self.data:
+            return None
+        return Table(self.data[key], f"{self.where}, {key}", self.document, self.place)
+
+    @kept("?")
+    def text(self, key: str, default: str | None = None) -> str:
+        """A string; it must be there if there is no default."""
+        if key not in self.data and default is not None:
+            return default
+        value = self.data.get(key)
+        if value is None:
+            raise self.error(f"{key!r} is missing")
+        if not isinstance(value, str) or not value:
+            raise self.error(f"{key!r} must be a text, got {shown(value)}")
+        return value
+
+    @kept(False)
+    def truth(self, key: str, default: bool) -> bool:
+        """true or false."""
+        value = self.data.get(key, default)
+        if not isinstance(value, bool):
+            raise self.error(f"{key!r} must be true or false, got {shown(value)}")
+        return value
+
+    def _read(self, key: str, value: Any) -> Any:
+        try:
+            return self.document.scalar(value)
+        except FormatError as error:
+            raise self.error(f"{key}: {error.message}") from None
+
+    @kept(0)
+    def scalar(self, key: str, default: Any = 0) -> Any:
+        """A number or expression."""
+        return self._read(key, self.data[key]) if key in self.data else default
+
+    @kept(0.0)
+    def real(self, key: str, default: float, infinite: bool = False) -> float:
+        """A plain number; expressions must not contain symbols."""
+        return float(self._reals(key, [self.data.get(key, default)], infinite)[0])
+
+    @kept(())
+    def reals(self, key: str, default: tuple[float, ...]) -> tuple[float, ...]:
+        """Several plain numbers."""
+        value = self.data.get(key, list(default))
+        if not isinstance(value, list):
+            raise self.error(f"{key!r} must be an array of numbers, got {shown(value)}")
+        return self._reals(key, value)
+
+    def _reals(self, key: str, values: list[Any], infinite: bool = False) -> tuple[float, ...]:
+        known = self.document.values or self.document.declared or {}
+        try:
+            self.document.used.update(*(names(x) for x in values if isinstance(x, str)))
+            return tuple(evaluate(x, known) if isinstance(x, str) else float(plain_number(x, infinite)) for x in values)
+        except FormatError as error:
+            raise self.error(f"{key}: {error.message}") from None
+
+    def at_defaults(self, key: str) -> Array | None:
+        """The numbers of a vector or matrix with symbols at their default values; None if the file gives none."""
+        if self.document.declared is None:
+            return None
+        written = np.array(self.data[key], dtype=object)
+        return np.array(self._reals(key, list(written.flat))).reshape(written.shape)
+
+    @kept((0, 0, 0))
+    def vector(self, key: str, default: Any = (0, 0, 0)) -> list[Any]:
+        """Three numbers or expressions."""
+        return self._entries(key, self.data.get(key, list(default)), 3)
+
+    def _entries(self, key: str, value: Any, count: int | None = None) -> list[Any]:
+        if not isinstance(value, list) or (count is not None and len(value) != count):
+            raise self.error(f"{key!r} must be an array of {count or 'some'} numbers, got {shown(value)}")
+        return together(partial(self._read, key, x) for x in value)
+
+    @kept(())
+    def scalars(self, key: str) -> tuple[Any, ...]:
+        """Any number of numbers or expressions."""
+        return tuple(self._entries(key, self.data.get(key, [])))
+
+    def _matrix(self, key: str, value: Any) -> list[list[Any]]:
+        if not isinstance(value, list) or len(value) != 3:
+            raise self.error(f"{key!r} must be a 3 x 3 matrix, got {shown(value)}")
+        return [self._entries(key, row, 3) for row in value]
+
+    @kept(np.zeros((3, 3)))
+    def tensor(self, key: str) -> Any:
+        """A symmetric tensor: 3 x 3, or xx, yy, zz, or xx, yy, zz, xy, xz, yz."""
+        value = self.data.get(key)
+        if value is None:
+            return np.zeros((3, 3))
+        if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
+            return self._matrix(key, value)
+        entries = self._entries(key, value)
+        try:
+            return symmetric_tensor(entries)
+        except FormatError as error:
+            raise self.error(f"{key}: {error.message}") from None
+
+    @kept(Transform.identity())
+    def placement(self) -> Transform:
+        """A pose from ``xyz`` and either ``rpy`` or ``rotation``."""
+        xyz = np.array(self.vector("xyz"), dtype=object)
+        if "rotation" not in self.data:
+            angles = self.vector("rpy")
+            if any(scalar.is_number(angle) and abs(angle) > TURN for angle in angles):
+                self.document.doubts.append(
+                    f"{self.where}: rpy = {shown(self.data['rpy'])} is more than a turn; {RADIANS}"
+                )
+            return tidy(Transform.from_rpy_xyz(np.array(angles, dtype=object), xyz))
+        if "rpy" in self.data:
+            raise self.error("'rpy' and 'rotation' say the same thing; keep one of them")
+        pose = tidy(Transform(np.array(self._matrix("rotation", self.data["rotation"]), dtype=object), xyz))
+        numbers = self.at_defaults("rotation") if pose.rotation.dtype == object else pose.rotation
+        if numbers is not None and not is_rotation(numbers):
+            raise self.error("'rotation' is not a rotation matrix (orthogonal, determinant +1)")
+        return pose

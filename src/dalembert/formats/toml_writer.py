@@ -15,17 +15,16 @@ from dalembert.algebra import scalar
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
-from dalembert.formats.arithmetic import LARGEST
-from dalembert.formats.expression import evaluate_exact, names, written
+from dalembert.formats.expression import LARGEST, evaluate_exact, names, written
 from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
 from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
-from dalembert.model.defaults import default_values, is_default_note
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.parameters import default_values, is_default_note
 from dalembert.model.record import exact_number
 
 Pairs = list[tuple[str, str]]

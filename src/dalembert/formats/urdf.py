@@ -9,26 +9,34 @@ in the mechanism's ``notes``; what is doubtful is also a :class:`~dalembert.erro
 from __future__ import annotations
 
 import difflib
+import math
+import re
 import warnings
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import FormatError, ModelWarning
-from dalembert.formats import urdf_elements as parts
-from dalembert.formats.problems import Problems, together
-from dalembert.formats.urdf_elements import Findings
-from dalembert.formats.urdf_unread import doubtful_words, other_attributes
-from dalembert.formats.urdf_visuals import colours, shapes
+from dalembert.formats.expression import LARGEST
+from dalembert.formats.problems import RADIANS, TURN, Problems, look_like_degrees, together
+from dalembert.formats.registry import OTHERS, by_root
 from dalembert.formats.xml import TEXT, Element, read_xml
-from dalembert.model.body import WORLD, Body
+from dalembert.model.body import WORLD, Body, Shape
 from dalembert.model.checks import expect_choice
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.validation import impossible_inertias
+
+# ------------------------------------------------------------------------------------------------------------ the robot
+
 
 KINDS = {
     "revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed",
@@ -54,7 +62,8 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
     expect_choice(base, ("fixed", "free"), "read_urdf: base =")
     robot = read_xml(source)
     if robot.tag != "robot":
-        hint = {"mujoco": "; this is an MJCF file", "sdf": "; SDF is another format"}.get(robot.tag, "")
+        meant = by_root(robot.tag)
+        hint = f"; this file is {meant.name}" if meant else OTHERS.get(f".{robot.tag}", "")
         raise robot.error(f"a URDF file has the root element <robot>, this one has <{robot.tag}>{hint}")
     findings = Findings()
     findings.skip_others(robot, {"link", "joint", "material"})
@@ -87,7 +96,7 @@ def read_urdf(source: str | bytes | Path, base: str = "fixed", strict: bool = Fa
         _warn(f"{robot.file}: {sentence}")
     doubts = mechanism.problems()
     if doubts:
-        _warn("\n  - ".join([f"{robot.file}: kept although doubtful (strict=True refuses it):", *doubts]))
+        _warn("\n  - ".join([f"{robot.file}: kept although doubtful, for the file is not read strictly:", *doubts]))
         mechanism = mechanism.replace(notes=(*mechanism.notes, *(f"kept although doubtful: {d}" for d in doubts)))
     return mechanism
 
@@ -191,7 +200,7 @@ def _ground(links: dict[str, Element], root: str, base: str, findings: Findings)
     if root == WORLD and base == "fixed":
         dropped = [tag for tag in ("inertial", "visual") if any(world.all(tag))]
         if dropped:
-            findings.problems.attempt(lambda: parts.inertia(world, findings), None)  # only to check its numbers
+            findings.problems.attempt(lambda: inertia(world, findings), None)  # only to check its numbers
             findings.assumed.append(f"link {WORLD!r} is the ground, without its {' and '.join(dropped)}")
         return rename
     rename[WORLD] = _free_name(f"{WORLD}_link", links)
@@ -216,7 +225,7 @@ def _bodies(robot: Element, links: dict[str, Element], rename: dict[str, str], f
         if rename[name] != WORLD:
             empty = name == WORLD and not any(link.all("inertial"))  # a name for the ground, not a forgotten mass
             attempt = findings.problems.attempt
-            matter = Inertia() if empty else attempt(partial(parts.inertia, link, findings), Inertia())
+            matter = Inertia() if empty else attempt(partial(inertia, link, findings), Inertia())
             yield Body(rename[name], matter, attempt(partial(shapes, link, named, findings), ()))
 
 
@@ -232,13 +241,13 @@ def _joints(
         ends = attempt(partial(_body_names, joint, rename), (WORLD, WORLD))
         more: dict[str, Any] = attempt(partial(_dynamics, joint), {})
         if kind in (*ONE_DEGREE, "planar"):
-            more["axis"] = attempt(partial(parts.axis, joint, findings), (0, 0, 1))
+            more["axis"] = attempt(partial(axis, joint, findings), (0, 0, 1))
         if kind in ONE_DEGREE:
-            more["limits"] = attempt(partial(parts.limits, joint, findings), Limits())
+            more["limits"] = attempt(partial(limits, joint, findings), Limits())
         elif any(joint.all("limit")):
             findings.limitless.append(f"{name!r} ({joint.attributes.get('type')})")
         more["mimic"] = attempt(partial(_mimic, joint, joints, strict, findings), None)
-        placement = attempt(partial(parts.origin, joint, findings), Transform.identity())
+        placement = attempt(partial(origin, joint, findings), Transform.identity())
         yield Joint(name, kind, *ends, placement, **more)
 
 
@@ -251,7 +260,7 @@ def _dynamics(joint: Element) -> dict[str, Any]:
     element = joint.one("dynamics")
     if element is None:
         return {}
-    damping, friction = together(partial(parts.number, element, key, 0.0, least=0) for key in ("damping", "friction"))
+    damping, friction = together(partial(number, element, key, 0.0, least=0) for key in ("damping", "friction"))
     return {"damping": damping, "friction": friction}
 
 
@@ -285,7 +294,7 @@ def _mimic(joint: Element, joints: dict[str, Element], strict: bool, findings: F
         if name in chain:
             raise element.error(f"the mimic joints {' -> '.join(map(repr, [*chain, name]))} lead in a circle")
         defaults = {"multiplier": 1.0, "offset": 0.0}
-        ratio, shift = together(partial(parts.number, element, key, value) for key, value in defaults.items())
+        ratio, shift = together(partial(number, element, key, value) for key, value in defaults.items())
         offset, multiplier = offset + multiplier * shift, multiplier * ratio
         chain.append(name)
         element = joints[name].one("mimic")
@@ -299,3 +308,394 @@ def _mimic(joint: Element, joints: dict[str, Element], strict: bool, findings: F
     if len(chain) > 2:
         findings.assumed.append(f"joint {chain[0]!r} follows {chain[-1]!r} through {', '.join(map(repr, chain[1:-1]))}")
     return Mimic(chain[-1], multiplier, offset)
+
+
+# ------------------------------------------------------------------------------------------------------------- elements
+
+
+UNLIMITED = 1e30
+"""Limits from here on mean that there is none; URDF has no other way to say so for a revolute joint."""
+
+SNAP = 1e-11
+"""Angles this close to a multiple of a right angle are that multiple: 1.57079632679 has eleven decimals."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INFINITY = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
+
+
+@dataclass
+class Findings:
+    """What a reader noticed on the way; becomes the notes of the mechanism.
+
+    Args:
+        snapped: number of angles read as the multiple of a right angle they were close to.
+        rescaled: axes that were not unit vectors, as sentences.
+        massless: links without an inertial element, with their lines.
+        limitless: joints with a limit that their type has no use for, with that type.
+        boundless: joints whose limit names no effort or no velocity, with what is missing.
+        rangeless: joints whose limit names no lower or no upper end, with what is missing.
+        loose: mimic joints whose leader does not exist, words that were probably meant to be read, and angles that
+            look like degrees, as sentences.
+        skipped: elements that are not read, by tag.
+        assumed: anything else worth a note.
+        problems: what is wrong, to be raised when the whole file has been read.
+    """
+
+    snapped: int = 0
+    rescaled: list[str] = field(default_factory=list)
+    massless: list[str] = field(default_factory=list)
+    limitless: list[str] = field(default_factory=list)
+    boundless: list[str] = field(default_factory=list)
+    rangeless: list[str] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    assumed: list[str] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
+
+    def skip_others(self, element: Element, known: set[str]) -> None:
+        """Count the children of an element that are not read."""
+        self.skipped.update(child.tag for child in element.children if child.tag not in known)
+
+    def sentences(self) -> list[str]:
+        """One note per kind of finding."""
+        notes = [*self.assumed, *self.loose]
+        if self.massless:
+            notes.append(f"no <inertial>, so no mass and no inertia: {', '.join(self.massless)}")
+        if self.limitless:
+            notes.append(f"not read, because the joint has no such limit: <limit> of {', '.join(self.limitless)}")
+        if self.boundless:
+            notes.append(f"not limited, because <limit> does not name it: {', '.join(self.boundless)}")
+        if self.rangeless:
+            notes.append(f"0, as URDF has it, because <limit> does not name it: {', '.join(self.rangeless)}")
+        if self.rescaled:
+            notes.append(f"axes divided by their length: {', '.join(self.rescaled)}")
+        if self.snapped:
+            notes.append(f"{self.snapped} angles within {SNAP:g} rad of a multiple of pi/2 are read as that multiple")
+        if self.skipped:
+            tags = ", ".join(f"{tag} ({count})" for tag, count in sorted(self.skipped.items()))
+            notes.append(f"elements that were not read: {tags}")
+        return notes
+
+
+def number(
+    element: Element, name: str, default: float | None = None, *, least: float = -math.inf, infinite: bool = False
+) -> float:
+    """A numeric attribute.
+
+    Args:
+        element: the element that carries it.
+        name: of the attribute.
+        default: what a missing attribute means; None if it must be there.
+        least: smallest allowed value.
+        infinite: accept infinity, and read anything from ``UNLIMITED`` on as infinity.
+    """
+    if default is not None and name not in element.attributes:
+        return default
+    return _number(element, name, element.attribute(name).strip(), least, infinite)
+
+
+def _number(element: Element, name: str, text: str, least: float = -math.inf, infinite: bool = False) -> float:
+    where = f"<{element.tag}>: {name}"
+    if _NUMBER.fullmatch(text):
+        value = float(text)
+    elif infinite and (match := _INFINITY.fullmatch(text)):
+        value = -math.inf if match[1] == "-" else math.inf
+    elif "${" in text:
+        raise element.error(f"{where}={text!r} is a xacro expression; run the file through xacro first")
+    else:
+        mend = "; decimals come after a point, blanks separate numbers" if "," in text else ""
+        raise element.error(f"{where}={text!r} is not a finite number{mend}")
+    if infinite and abs(value) >= UNLIMITED:
+        value = math.copysign(math.inf, value)
+    elif abs(value) > LARGEST:
+        raise element.error(f"{where}={text!r} is absurdly large")
+    if value < least:
+        wanted = "it must not be negative" if least == 0 else f"it must be at least {least:g}"
+        raise element.error(f"{where}={text!r}: {wanted}")
+    return value
+
+
+def numbers(element: Element, name: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+    """An attribute that holds several numbers, separated by blanks.
+
+    Args:
+        element: the element that carries it.
+        name: of the attribute.
+        count: how many numbers it must hold.
+        default: what a missing attribute means; None if it must be there.
+    """
+    if default is not None and name not in element.attributes:
+        return default
+    words = element.attribute(name).split()
+    if len(words) != count:
+        raise element.error(f"<{element.tag}>: {name}={' '.join(words)!r} holds {len(words)} values, not {count}")
+    return tuple(together(partial(_number, element, name, word) for word in words))
+
+
+def origin(parent: Element, findings: Findings) -> Transform:
+    """The pose in the ``<origin>`` of an element; identity if it has none.
+
+    Args:
+        parent: the element that may hold an origin.
+        findings: counts the angles that were snapped to right angles.
+    """
+    element = parent.one("origin")
+    if element is None:
+        return Transform.identity()
+    if "quat_xyzw" in element.attributes:
+        raise element.error("<origin>: quat_xyzw is not supported; give the rotation as rpy")
+    xyz, rpy = together(partial(numbers, element, name, 3, (0.0, 0.0, 0.0)) for name in ("xyz", "rpy"))
+    angles = [snap(angle, findings) for angle in rpy]
+    if max(map(abs, angles)) > TURN:
+        findings.loose.append(f"line {element.line}: rpy={element.attributes['rpy']!r} is more than a turn; {RADIANS}")
+    return Transform.from_rpy_xyz(np.array(angles), np.array(xyz))
+
+
+def snap(angle: float, findings: Findings) -> float:
+    """The multiple of pi/2 that is meant by an angle written with eleven decimals; other angles as they are."""
+    quarters = round(angle / (math.pi / 2)) if abs(angle) < 100 else 0
+    nearest = quarters * (math.pi / 2)
+    if angle != nearest and abs(angle - nearest) <= SNAP:
+        findings.snapped += 1
+        return nearest
+    return angle
+
+
+def axis(joint: Element, findings: Findings) -> Array:
+    """The unit vector of a joint's ``<axis>``; x if it has none.
+
+    Args:
+        joint: the joint element.
+        findings: remembers axes that were not unit vectors.
+    """
+    element = joint.one("axis")
+    if element is None:
+        return np.array([1.0, 0.0, 0.0])
+    name = joint.attributes["name"]
+    vector = np.array(numbers(element, "xyz", 3, (1.0, 0.0, 0.0)))
+    largest = float(np.max(np.abs(vector)))
+    if largest < 1e-9:
+        raise element.error(f"joint {name!r}: the axis {vector.tolist()} has length zero and gives no direction")
+    length = largest * float(np.linalg.norm(vector / largest))
+    if length == 1:
+        return vector
+    if abs(length - 1) > 1e-9:
+        findings.rescaled.append(f"{name!r} (length {length:.7g})")
+    return vector / length
+
+
+def inertia(link: Element, findings: Findings) -> Inertia:
+    """Mass distribution in link axes from the ``<inertial>`` of a link; zero if it has none.
+
+    Args:
+        link: the link element.
+        findings: remembers links without an inertial.
+    """
+    element = link.one("inertial")
+    if element is None:
+        findings.massless.append(f"{link.attributes['name']!r} (line {link.line})")
+        return Inertia()
+
+    def tensor() -> Array:
+        six = element.need("inertia")
+        entries = together(partial(number, six, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+        return np.array(entries)[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
+
+    def mass() -> float:
+        return number(element.need("mass"), "value", least=0)
+
+    parts: list[Any] = together((mass, tensor, partial(origin, element, findings)))
+    about_center, pose = Inertia(parts[0], np.zeros(3), parts[1]), parts[2]
+    if np.array_equal(pose.rotation, np.eye(3)):
+        return about_center.replace(center=pose.translation)
+    return about_center.moved(pose.rotation, pose.translation)
+
+
+def limits(joint: Element, findings: Findings) -> Limits:
+    """Range of a one-degree joint.
+
+    Args:
+        joint: the joint element; ``lower`` and ``upper`` of a revolute or prismatic one default to zero, as URDF says.
+        findings: remembers joints whose limits are missing.
+    """
+    element, kind, name = joint.one("limit"), joint.attributes["type"], joint.attributes["name"]
+    if element is None:
+        if kind != "continuous":
+            findings.assumed.append(f"joint {name!r} (line {joint.line}) has no <limit>: its range is not limited")
+        return Limits()
+    effort, velocity, lower, upper = together(
+        [
+            *(partial(number, element, key, math.inf, least=0, infinite=True) for key in ("effort", "velocity")),
+            *(partial(number, element, key, 0.0, infinite=True) for key in ("lower", "upper")),
+        ]
+    )
+    if missing := [key for key in ("effort", "velocity") if key not in element.attributes]:
+        findings.boundless.append(f"{' and '.join(missing)} of {name!r}")
+    if kind == "continuous":
+        if {"lower", "upper"} & element.attributes.keys():
+            findings.limitless.append(f"{name!r} (continuous, its range)")
+        return Limits(velocity=velocity, effort=effort)
+    if missing := [key for key in ("lower", "upper") if key not in element.attributes]:
+        findings.rangeless.append(f"{' and '.join(missing)} of {name!r}")
+    if lower > upper:
+        raise element.error(f"joint {name!r}: the lower limit {lower:g} is above the upper limit {upper:g}")
+    if kind == "revolute" and look_like_degrees(lower, upper):
+        findings.loose.append(
+            f"line {element.line}: joint {name!r} has the limits {lower:g} .. {upper:g} rad, which look like degrees; "
+            + RADIANS
+        )
+    return Limits(lower, upper, velocity, effort)
+
+
+# --------------------------------------------------------------------------------------------------------------- shapes
+
+
+Colour = tuple[float, float, float, float]
+
+
+def colours(robot: Element, findings: Findings) -> dict[str, Colour]:
+    """Colours of the named materials of a robot.
+
+    Args:
+        robot: the root element.
+        findings: remembers colours out of range.
+    """
+    found: dict[str, Colour] = {}
+    for material in robot.all("material"):
+        colour = _colour(material, findings)
+        if colour and material.attributes.get("name"):
+            found[material.attributes["name"]] = colour
+    return found
+
+
+def _colour(material: Element, findings: Findings) -> Colour | None:
+    element = material.one("color")
+    if element is None:
+        return None
+    rgba = numbers(element, "rgba", 4)
+    clipped: Any = tuple(min(max(x, 0.0), 1.0) for x in rgba)
+    if clipped != rgba:
+        findings.assumed.append(f"colour {rgba} (line {element.line}) is not within 0..1 and was clipped")
+    return clipped
+
+
+def shapes(link: Element, named: dict[str, Colour], findings: Findings) -> tuple[Shape, ...]:
+    """The visual geometry of a link.
+
+    Args:
+        link: the link element.
+        named: colours of the robot's materials.
+        findings: remembers geometry that is not known.
+    """
+    found = []
+    for visual in link.all("visual"):
+        placement = origin(visual, findings)
+        material = visual.one("material")
+        colour = None
+        if material is not None:
+            colour = _colour(material, findings) or named.get(material.attributes.get("name", ""))
+        for element in visual.need("geometry").children:
+            shape = _shape(element)
+            if shape is None:
+                findings.skipped[f"visual {element.tag}"] += 1
+                continue
+            found.append(shape.replace(placement=placement, **({"colour": colour} if colour else {})))
+    return tuple(found)
+
+
+def _shape(element: Element) -> Shape | None:
+    match element.tag:
+        case "box":
+            size = numbers(element, "size", 3)
+            if min(size) < 0:
+                raise element.error(f"<box>: size {size} must not be negative")
+            return Shape("box", size)
+        case "sphere":
+            return Shape("sphere", (number(element, "radius", least=0),))
+        case "cylinder" | "capsule":
+            return Shape(element.tag, (number(element, "radius", least=0), number(element, "length", least=0)))
+        case "mesh":
+            return Shape("mesh", numbers(element, "scale", 3, (1.0, 1.0, 1.0)), mesh=element.attribute("filename"))
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------- what nobody reads
+
+
+CHILDREN = {
+    "robot": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision"),
+    "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
+    "inertial": ("origin", "mass", "inertia"),
+}
+ATTRIBUTES = {
+    "link": ("name",),
+    "joint": ("name", "type"),
+    "parent": ("link",),
+    "child": ("link",),
+    "origin": ("xyz", "rpy"),
+    "axis": ("xyz",),
+    "mass": ("value",),
+    "inertia": ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "dynamics": ("damping", "friction"),
+    "mimic": ("joint", "multiplier", "offset"),
+}
+WORDS = {word for words in CHILDREN.values() for word in words} - {"visual", "collision", "material"}
+"""Elements that matter for the dynamics wherever they were meant to stand."""
+
+
+def doubtful_words(robot: Element) -> list[str]:
+    """Sentences about elements and attributes that are not read but look as if they were meant to be.
+
+    Args:
+        robot: the root of the file.
+    """
+    found = []
+    for element in _read(robot):
+        known = CHILDREN.get(element.tag, ())
+        for child in element.children:
+            if known and child.tag not in known:
+                near = difflib.get_close_matches(child.tag.lower(), known, n=1, cutoff=0.75)
+                if near or child.tag in WORDS:
+                    hint = f"did you mean <{near[0]}>?" if near else "it belongs elsewhere"
+                    found.append(f"line {child.line}: <{child.tag}> in <{element.tag}> is not read; {hint}")
+        for name, near in _unknown(element):
+            if near:
+                found.append(
+                    f"line {element.line}: <{element.tag}> has the attribute {name!r}, which is not read; "
+                    f"did you mean {near[0]!r}?"
+                )
+    return found
+
+
+def other_attributes(robot: Element) -> list[str]:
+    """One sentence that counts the attributes of other programs, or none.
+
+    Args:
+        robot: the root of the file.
+    """
+    counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, near in _unknown(e) if not near)
+    listed = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+    return [f"attributes that are not read: {listed}"] if counts else []
+
+
+def _read(robot: Element) -> Iterator[Element]:
+    """The elements whose children or attributes give the dynamics."""
+    yield robot
+    for tag in ("link", "joint"):
+        for element in robot.all(tag):
+            yield element
+            for child in element.children:
+                if child.tag in CHILDREN[tag]:
+                    yield child
+                    yield from (part for part in child.children if child.tag == "inertial" and part.tag in ATTRIBUTES)
+
+
+def _unknown(element: Element) -> Iterator[tuple[str, list[str]]]:
+    """Attributes without a meaning, each with the known one it resembles unless that one is there as well."""
+    known = ATTRIBUTES.get(element.tag, ())
+    absent = [name for name in known if name not in element.attributes]
+    for name in element.attributes:
+        if known and name not in known and ":" not in name:  # a prefix belongs to another program
+            yield name, difflib.get_close_matches(name.lower(), absent, n=1, cutoff=0.6)

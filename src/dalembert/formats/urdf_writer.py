@@ -14,9 +14,8 @@ import numpy as np
 from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelWarning, UnsupportedError
-from dalembert.formats.arithmetic import LARGEST
-from dalembert.formats.urdf import KINDS, ONE_DEGREE
-from dalembert.formats.urdf_elements import UNLIMITED, Findings, snap
+from dalembert.formats.expression import LARGEST
+from dalembert.formats.urdf import KINDS, ONE_DEGREE, UNLIMITED, Findings, snap
 from dalembert.model.body import WORLD, Body, Shape
 from dalembert.model.checks import expect, write_text
 from dalembert.model.joint import Joint
@@ -61,12 +60,14 @@ def _check(mechanism: Mechanism) -> None:
         if items:
             names = ", ".join(repr(item.name) for item in items)
             raise UnsupportedError(
-                f"URDF has no place for {what} ({names}); write TOML, or leave them out with replace({what}=())"
+                f"URDF has no place for {what} ({names})",
+                remedy=f"write TOML, or leave them out with replace({what}=())",
             )
     for joint in mechanism.joints:
         if joint.kind not in TYPES:
             raise UnsupportedError(
-                f"joint {joint.name!r} is {joint.kind}; URDF knows only {', '.join(TYPES)} joints; write TOML instead"
+                f"joint {joint.name!r} is {joint.kind}; URDF knows only {', '.join(TYPES)} joints",
+                remedy="write TOML instead",
             )
     lost = [f"armature of joint {joint.name!r}" for joint in mechanism.joints if joint.armature != 0]
     if not np.array_equal(mechanism.gravity, [0, 0, -9.81]):

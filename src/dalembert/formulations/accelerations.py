@@ -33,7 +33,10 @@ def solved_accelerations(equations: Equations) -> Quantity:
     A, gamma = equations.constraint_matrix, equations.constraint_bias
     if A is not None and equations.method != "sympy":
         raise UnsupportedError(
-            f"{equations.name!r} has constraints that multipliers enforce; derive it by method='kane' to eliminate them"
+            f"{equations.name!r} has constraints that multipliers enforce",
+            argument="method",
+            value="kane",
+            remedy="derive it by {setting} to eliminate them",
         )
     tau = scope.once("tau", map(str, equations.inputs))
     force = product(equations.input_map.values, tau) - equations.bias.values if len(tau) else -equations.bias.values

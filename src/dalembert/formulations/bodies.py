@@ -21,7 +21,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.rotation_formula import expect_rotation
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import MovingBody, Place, System
-from dalembert.model.constants import is_finite
+from dalembert.model.record import is_finite
 from dalembert.tracing.derivatives import forward, reverse
 from dalembert.typesetting.names import rate_name
 

@@ -137,8 +137,10 @@ def assemblies(system: System, A: np.ndarray, reference: np.ndarray | None = Non
         if rank < 0:
             raise SingularityError(
                 f"{system.name!r}: around the reference no loops are closed, or it cannot be told how many freedoms "
-                "they leave; give reference=, positions near an assembly in which it works"
-                + (" while its symbols have values of about one" if system.scope.parameters else "")
+                "they leave",
+                argument="reference",
+                remedy="give {setting}, positions near an assembly in which it works"
+                + (" while its symbols have values of about one" if system.scope.parameters else ""),
             )
     elif rank < 0 or rank == system.n:
         clear = ranks[ranks >= 0]

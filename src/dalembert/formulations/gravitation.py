@@ -18,8 +18,7 @@ from dalembert.algebra.arrays import Array, asarray, product
 from dalembert.algebra.scalar import Scalar, is_zero, sqrt
 from dalembert.algebra.vectors import cross, dot, trace
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.model.constants import is_finite
-from dalembert.model.record import check_scalar
+from dalembert.model.record import check_scalar, is_finite
 
 
 @dataclass(frozen=True, eq=False)

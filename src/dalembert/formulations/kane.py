@@ -70,7 +70,9 @@ def kane(
     speeds = None if speeds is None else expect_items(speeds, object, "speeds")
     pfaffian = expect_items(pfaffian, object, "pfaffian")
     if reference is not None and not (pfaffian or system.constraints):
-        raise ArgumentError(f"reference: {system.name!r} has no constraints that would be compared around it")
+        raise ArgumentError(
+            f"{{argument}}: {system.name!r} has no constraints that would be compared around it", argument="reference"
+        )
     if not (speeds or pfaffian or system.constraints or independent is not None):
         return _unconstrained(system, wrenches, actuated)
     chosen = choose_speeds(system, speeds, pfaffian, independent, reference)

@@ -30,7 +30,9 @@ def passive_forces(trace: TracedMechanism, system: System, include: Sequence[str
     names = [item.name for item in mechanism.forces]
     unknown = [name for name in include if name not in (*TERMS, "forces", *names)]
     if unknown:
-        raise ArgumentError(f"include = {unknown}: choose among {', '.join((*TERMS, 'forces', *names))}")
+        raise ArgumentError(
+            f"{{setting}}: choose among {', '.join((*TERMS, 'forces', *names))}", argument="include", value=unknown
+        )
     wanted = [name for name in names if "forces" in include or name in include]
     forces: list[tuple[str, Array]] = []
     if wanted:

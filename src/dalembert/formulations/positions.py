@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.constraints.descent import normalise
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import real_array
+from dalembert.model.names import by_joint
 
 
 def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:

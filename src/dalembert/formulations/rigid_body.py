@@ -29,8 +29,7 @@ from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia
 from dalembert.model.checks import expect, expect_choice
-from dalembert.model.constants import is_finite
-from dalembert.model.record import frozen_array
+from dalembert.model.record import frozen_array, is_finite
 
 
 def rigid_body(

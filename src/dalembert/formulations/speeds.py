@@ -107,12 +107,13 @@ def choose_speeds(
     A, b, names = constraint_rows(system, pfaffian)
     states = assemblies(system, A, reference)
     if not states.closed and not system.scope.parameters:  # some values of symbols may allow it
-        warnings.warn(
+        doubt = ModelWarning(
             f"{system.name!r}: no positions were found that satisfy its constraints, so equations that eliminate them "
-            "may describe no motion; check the geometry, or give reference=, positions near an assembly",
-            ModelWarning,
-            stacklevel=4,
+            "may describe no motion",
+            argument="reference",
+            remedy="check the geometry, or give {setting}, positions near an assembly",
         )
+        warnings.warn(doubt, stacklevel=4)
     n, rank, why, rows_of = system.n, 0, [], ""
     if len(A):
         samples = states.at(A)
@@ -121,7 +122,9 @@ def choose_speeds(
             raise SingularityError(
                 f"{system.name!r}: the constraint {', '.join(map(repr, dict.fromkeys(lost)))} does not exist "
                 + ("where coordinates are of the order of one" if reference is None else "around the reference")
-                + ", so its independent rows cannot be chosen; give reference=, positions where it does"
+                + ", so its independent rows cannot be chosen",
+                argument="reference",
+                remedy="give {setting}, positions where it does",
             )
         basis = independent_rows(samples)
         _refuse_contradiction(states, A, b, names, basis)

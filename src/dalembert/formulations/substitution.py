@@ -16,8 +16,7 @@ from dalembert.formulations.linear import is_constant
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
-from dalembert.model.constants import is_finite
-from dalembert.model.record import check_scalar
+from dalembert.model.record import check_scalar, is_finite
 from dalembert.tracing.evaluate import interpret
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.traced import Expr

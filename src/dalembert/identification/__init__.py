@@ -9,11 +9,10 @@ doubts            whether measurements and mechanism belong together
 pseudo_inertia    which inertial parameters a real body can have
 """
 
+from dalembert.identification.consistency import is_consistent, nearest_consistent, pseudo_inertia_matrix
 from dalembert.identification.excitation import Excitation, excitation, exciting_motion, fourier_motion
 from dalembert.identification.identify import Identification, identify
-from dalembert.identification.pseudo_inertia import is_consistent, nearest_consistent, pseudo_inertia_matrix
-from dalembert.identification.regression import DRIVES, LinearTorques, Visible
-from dalembert.identification.signals import differentiate, low_pass
+from dalembert.identification.regression import DRIVES, LinearTorques, Visible, differentiate, low_pass
 
 __all__ = [
     "DRIVES", "Excitation", "Identification", "LinearTorques", "Visible", "differentiate", "excitation",

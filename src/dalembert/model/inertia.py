@@ -12,8 +12,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.errors import ModelError
 from dalembert.model.checks import expect_items
-from dalembert.model.constants import is_negative
-from dalembert.model.record import Record, check_scalar, frozen_array
+from dalembert.model.record import Record, check_scalar, frozen_array, is_negative
 
 
 def _parallel(mass: Scalar, r: Array) -> Array:

@@ -18,14 +18,12 @@ from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.constraint import Constraint
-from dalembert.model.fingerprint import fingerprint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
 from dalembert.model.layout import counted
-from dalembert.model.record import Record, content, frozen_array
-from dalembert.model.structure import depth_first
-from dalembert.model.tree import Link, Moments, Tree
+from dalembert.model.record import Record, content, fingerprint, frozen_array
+from dalembert.model.tree import Link, Moments, Tree, depth_first
 from dalembert.model.validation import check_physics, check_structure, doubts
 
 Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)

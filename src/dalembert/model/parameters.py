@@ -9,27 +9,30 @@ owners of different kinds share a name and an attribute, the address says which 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.rotations import HALF_PI, rotation_from_rpy, rpy_from_rotation
-from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.scalar import Scalar, is_sympy
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelWarning
-from dalembert.model.addresses import COLLECTIONS, Path, addresses
 from dalembert.model.checks import expect
-from dalembert.model.defaults import with_current_notes
 from dalembert.model.formula import Formula, coordinate_names
+from dalembert.model.joint import SIZES, plane_axes
 from dalembert.model.mechanism import Mechanism
-from dalembert.model.planes import turned_planes
-from dalembert.model.record import Record
+from dalembert.model.record import Record, floats, is_finite
+
+if TYPE_CHECKING:
+    from dalembert.model.mechanism import Mechanism
 
 
 def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
@@ -253,3 +256,161 @@ def _exact_quarter_turn(value: Any, sympy: Any) -> Any:
     if not (scalar.is_sympy(value) or (scalar.is_number(value) and not isinstance(value, complex))):
         raise ArgumentError(f"the value of a symbol is {value!r}; it must be a real number or a SymPy expression")
     return sympy.sympify(value)
+
+
+# ------------------------------------------------------------------------------------------------------------ addresses
+
+
+COLLECTIONS = {"body": "bodies", "joint": "joints", "frame": "frames", "constraint": "constraints", "force": "forces"}
+AXES = ("x", "y", "z")
+ANGLES = ("roll", "pitch", "yaw")
+MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+
+Path = tuple[Any, ...]
+"""Where a parameter lies in its owner: attribute names, then an index into an array."""
+
+
+def addresses(mechanism: Mechanism) -> dict[str, tuple[str, str, Path]]:
+    """For every address the kind and name of the owner and the path inside it.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    found = [
+        (f"{name}.{attribute}" if name else attribute, kind, name, path)
+        for kind, name, attribute, path in _slots(mechanism)
+    ]
+    count = Counter(address for address, *_ in found)
+    return {
+        (address if count[address] == 1 else f"{kind}:{address}"): (kind, name, path)
+        for address, kind, name, path in found
+    }
+
+
+def _slots(mechanism: Mechanism) -> Iterator[tuple[str, str, str, Path]]:
+    for k, axis in enumerate(AXES):
+        yield "gravity", "", f"gravity.{axis}", ("gravity", k)
+    for body in mechanism.bodies:
+        yield "body", body.name, "mass", ("inertia", "mass")
+        for k, axis in enumerate(AXES):
+            yield "body", body.name, f"com.{axis}", ("inertia", "center", k)
+        for entry, index in MOMENTS.items():
+            yield "body", body.name, f"inertia.{entry}", ("inertia", "tensor", index)
+    for joint in mechanism.joints:
+        yield from _placement_slots("joint", joint.name, joint.placement)
+        if SIZES[joint.kind][1]:
+            for attribute in ("damping", "friction", "armature"):
+                yield "joint", joint.name, attribute, (attribute,)
+        if joint.kind == "helical":
+            yield "joint", joint.name, "pitch", ("pitch",)
+        if joint.mimic:
+            yield "joint", joint.name, "mimic.multiplier", ("mimic", "multiplier")
+            yield "joint", joint.name, "mimic.offset", ("mimic", "offset")
+    for frame in mechanism.frames:
+        yield from _placement_slots("frame", frame.name, frame.placement)
+    for constraint in mechanism.constraints:
+        for attribute in constraint.numbers:
+            yield "constraint", constraint.name, attribute, (attribute,)
+        for k in range(len(constraint.coefficients)):
+            yield "constraint", constraint.name, f"coefficient.{k}", ("coefficients", k)
+        for end in constraint.placements:
+            yield from _placement_slots("constraint", constraint.name, getattr(constraint, end), end)
+    for force in mechanism.forces:
+        for attribute in force.numbers:
+            yield "force", force.name, attribute, (attribute,)
+        for k in range(len(force.components)):
+            yield "force", force.name, f"component.{k}", ("components", k)
+        for end in force.placements:
+            yield from _placement_slots("force", force.name, getattr(force, end), end)
+
+
+def _placement_slots(
+    kind: str, name: str, placement: Transform, attribute: str = "placement"
+) -> Iterator[tuple[str, str, str, Path]]:
+    for k, axis in enumerate(AXES):
+        yield kind, name, f"{attribute}.{axis}", (attribute, "translation", k)
+    if placement.rotation.dtype != object:
+        for k, angle in enumerate(ANGLES):
+            yield kind, name, f"{attribute}.{angle}", (attribute, "rpy", k)
+
+
+# -------------------------------------------------------------------------------------------- default values of symbols
+
+
+DEFAULT_VALUES = "default values of the symbols: "
+"""How a note begins that lists symbols, ``name = value``, with commas between them."""
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """``name = value``, with commas between them, all digits told.
+
+    Args:
+        values: by name.
+    """
+    return ", ".join(f"{name} = {value!r}" for name, value in values.items())
+
+
+def is_default_note(note: str) -> bool:
+    """True for a note that lists default values, be it of a mechanism that was attached.
+
+    Args:
+        note: one note.
+    """
+    return DEFAULT_VALUES in note
+
+
+def default_values(mechanism: Mechanism) -> dict[str, float]:
+    """The default values that the notes of a mechanism list, by name; a name with two different ones has none.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    found: dict[str, set[float]] = {}
+    for note in filter(is_default_note, mechanism.notes):
+        for item in note.partition(DEFAULT_VALUES)[2].split(", "):
+            name, _, value = item.partition(" = ")
+            with contextlib.suppress(ValueError):  # a note that somebody wrote by hand
+                found.setdefault(name, set()).add(float(value))
+    return {name: min(values) for name, values in found.items() if len(values) == 1}
+
+
+def with_current_notes(mechanism: Mechanism, before: Mechanism) -> Mechanism:
+    """A mechanism without the default values of symbols that have gone.
+
+    Args:
+        mechanism: the result of an operation.
+        before: what it was made from.
+    """
+    gone = {symbol.name for symbol in before.symbols} - {symbol.name for symbol in mechanism.symbols}
+    notes = []
+    for note in mechanism.notes:
+        head, mark, items = note.partition(DEFAULT_VALUES)
+        kept = [item for item in items.split(", ") if item.partition(" = ")[0] not in gone]
+        if kept:
+            notes.append(head + mark + ", ".join(kept))
+    return mechanism if tuple(notes) == mechanism.notes else mechanism.replace(notes=tuple(notes))
+
+
+# --------------------------------------------------------------------------------------------------------------- planes
+
+
+def turned_planes(before: Mechanism, after: Mechanism, values: Mapping[Any, Any]) -> Iterator[str]:
+    """A sentence for every planar joint whose x and y changed their directions when its normal became numbers.
+
+    Args:
+        before: the mechanism with symbols.
+        after: the same with values in their place.
+        values: by symbol.
+    """
+    for old, new in zip(before.joints, after.joints):
+        if old.kind != "planar" or floats(old.axis) is not None or (normal := floats(new.axis)) is None:
+            continue
+        now = plane_axes(normal)
+        was = [[x.subs(values) if is_sympy(x) else x for x in axis] for axis in plane_axes(old.axis)]
+        if all(map(is_finite, (*was[0], *was[1]))) and np.allclose(np.array(was, dtype=float), now, atol=1e-9):
+            continue
+        x, y = (f"[{', '.join(f'{entry:.4g}' for entry in axis + 0.0)}]" for axis in now)
+        yield (
+            f"joint {new.name!r}: x and y of its plane are now along {x} and {y}; while its normal had symbols they "
+            "were the axes x and y turned with z by the shortest rotation, so its coordinates have another meaning"
+        )

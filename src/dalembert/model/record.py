@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import cmath
+import contextlib
 import dataclasses
+import dis
 import numbers
+import pickle
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arguments import unrolled
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
 from dalembert.errors import ModelError
 from dalembert.model.checks import shown
 
@@ -106,3 +113,126 @@ class Record:
     def replace(self, **changes: Any) -> Any:
         """A copy with the given fields changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+
+# ----------------------------------------------------------------------- numbers, exact constants and expressions alike
+
+
+def is_finite(x: Scalar) -> bool:
+    """False for infinity and NaN, and for an expression in which one of them stands."""
+    if scalar.is_number(x):
+        return cmath.isfinite(x)
+    if scalar.is_sympy(x):
+        from sympy import S
+
+        return not x.has(S.NaN, S.Infinity, S.NegativeInfinity, S.ComplexInfinity)
+    return True
+
+
+def is_negative(x: Scalar) -> bool:
+    """True for a negative number and for an expression that is negative whatever its symbols are."""
+    return bool(x < 0) if scalar.is_number(x) else getattr(x, "is_negative", None) is True
+
+
+def floats(values: Array) -> Array | None:
+    """The values of an array of finite numbers and exact constants; None if a symbol, infinity or NaN is among them."""
+    if values.dtype == object:
+        if not all(scalar.is_number(x) or getattr(x, "is_number", False) is True for x in values.flat):
+            return None
+        values = values.astype(float)
+    return values if np.isfinite(values).all() else None
+
+
+# --------------------------------------------------------------------------------------------------------- fingerprints
+
+
+EXACT = 2**53
+"""Integers up to this are floats too."""
+
+
+def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
+    """The text of a value; of a function its code, constants, defaults and what it refers to outside.
+
+    Args:
+        value: nested tuples of numbers, texts, expressions and functions, as :func:`~dalembert.model.record.content`
+            gives them.
+        above: functions that are being described; one that refers to itself is not described again.
+    """
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(fingerprint(x, above) for x in value)})"
+    if isinstance(value, (set, frozenset)):
+        return f"{{{', '.join(sorted(fingerprint(x, above) for x in value))}}}"
+    if isinstance(value, FunctionType):
+        if any(value is function for function in above):
+            return "itself"
+        defaults = (value.__defaults__, sorted((value.__kwdefaults__ or {}).items()))
+        around = [(name, _plain(item)) for name, item in outside(value).items()]
+        return f"function{fingerprint((code_of(value.__code__), defaults, around), (*above, value))}"
+    if type(value) is int and abs(value) <= EXACT:
+        value = float(value)  # 2 and 2.0 are equal, and files may make one of the other
+    if type(value) is float and value == 0:
+        return "0.0"  # -0.0 too; a file may leave it out
+    if callable(value):
+        return f"{type(value).__module__}.{type(value).__qualname__}:{_pickled(value)}"
+    return repr(value)
+
+
+def outside(function: FunctionType) -> dict[str, Any]:
+    """The variables around a function that it and the functions inside it use; not those that it assigns itself.
+
+    Args:
+        function: of Python.
+    """
+    found: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # a variable that has no value yet
+            found[name] = cell.cell_contents
+    used, assigned = _names(function.__code__)
+    found |= {name: function.__globals__[name] for name in used if name in function.__globals__}
+    return {name: value for name, value in sorted(found.items()) if name not in assigned}
+
+
+def code_of(code: CodeType) -> tuple[Any, ...]:
+    """Instructions and constants; those of inner functions too, instead of their places in memory.
+
+    Args:
+        code: of a function.
+    """
+    constants = [code_of(item) if isinstance(item, CodeType) else _constant(item) for item in code.co_consts]
+    return code.co_code.hex(), code.co_names, constants
+
+
+def _constant(value: Any) -> str:
+    """A constant of a function; a set is written in an order of its own in every process."""
+    return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, frozenset) else repr(value)
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Global names that code and the functions inside it use, and outer variables that they assign."""
+    used, assigned = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            used.add(step.argval)
+        elif step.opname in ("STORE_GLOBAL", "STORE_DEREF"):
+            assigned.add(step.argval)
+    for item in code.co_consts:
+        if isinstance(item, CodeType):
+            inner = _names(item)
+            used, assigned = used | inner[0], assigned | inner[1]
+    return used, assigned
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, texts and functions as they are, modules and classes by name, anything else as its pickle."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return value
+    if isinstance(value, FunctionType):  # one of a library by its name; a user's own, which may change, by content
+        return value if value.__module__ == "__main__" or value.__closure__ else f"{value.__module__}.{value.__name__}"
+    return getattr(value, "__name__", None) or _pickled(value)
+
+
+def _pickled(value: Any) -> str:
+    try:
+        return pickle.dumps(value, protocol=4).hex()
+    except Exception:  # a class of the user's choosing may fail in any way; then nothing better is known
+        return repr(value)

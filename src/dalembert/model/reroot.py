@@ -11,12 +11,11 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import quaternion_conjugate, quaternion_from_rotation, rotation_from_quaternion
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.model.assembly import refuse_functions_of_coordinates
 from dalembert.model.body import WORLD, Body
 from dalembert.model.checks import expect, real_array
 from dalembert.model.joint import SIZES, Joint
 from dalembert.model.mechanism import Mechanism
-from dalembert.model.operations import joint_motion
+from dalembert.model.operations import joint_motion, refuse_functions_of_coordinates
 
 SAME_COORDINATES = ("fixed", "revolute", "continuous", "prismatic", "helical", "cylindrical")
 """Joints whose inverse motion is the same motion along the opposite axis, in the same coordinates."""

@@ -18,7 +18,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.model.joint import Joint
-from dalembert.model.structure import depth_first
+from dalembert.model.tree import depth_first
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism

@@ -12,6 +12,7 @@ For a revolute joint Zw is the axis and Zv zero (sigma = 1 of the THESIS), for a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,8 +25,29 @@ from dalembert.algebra.inertia import inertia_from_pseudo, pseudo_inertia
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
+from dalembert.model.body import WORLD, Body
 from dalembert.model.inertia import Inertia
-from dalembert.model.joint import rotation_about
+from dalembert.model.joint import Joint, rotation_about
+
+
+def depth_first(bodies: Sequence[Body], joints: Sequence[Joint]) -> tuple[tuple[Body, ...], tuple[Joint, ...]]:
+    """Bodies and joints reordered depth first from the ground, children in their order of appearance.
+
+    Args:
+        bodies: in any order.
+        joints: in any order, one with each body as child.
+    """
+    by_parent: dict[str, list[Joint]] = {}
+    for joint in joints:
+        by_parent.setdefault(joint.parent, []).append(joint)
+    by_name = {body.name: body for body in bodies}
+    ordered: list[Joint] = []
+    waiting = list(reversed(by_parent.get(WORLD, [])))
+    while waiting:
+        joint = waiting.pop()
+        ordered.append(joint)
+        waiting.extend(reversed(by_parent.get(joint.child, [])))
+    return tuple(by_name[joint.child] for joint in ordered), tuple(ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,3 +288,86 @@ def gather_matrix(tree: Tree, blocks: Mapping[tuple[int, int], Array]) -> Array:
                 before = total[row.v + r][column.v + c]
                 total[row.v + r][column.v + c] = entry if scalar.is_zero(before) else before + entry
     return arrays.asarray(total).reshape(tree.nv, tree.nv)
+
+
+# --------------------------------------------------------------------------------------------------- trunk and branches
+
+
+def branches(tree: Tree, workers: int = 4) -> tuple[int, ...]:
+    """The branch of each link, numbered from 1; 0 for links of the trunk.
+
+    The trunk begins at the ground and grows into the largest branch as long as that shortens the work: that on the
+    trunk, which nobody can share, and that of the worker with most branches.
+
+    Args:
+        tree: the links.
+        workers: how many branches can be worked on at a time.
+    """
+    below = _sizes(tree)
+    roots = [k for k, link in enumerate(tree.links) if link.parent < 0]
+    trunk: set[int] = set()
+    best, chosen = _span(0, [below[k] for k in roots], workers), list(roots)
+    while roots:
+        largest = max(roots, key=lambda k: (below[k], -k))
+        roots.remove(largest)
+        children: Sequence[int] = (largest,)
+        while len(children) == 1:
+            trunk.add(children[0])
+            children = tree.children[children[0]]
+        roots.extend(children)
+        span = _span(len(trunk), [below[k] for k in roots], workers)
+        if span < best:
+            best, chosen = span, list(roots)
+    found = [0] * len(tree.links)
+    for number, root in enumerate(sorted(chosen), 1):
+        found[root] = number
+    for k, link in enumerate(tree.links):
+        if not found[k] and link.parent >= 0:
+            found[k] = found[link.parent]
+    return tuple(found)
+
+
+def coordinate_branches(tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The branch of each position and of each velocity; 0 if links of several branches follow it.
+
+    Args:
+        tree: the links.
+    """
+    q: list[set[int]] = [set() for _ in range(tree.nq)]
+    v: list[set[int]] = [set() for _ in range(tree.nv)]
+    for link, branch in zip(tree.links, branches(tree)):
+        for users in (*q[link.q : link.q + link.nq], *v[link.v : link.v + link.nv]):
+            users.add(branch)
+    return tuple(_only(users) for users in q), tuple(_only(users) for users in v)
+
+
+def element_branches(velocities: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The branch of each element of an array whose axes of length nv run over the velocities: the first that is not 0.
+
+    Args:
+        velocities: the branch of each velocity.
+        shape: of the array.
+    """
+    axes = [velocities if size == len(velocities) else (0,) * size for size in shape]
+    return tuple(next(filter(None, place), 0) for place in itertools.product(*axes))
+
+
+def _only(users: set[int]) -> int:
+    return next(iter(users)) if len(users) == 1 else 0
+
+
+def _sizes(tree: Tree) -> list[int]:
+    """Links of the subtree of each link."""
+    sizes = [1] * len(tree.links)
+    for k in range(len(sizes) - 1, -1, -1):
+        if tree.links[k].parent >= 0:
+            sizes[tree.links[k].parent] += sizes[k]
+    return sizes
+
+
+def _span(trunk: int, sizes: list[int], workers: int) -> int:
+    """Work of the trunk and of the busiest worker, if the largest branches are given out first."""
+    filled = [0] * workers
+    for size in sorted(sizes, reverse=True):
+        filled[filled.index(min(filled))] += size
+    return trunk + max(filled)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, Wording
 
 if TYPE_CHECKING:
     from dalembert.simulation.sweep import Sweep
@@ -33,14 +33,19 @@ class SimulationError(DalembertError, RuntimeError):
         v: Any,
         partial: Trajectory | None = None,
     ):
-        self.message, self.time = message, float(time)
+        self.time = float(time)
         self.q, self.v = np.array(q, dtype=float), np.array(v, dtype=float)
         self.partial = partial
-        kept = ""
-        if partial is not None:
+        super().__init__(message, argument="partial")
+
+    def said(self, wording: Wording) -> str:
+        """The text, in the words of a front end: with the time and state, and what was kept if that can be had."""
+        lines = [super().said(wording), f"at t = {self.time:.9g} s", f"q = {_shown(self.q)}", f"v = {_shown(self.v)}"]
+        if (partial := self.partial) is not None:
             till = f" up to t = {partial.t[-1]:.9g}" if len(partial) else ""
-            kept = f"\n  kept: {len(partial)} sample{'' if len(partial) == 1 else 's'}{till} in .partial"
-        super().__init__(f"{message}\n  at t = {self.time:.9g} s\n  q = {_shown(self.q)}\n  v = {_shown(self.v)}{kept}")
+            kept = f"kept: {len(partial)} sample{'' if len(partial) == 1 else 's'}{till} in .partial"
+            lines += filter(None, [wording.remedy("partial", kept)])
+        return "\n  ".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.time, self.q, self.v, self.partial)
@@ -56,7 +61,7 @@ class SweepError(DalembertError, RuntimeError):
     """
 
     def __init__(self, message: str, partial: Sweep, failed: Sequence[int]):
-        self.message, self.partial, self.failed = message, partial, tuple(failed)
+        self.partial, self.failed = partial, tuple(failed)
         super().__init__(message)
 
     def __reduce__(self) -> tuple[Any, ...]:

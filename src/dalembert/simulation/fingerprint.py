@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.model import Mechanism
-from dalembert.model.fingerprint import code_of, outside
+from dalembert.model.record import code_of, outside
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes, np.generic)
 

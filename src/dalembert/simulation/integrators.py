@@ -305,8 +305,8 @@ def _tell_unused(method: str, given: Mapping[str, Any], others: Iterable[str], i
     names = [name for name, value in given.items() if value is not None]
     if names:
         belong = "belongs" if len(names) == 1 else "belong"
-        warnings.warn(
-            f"{' and '.join(names)} {belong} to the methods {', '.join(others)}; {method} {instead}",
-            SimulationWarning,
-            stacklevel=4,
+        more = " and ".join(["{argument}", *names[1:]])
+        warning = SimulationWarning(
+            f"{more} {belong} to the methods {', '.join(others)}", argument=names[0], remedy=f"{method} {instead}"
         )
+        warnings.warn(warning, stacklevel=4)

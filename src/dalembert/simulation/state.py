@@ -10,9 +10,8 @@ import numpy as np
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
-from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import real_array, shown
-from dalembert.model.names import position_names, position_parts, velocity_names
+from dalembert.model.names import by_joint, position_names, position_parts, velocity_names
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 
 UNIT = 1e-6
@@ -40,8 +39,9 @@ def as_position(mechanism: Mechanism, given: Any, batch: bool = False, name: str
         worst = float(np.abs(length - 1).max(initial=0))
         if worst > UNIT:
             raise ArgumentError(
-                f"{name}[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
-                f"{worst:.3g}"
+                f"{{argument}}[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
+                f"{worst:.3g}",
+                argument=name,
             )
     return normalise_in_place(mechanism.tree, q)
 
@@ -64,8 +64,9 @@ def _refuse_single_positions(mechanism: Mechanism, given: Mapping[str, Any], nam
         parts = [part for part, _ in position_parts(joint)]
         if len(parts) > 1 and (found := [key for key in given if key in parts]) and not _is_joint(mechanism, found[0]):
             raise ArgumentError(
-                f"{name}[{found[0]!r}]: positions of a joint are given together, those of {joint.name!r} as "
-                f"{len(parts)} numbers: {', '.join(parts)}"
+                f"{{argument}}[{found[0]!r}]: positions of a joint are given together, those of {joint.name!r} as "
+                f"{len(parts)} numbers: {', '.join(parts)}",
+                argument=name,
             )
 
 
@@ -92,13 +93,16 @@ def _vector(
         if vector.shape[-1:] != default.shape or (vector.ndim != 1 and not batch):
             wanted = f"(..., {len(default)})" if batch else f"({len(default)},)"
             raise ArgumentError(
-                f"{name} has shape {vector.shape}, but {mechanism.name!r} needs {wanted}: "
-                f"{', '.join(entries[:8])}{', ...' if len(entries) > 8 else ''}"
+                f"{{argument}} has shape {vector.shape}, but {mechanism.name!r} needs {wanted}: "
+                f"{', '.join(entries[:8])}{', ...' if len(entries) > 8 else ''}",
+                argument=name,
             )
     bad = np.argwhere(~np.isfinite(vector))
     if len(bad):
         k = tuple(int(i) for i in bad[0])
-        raise ArgumentError(f"{name}{list(k)} ({entries[k[-1]]}) is {vector[k]}; all numbers must be finite")
+        raise ArgumentError(
+            f"{{argument}}{list(k)} ({entries[k[-1]]}) is {vector[k]}; all numbers must be finite", argument=name
+        )
     return vector
 
 

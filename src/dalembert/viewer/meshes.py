@@ -17,8 +17,7 @@ import numpy as np
 
 from dalembert.errors import FormatError, ModelWarning
 from dalembert.report.escape import printable
-from dalembert.viewer.collada import read_collada
-from dalembert.viewer.mesh_files import Part, read_obj, read_stl
+from dalembert.viewer.mesh_files import Part, read_collada, read_obj, read_stl
 
 READERS = {".stl": read_stl, ".obj": read_obj, ".dae": read_collada}
 """Suffix -> what reads the file."""
@@ -76,8 +75,8 @@ def locate(address: str, folder: Path | None, path: Sequence[Path]) -> Path:
                 return candidate
         except (OSError, ValueError):  # a name no file can have
             continue
-    hint = "; say where the model lies by folder=" if folder is None else ""
-    raise FormatError(f"there is no such file{hint}")
+    remedy = "say where the model lies by {setting}" if folder is None else ""
+    raise FormatError("there is no such file", argument="folder", remedy=remedy)
 
 
 @dataclass
@@ -109,9 +108,13 @@ class Meshes:
                 self.parts.append(self._read(address))
             except FormatError as error:
                 self.parts.append(None)
-                note = f"body {printable(body)!r}: mesh {printable(address)!r} is not drawn: {error.message}"
-                self.notes.append(note)
-                warnings.warn(note, ModelWarning, stacklevel=2)
+                note = ModelWarning(
+                    f"body {printable(body)!r}: mesh {printable(address)!r} is not drawn: {error.message}",
+                    argument=error.argument,
+                    remedy=error.advice,
+                )
+                self.notes.append(str(note))
+                warnings.warn(note, stacklevel=2)
         return self._known[address]
 
     def _read(self, address: str) -> list[Part]:

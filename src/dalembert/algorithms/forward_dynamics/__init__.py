@@ -15,7 +15,7 @@ from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.errors import SingularityError
 from dalembert.model import Mechanism
-from dalembert.model.constants import is_finite
+from dalembert.model.record import is_finite
 
 FORWARD_DYNAMICS = {"factor-and-solve": factor_and_solve, "articulated-body": articulated_body}
 """Name -> algorithm, each a function of (tree, q, v, tau, loads, armature)."""

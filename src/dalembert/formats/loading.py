@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dalembert.errors import ArgumentError, FormatError
 from dalembert.formats import catalogue
+from dalembert.formats.registry import OTHERS, SUFFIXES, Format, format_of, text_format, xml_format
 from dalembert.formats.suggest import hint, near
 from dalembert.model.mechanism import Mechanism
-
-SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml")
-MENDS = {
-    ".xacro": ". This is a template; run it through xacro first: xacro robot.xacro > robot.urdf",
-    ".sdf": ". SDF is another format; convert it to URDF or MJCF",
-    ".gz": ". Unpack it first",
-    ".zip": ". Unpack it first",
-}
-"""What to do about files of other kinds."""
 
 
 def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:
     """A mechanism from a file, a text, or the name of a robot.
 
-    A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element tells URDF from
-    MJCF. Text that starts with ``<`` is read in the same way, other text of several lines as TOML. Any other string is
-    looked up among the robots that come with dalembert, then in the packages ``example-robot-data`` and
+    A path is read by its suffix: ``.urdf``, ``.toml``, ``.mjcf``, or ``.xml``, where the root element decides between
+    URDF and MJCF. Text that starts with ``<`` is read in the same way, other text of several lines as TOML. Any other
+    string is looked up among the robots that come with dalembert, then in the packages ``example-robot-data`` and
     ``robot_descriptions`` if they are installed; see :func:`robots`. A mechanism is returned as it is.
 
     Args:
@@ -47,7 +37,7 @@ def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> 
     if isinstance(source, os.PathLike):
         return _read_path(Path(os.fsdecode(source)), options)
     if isinstance(source, bytes) and source.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _read_xml(source, options)
+        return _read(xml_format(source), source, options)
     if not isinstance(source, str):
         code = "'utf-16'" if isinstance(source, (bytes, bytearray)) and source[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         mend = f"; decode it first: source.decode({code})" if isinstance(source, (bytes, bytearray)) else ""
@@ -55,11 +45,9 @@ def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> 
             f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}{mend}"
         )
     if source.lstrip("\ufeff \t\r\n").startswith("<"):
-        return _read_xml(source, options)
+        return _read(xml_format(source), source, options)
     if "\n" in source:
-        from dalembert.formats.toml import read_toml
-
-        return _call(read_toml, source, options)
+        return _read(text_format(), source, options)
     if source.lower().endswith(SUFFIXES):
         return _read_path(Path(source), options)
     return _read_path(_find(source), options)
@@ -88,41 +76,27 @@ def _find(name: str) -> Path:
         f"did you mean {' or '.join(map(repr, meant))}?" if meant else f"try {', '.join(catalogue.packaged())}{more}."
     )
     raise ArgumentError(
-        f"there is no robot {shown!r} here, and the name of a file ends in {', '.join(SUFFIXES)}; {said} "
-        "dalembert.robots() lists all names"
+        f"there is no robot {shown!r} here, and the name of a file ends in {', '.join(SUFFIXES)}; {said}",
+        argument="source",
+        value=name,
+        remedy="dalembert.robots() lists all names",
     )
 
 
 def _read_path(path: Path, options: dict[str, Any]) -> Mechanism:
-    match path.suffix.lower():
-        case ".urdf":
-            from dalembert.formats.urdf import read_urdf
-
-            return _call(read_urdf, path, options)
-        case ".toml":
-            from dalembert.formats.toml import read_toml
-
-            return _call(read_toml, path, options)
-        case ".xml" | ".mjcf":
-            return _read_xml(path, options)
+    format = format_of(path)
+    if format is not None:
+        return _read(format, path, options)
     if path.is_dir():
         raise FormatError("this is a folder; name a file in it", path)
-    mend = MENDS.get(path.suffix.lower(), "")
-    raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}{mend}", path)
+    remedy = OTHERS.get(path.suffix.lower(), "")
+    raise FormatError(f"the suffix {path.suffix!r} is not known; known are {', '.join(SUFFIXES)}{remedy}", path)
 
 
-def _read_xml(source: str | bytes | Path, options: dict[str, Any]) -> Mechanism:
-    from dalembert.formats.mjcf import read_mjcf
-    from dalembert.formats.urdf import read_urdf
-    from dalembert.formats.xml import read_xml
-
-    return _call(read_mjcf if read_xml(source).tag.startswith("mujoco") else read_urdf, source, options)
-
-
-def _call(reader: Callable[..., Mechanism], source: str | bytes | Path, options: dict[str, Any]) -> Mechanism:
-    known = list(inspect.signature(reader).parameters)[1:]
-    for option in options:
-        if option not in known:
-            mend = "; da.with_base changes the base of what was read" if option == "base" else hint(option, known)
-            raise ArgumentError(f"{reader.__name__} has no option {option!r}{mend}")
-    return reader(source, **options)
+def _read(format: Format, source: str | bytes | Path, options: dict[str, Any]) -> Mechanism:
+    for option in options.keys() - set(format.options):
+        remedy = (
+            "; da.with_base changes the base of what was read" if option == "base" else hint(option, format.options)
+        )
+        raise ArgumentError(f"{format.read.__name__} has no option {option!r}{remedy}")
+    return format.read(source, **options)
