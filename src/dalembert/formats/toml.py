@@ -74,8 +74,8 @@ from dalembert.formats.toml_formulas import settled
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
 from dalembert.formats.xml import TEXT
 from dalembert.model.defaults import DEFAULT_VALUES, listed
-from dalembert.model.formula import coordinate_names
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.names import formula_names
 from dalembert.model.validation import impossible_inertias
 
 Part = TypeVar("Part")
@@ -190,7 +190,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         "joints": (*chain.joints, *_made(top, "joint", parts.joint)),
         "frames": (*chain.frames, *_made(top, "frame", parts.frame)),
     }
-    positions, velocities = coordinate_names(found["joints"])
+    positions, velocities = formula_names(found["joints"])
     document.coordinates = {*positions, *velocities, "t"}
     found["constraints"] = _made(top, "constraint", parts.constraint)
     found["forces"] = _made(top, "force", parts.force)

@@ -22,8 +22,8 @@ from dalembert.formulations.rotation_formula import expect_rotation
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import MovingBody, Place, System
 from dalembert.model.constants import is_finite
+from dalembert.model.names import rate_name
 from dalembert.tracing.derivatives import forward, reverse
-from dalembert.typesetting.names import rate_name
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from dalembert.formulations.pfaffian import rate_by_another_name, with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_items, shown
+from dalembert.model.names import rate_name
 from dalembert.tracing.derivatives import forward, hessian, reverse
-from dalembert.typesetting.names import rate_name
 
 
 def from_lagrangian(

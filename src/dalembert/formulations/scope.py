@@ -15,11 +15,12 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.errors import ArgumentError
+from dalembert.model.names import rate_name
 from dalembert.tracing.graph import Expr, Graph
 from dalembert.tracing.program import Node, Program
 from dalembert.tracing.trace import program_of
-from dalembert.typesetting.letters import Print
-from dalembert.typesetting.names import called_after, distinct, identifier, rate_name, unlike
+from dalembert.typesetting.names import called_after, distinct, identifier, unlike
+from dalembert.typesetting.notation import Print
 
 LATER = ("u", "udot", "tau")
 """Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""

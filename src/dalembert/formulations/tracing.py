@@ -19,9 +19,10 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
+from dalembert.model.names import coordinate_names, rate_name
 from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
-from dalembert.typesetting.names import coordinate_names, rate_name, unlike
+from dalembert.typesetting.names import unlike
 
 
 @dataclass(frozen=True, eq=False)

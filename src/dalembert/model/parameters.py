@@ -26,8 +26,9 @@ from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model.addresses import COLLECTIONS, Path, addresses
 from dalembert.model.checks import expect
 from dalembert.model.defaults import with_current_notes
-from dalembert.model.formula import Formula, coordinate_names
+from dalembert.model.formula import Formula
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.names import formula_names
 from dalembert.model.planes import turned_planes
 from dalembert.model.record import Record
 
@@ -108,7 +109,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
             rounded.update(matches)
     final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
 
-    q_names, v_names = coordinate_names(mechanism.joints)
+    q_names, v_names = formula_names(mechanism.joints)
     values = {s.name: value for s, value in mapping.items() if s.name not in (*q_names, *v_names, "t")}
 
     def replaced(x: Scalar) -> Scalar:

@@ -15,8 +15,8 @@ from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Display, Heading, Inline, Line, Math, Paragraph, table
-from dalembert.report.forms import Forms
-from dalembert.report.layout import width
+from dalembert.typesetting.forms import Forms
+from dalembert.typesetting.layout import width
 
 SHOWN = 6
 """Bodies and velocities up to which positions, rotations and velocities are written out."""

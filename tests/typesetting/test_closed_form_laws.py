@@ -22,8 +22,7 @@ from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import trace
 from dalembert.typesetting.closed_form import closed_forms
-from dalembert.typesetting.polynomials import Algebra, Swell
-from dalembert.typesetting.roots import quotient, square_root
+from dalembert.typesetting.polynomials import Algebra, Swell, quotient, square_root
 from dalembert.typesetting.trigonometry import contracted, fourier, pythagoras, shortest
 
 A, B, C = sympy.symbols("a b c")
