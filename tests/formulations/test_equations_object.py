@@ -22,7 +22,7 @@ from dalembert.algebra.scalar import cos, sin
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats import load
 from dalembert.formulations import NoSlip, derive, from_lagrangian
-from dalembert.formulations.kernels import packed
+from dalembert.formulations.quantity import packed
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.names import coordinate_names, rate_name
 from dalembert.tracing.cost import cost

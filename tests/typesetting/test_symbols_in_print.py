@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.formulations import derive, from_lagrangian
-from dalembert.formulations.tracing import traced
+from dalembert.formulations.mechanism_system import traced
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.model.names import rate_name
 from dalembert.report import document

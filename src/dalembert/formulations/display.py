@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.algebra.scalar import is_zero
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.quantity import FORMS, Quantity, named_values
+from dalembert.formulations.quantity import FORMS, DerivedQuantity, named_values
 from dalembert.model.checks import expect_choice
 from dalembert.typesetting.forms import Forms
 from dalembert.typesetting.layout import MOST_LINES
@@ -66,7 +66,7 @@ def _law(equations: Equations) -> str:
     return law if equations.constraint_matrix is None else f"{law}, A d{velocity}/dt + gamma = 0"
 
 
-def depends_on(part: Quantity, *arguments: str) -> str:
+def depends_on(part: DerivedQuantity, *arguments: str) -> str:
     """The arguments of a part in the law, with velocities and time where it depends on these.
 
     Args:
@@ -96,7 +96,7 @@ def velocities_are_rates(equations: Equations) -> bool:
     return all(named) and all(is_zero(x - v) for x, v in zip(equations.kinematics.values, scope.arrays["v"]))
 
 
-def _summary(part: Quantity) -> str:
+def _summary(part: DerivedQuantity) -> str:
     return f"{part.name} {list(part.shape)}: {part.cost.operations} operations"
 
 
@@ -105,7 +105,7 @@ def equations_latex(equations: Equations, form: str) -> str:
 
     Args:
         equations: any.
-        form: see :meth:`~dalembert.formulations.quantity.Quantity.latex`.
+        form: see :meth:`~dalembert.formulations.quantity.DerivedQuantity.latex`.
     """
     import sympy
 

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.algebra.scalar import is_one, is_zero
 from dalembert.formulations.display import law_latex, velocities_are_rates
 from dalembert.formulations.equations import BODILESS, METHODS, Equations
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
 from dalembert.report.motion_section import partial_velocity_blocks
 from dalembert.typesetting.forms import Forms, definitions
@@ -36,7 +36,7 @@ def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         if step.formula:
             yield Display(tuple(split_formula(step.formula)))
         rows: Rows = []
-        long: list[Quantity] = []
+        long: list[DerivedQuantity] = []
         for quantity in step.quantities:
             found = forms.rows(quantity)
             if found is None:
@@ -60,7 +60,7 @@ def _explained(text: str, equations: Equations, notation: Notation) -> Line:
     return tuple(part for line in found for part in line)
 
 
-def _too_long(quantities: list[Quantity]) -> Line:
+def _too_long(quantities: list[DerivedQuantity]) -> Line:
     parts: list[Any] = ["Too long to be written out: "]
     for k, quantity in enumerate(quantities):
         size = " × ".join(map(str, quantity.shape)) or "scalar"

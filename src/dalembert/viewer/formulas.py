@@ -9,7 +9,7 @@ from dalembert.errors import DalembertError, MissingExtraError
 from dalembert.formulations.derive import derive
 from dalembert.formulations.display import forms_of, law_latex
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.passive import left_out
+from dalembert.formulations.mechanism_system import left_out
 from dalembert.model import Mechanism
 from dalembert.typesetting.escape import html_text
 from dalembert.typesetting.mathml import display, inline
