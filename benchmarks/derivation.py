@@ -29,7 +29,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.formats.dh import from_dh
 from dalembert.formulations import Equations, MovingBodies, MovingBodyFormula, derive
-from dalembert.formulations.kernels import packed
+from dalembert.formulations.quantity import packed
 from dalembert.native.kernel import Kernel
 from dalembert.tracing.cost import cost
 from dalembert.tracing.passes import optimise

@@ -38,7 +38,7 @@ KNOWS: dict[str, set[str]] = {
     "conventions": {"model", "algebra"},
     "algorithms": {"model", "algebra"},
     "constraints": {"algorithms", "model", "algebra", "tracing", "native", "export"},
-    "typesetting": {"tracing", "model"},
+    "typesetting": {"tracing", "model", "algebra"},
     "formulations": {"algorithms", "model", "algebra", "tracing", "native", "export", "constraints", "typesetting"},
     "quantities": {"algorithms", "model", "algebra"},
     "dynamics": {"quantities", "algorithms", "model", "algebra", "tracing", "native", "cuda", "export"},

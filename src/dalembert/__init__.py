@@ -51,24 +51,6 @@ _ROOMS = (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from dalembert import (
-        algebra,
-        algorithms,
-        constraints,
-        control,
-        conventions,
-        errors,
-        formats,
-        formulations,
-        identification,
-        model,
-        pictures,
-        simulation,
-        tracing,
-    )
-    from dalembert import comparison as comparison  # not in __all__: a report needs SymPy, which is slow to load
-    from dalembert import report as report
-    from dalembert import viewer as viewer
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
     from dalembert.constraints import ConstrainedDynamics, coordinate_symbols

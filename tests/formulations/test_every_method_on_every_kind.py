@@ -13,7 +13,7 @@ from classical_systems import X, Z, cart_pole, chain, closed_four_bar, diagonal,
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.formulations import derive
-from dalembert.formulations.citations import CITATIONS
+from dalembert.formulations.equations import CITATIONS
 from dalembert.formulations.newton_euler import EQUATIONS
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.report.report import WRITERS, document

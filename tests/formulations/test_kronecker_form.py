@@ -12,7 +12,6 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, motion
 from dalembert.errors import ArgumentError
 from dalembert.formulations import KroneckerFrame, MovingBodies, MovingBodyFormula, derive
-from dalembert.formulations.kronecker import Frame
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.relative_motion import FrameMatrices, at_point, composed
 from dalembert.model import Body, Inertia, Joint, Mechanism
@@ -28,7 +27,7 @@ def numbers(system, q, **arrays) -> dict[str, np.ndarray]:
 
 
 def matrices(system, q, name) -> tuple[FrameMatrices, np.ndarray, np.ndarray]:
-    frame = Frame(system, name)
+    frame = KroneckerFrame(system, name)
     found = numbers(
         system, q, J_T=frame.J_T, J_R=frame.J_R, H_T=frame.H_T, H_R=frame.H_R, R=frame.rotation, p=frame.position
     )
@@ -40,7 +39,7 @@ def matrices(system, q, name) -> tuple[FrameMatrices, np.ndarray, np.ndarray]:
 def test_hessians_give_accelerations_in_both_axes(mechanism):
     q, v, a = mechanism.random_state(np.random.default_rng(2))
     system = system_of(mechanism)
-    frame = Frame(system, "tool")
+    frame = KroneckerFrame(system, "tool")
     point = np.array([0.1, -0.2, 0.3])
     J_G, H_G = frame.at_point(point)
     found = numbers(
@@ -90,7 +89,7 @@ def test_relative_motions_compose(seed):
     assert np.abs(found.H_T - whole.H_T).max() > 1e-3  # the matrices themselves differ
     point = rng.normal(size=3)
     J, H = at_point(found, R_c @ point)
-    frame = Frame(system, "b5")
+    frame = KroneckerFrame(system, "b5")
     J_G, H_G = frame.at_point(point)
     exact = numbers(system, q, J=J_G, H=H_G)
     np.testing.assert_allclose(J, exact["J"], atol=1e-12)

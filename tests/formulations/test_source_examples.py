@@ -8,7 +8,7 @@ from classical_systems import rp_arm, stacker
 from sympy import Matrix, Rational, cos, sin, symbols, zeros
 
 from dalembert.formulations import derive
-from dalembert.formulations.kronecker import Frame
+from dalembert.formulations.kronecker import KroneckerFrame
 from dalembert.formulations.mechanism_system import system_of
 
 METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
@@ -28,8 +28,8 @@ class TestStacker:
     I2y, I3x, I3y, I3z = symbols("I_2y I_3x I_3y I_3z")
     s2, s3, c2, c3 = (f(x) for f in (sin, cos) for x in symbols("q2 q3"))
 
-    def frame(self) -> Frame:
-        return Frame(system_of(stacker()), "link3_dh")
+    def frame(self) -> KroneckerFrame:
+        return KroneckerFrame(system_of(stacker()), "link3_dh")
 
     def quantity(self, name: str):
         return {q.name.removesuffix("_link3_dh"): q for q in self.frame().quantities()}[name].sympy()

@@ -13,8 +13,8 @@ from dalembert.formulations import derive
 from dalembert.formulations.kronecker import HESSIANS, HESSIANS_ALONG, STAR, STAR_ALONG
 from dalembert.formulations.lagrange import EXPLICIT, PROJECTED
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.newton_euler_steps import ALONG_AXES, ALONG_COLUMNS, recursion
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.newton_euler import ALONG_AXES, ALONG_COLUMNS, recursion
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.model.joint import Mimic
 from dalembert.report.markdown import to_markdown
@@ -195,7 +195,7 @@ def test_bodies_of_newton_and_euler_are_those_of_all_routes(kind, massless):
     shown, by_kane = Shown(welded, "newton-euler"), Shown(welded, "kane")
     total = np.zeros(welded.nv)
     for i, body in enumerate(system.bodies, 1):
-        R = Quantity(system.scope, "R", "R", body.rotation).evaluate({"q": shown.q})
+        R = DerivedQuantity(system.scope, "R", "R", body.rotation).evaluate({"q": shown.q})
         Jw, Jv = by_kane(f"Jw_{i}"), by_kane(f"Jv_{i}")
         np.testing.assert_allclose(Jw @ shown.v, shown(f"w_{i}"), **CLOSE)
         total += Jv.T @ R @ shown(f"F_{i}") + Jw.T @ shown(f"N_{i}")

@@ -19,7 +19,7 @@ from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.constraints import ConstrainedDynamics, forces
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.formulations import derive, laws, verify
-from dalembert.formulations.agreement import Agreement, Row
+from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.force import FORCE_KINDS
 from random_mechanisms import mechanisms, random_mechanism, random_transform
@@ -256,7 +256,7 @@ def test_the_table_is_plain_text():
 
 
 def test_nan_is_never_ok():
-    row = Row("mass matrix", "a", "b", math.nan, 1e-10)
+    row = AgreementRow("mass matrix", "a", "b", math.nan, 1e-10)
     assert not row.ok
     assert not Agreement("x", 1, (row,)).ok and Agreement("x", 1, (row,)).worst is row
 

@@ -149,12 +149,12 @@ def test_the_bicycle_over_its_speed(pyplot_free):
 
 
 def test_agreement(pyplot_free):
-    from dalembert.formulations.agreement import Agreement, Row
+    from dalembert.formulations.agreement import Agreement, AgreementRow
 
-    good = Row("mass matrix", "kane", "lagrange", 1e-16, 1e-10)
-    bad = Row("bias", "kane", "lagrange", 1e-3, 1e-10)
+    good = AgreementRow("mass matrix", "kane", "lagrange", 1e-16, 1e-10)
+    bad = AgreementRow("bias", "kane", "lagrange", 1e-3, 1e-10)
     fine = pictures.draw_agreement(Agreement("arm", 4, (good,)))
-    wrong = pictures.draw_agreement(Agreement("arm", 4, (good, bad, Row("x", "a", "b", float("nan"), 1e-10))))
+    wrong = pictures.draw_agreement(Agreement("arm", 4, (good, bad, AgreementRow("x", "a", "b", float("nan"), 1e-10))))
     assert is_drawn(fine) and "all agree" in texts(fine) and "some disagree" in texts(wrong)
     assert len(wrong.axes[0].get_yticklabels()) == 3
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.formulations import derive
+from dalembert.formulations.display import forms_of
 from dalembert.report import document
-from dalembert.report.forms import COLUMN, Forms, definitions, narrowed, without_residues
-from dalembert.report.layout import WIDTH, array_rows, entry_rows, sum_rows, width
 from dalembert.report.markdown import to_markdown
 from dalembert.tracing.sympy import to_sympy_steps
+from dalembert.typesetting.forms import COLUMN, definitions, narrowed, without_residues
+from dalembert.typesetting.layout import WIDTH, array_rows, entry_rows, sum_rows, width
 from dalembert.typesetting.notation import Notation
 
 x, y, theta, theta1 = sympy.symbols("x y theta theta1")
@@ -99,7 +100,7 @@ def test_velocities_get_another_dot():
 def test_what_is_shown_is_what_is_computed(name, method):
     """Closed forms, at random values, equal the numbers of the derivation to rounding errors."""
     equations = derive(da.load(name), method)
-    forms = Forms(equations, Notation())
+    forms = forms_of(equations, Notation())
     rng = np.random.default_rng(1)
     symbols = equations.scope.symbols
     values = {port: rng.uniform(0.5, 1.5, len(group)) for port, group in symbols.items()}
@@ -130,7 +131,11 @@ def test_sums_within_wide_terms_get_names_that_keep_the_value():
     for name, row in entries.items():
         mine = [float(x.subs(known)) for x in row]
         np.testing.assert_allclose(mine, exact[name].ravel(), rtol=1e-11)  # the loop is not closed: nothing cancels
-    rows, results = definitions(equations, parts, Notation(decimal=True))
+    rows, results = definitions(
+        equations.scope.program({name: part.values for name, part in parts.items()}, "parts"),
+        parts,
+        Notation(decimal=True),
+    )
     assert all(width(left + right) <= COLUMN + width("= ") for left, right in rows)
     assert all(width(left + right) <= WIDTH + width("= ") for left, right in results)
 
@@ -154,7 +159,7 @@ def test_an_arm_in_numbers_shows_no_rounding_and_keeps_its_values(method):
     assert not re.search(r"10\^\{-1[4-9]\}", text) and not re.search(r"(?<![\d.])\d{7,}", text)
     assert not re.search(r"(?<![\d.])\d+\.0(?![\d.])", text) and r"\sqrt" not in text
     equations = derive(arm, method)
-    forms, state = Forms(equations, Notation(decimal=True)), ([0.3, -0.7, 1.1], [0.5, -0.4, 0.9])
+    forms, state = forms_of(equations, Notation(decimal=True)), ([0.3, -0.7, 1.1], [0.5, -0.4, 0.9])
     numbers = dict(zip((*equations.scope.symbols["q"], *equations.scope.symbols["v"]), (*state[0], *state[1])))
     exact = equations.evaluate(*state)
     for name in ("mass_matrix", "coriolis", "gravity"):

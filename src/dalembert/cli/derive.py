@@ -24,7 +24,7 @@ from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
-    from dalembert.formulations.quantity import Quantity
+    from dalembert.formulations.quantity import DerivedQuantity
     from dalembert.model import Mechanism
 
 SUMMARY = "derive the equations of motion, as mathematics"
@@ -119,7 +119,7 @@ def _of_kane(options: argparse.Namespace) -> dict[str, Any]:
     return found | ({"independent": options.independent} if options.independent else {})
 
 
-def _written(part: Quantity) -> Any:
+def _written(part: DerivedQuantity) -> Any:
     """Written out; or, where that would swell, definitions in their order, and the result in terms of them."""
     try:
         return part.sympy()

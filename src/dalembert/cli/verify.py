@@ -30,7 +30,7 @@ from dalembert.errors import ArgumentError
 if TYPE_CHECKING:
     from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
-    from dalembert.formulations.agreement import Row
+    from dalembert.formulations.agreement import AgreementRow
 
 SUMMARY = "compare every derivation and algorithm with every other, and with Pinocchio"
 
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _line(row: Row, tolerance: float) -> Sequence[str | Cell]:
+def _line(row: AgreementRow, tolerance: float) -> Sequence[str | Cell]:
     limit = f" {'<' if row.ok else '>'} {row.tolerance:.0e}" if not row.error <= tolerance else ""
     error = Cell(f"{row.error:.1e}{limit}", "good" if row.ok else "bad")
     return row.quantity, row.who, row.against, error
@@ -122,7 +122,7 @@ def verified(
     seed: int = 0,
     derive: bool = True,
     q: Any = None,
-) -> tuple[list[Row], list[str]]:
+) -> tuple[list[AgreementRow], list[str]]:
     """Everything that is compared, and what was left out and why.
 
     Args:
@@ -138,11 +138,11 @@ def verified(
 
     from dalembert.cli.agreement import REFERENCES, compare
     from dalembert.dynamics import Dynamics
-    from dalembert.formulations.agreement import Row
-    from dalembert.formulations.joint_laws import terms_of
+    from dalembert.formulations.agreement import AgreementRow
+    from dalembert.formulations.load_laws import terms_of
     from dalembert.formulations.verify import JOINT_TERMS, verify
 
-    rows: list[Row] = []
+    rows: list[AgreementRow] = []
     left_out: list[str] = []
     mechanism = dynamics.mechanism
     if derive:
@@ -159,6 +159,6 @@ def verified(
         if found.worst is None:
             left_out.append(f"{quantity} by {found.route}: {found.reason}")
         else:
-            rows.append(Row(quantity, found.route, REFERENCES[found.quantity], found.worst, tolerance))
+            rows.append(AgreementRow(quantity, found.route, REFERENCES[found.quantity], found.worst, tolerance))
     order = {name: k for k, name in enumerate(dict.fromkeys(row.quantity for row in rows))}
     return sorted(rows, key=lambda row: order[row.quantity]), left_out

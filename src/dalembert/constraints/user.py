@@ -15,7 +15,8 @@ from dalembert.algorithms.kinematics import position_rate
 from dalembert.errors import ArgumentError, ModelError, TracingError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, shown
-from dalembert.model.formula import Formula, coordinate_names
+from dalembert.model.formula import Formula
+from dalembert.model.names import formula_names
 from dalembert.tracing.derivatives import forward
 from dalembert.tracing.evaluate import evaluate, inline
 from dalembert.tracing.graph import Expr, Graph
@@ -38,7 +39,7 @@ def coordinate_symbols(mechanism: Mechanism) -> tuple[list[Any], list[Any], Any]
     import sympy
 
     expect(mechanism, Mechanism, "coordinate_symbols, mechanism")
-    q, v = ([sympy.Symbol(name, real=True) for name in names] for names in coordinate_names(mechanism.joints))
+    q, v = ([sympy.Symbol(name, real=True) for name in names] for names in formula_names(mechanism.joints))
     return q, v, sympy.Symbol("t", real=True)
 
 

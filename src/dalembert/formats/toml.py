@@ -83,10 +83,11 @@ from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
 from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
 from dalembert.model.force import Force
-from dalembert.model.formula import Formula, coordinate_names
+from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.names import formula_names
 from dalembert.model.parameters import DEFAULT_VALUES, listed
 from dalembert.model.record import floats
 from dalembert.model.validation import impossible_inertias
@@ -206,7 +207,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
         "joints": (*chain.joints, *_made(top, "joint", joint)),
         "frames": (*chain.frames, *_made(top, "frame", frame)),
     }
-    positions, velocities = coordinate_names(found["joints"])
+    positions, velocities = formula_names(found["joints"])
     document.coordinates = {*positions, *velocities, "t"}
     found["constraints"] = _made(top, "constraint", constraint)
     found["forces"] = _made(top, "force", force)

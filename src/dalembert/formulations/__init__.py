@@ -10,17 +10,17 @@ rigid_body      one free body about any point, any attitude parameters
 from dalembert.formulations.agreement import Agreement
 from dalembert.formulations.bodies import MovingBodies, MovingBodyFormula
 from dalembert.formulations.derive import derive
-from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.from_sympy import from_sympy
 from dalembert.formulations.gravitation import InverseSquare
-from dalembert.formulations.kronecker import Frame as KroneckerFrame
+from dalembert.formulations.kronecker import KroneckerFrame
 from dalembert.formulations.lagrangian import from_lagrangian
 from dalembert.formulations.pfaffian import NoSlip
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.rigid_body import rigid_body
 from dalembert.formulations.verify import verify
 
 __all__ = [
-    "Agreement", "Equations", "InverseSquare", "KroneckerFrame", "MovingBodies", "MovingBodyFormula", "NoSlip",
-    "Quantity", "Step", "derive", "from_lagrangian", "from_sympy", "rigid_body", "verify",
+    "Agreement", "DerivationStep", "DerivedQuantity", "Equations", "InverseSquare", "KroneckerFrame", "MovingBodies",
+    "MovingBodyFormula", "NoSlip", "derive", "from_lagrangian", "from_sympy", "rigid_body", "verify",
 ]  # fmt: skip

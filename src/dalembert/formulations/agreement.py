@@ -8,7 +8,7 @@ from textwrap import wrap
 
 
 @dataclass(frozen=True)
-class Row:
+class AgreementRow:
     """One comparison.
 
     Args:
@@ -44,7 +44,7 @@ class Agreement:
 
     subject: str
     states: int
-    rows: tuple[Row, ...]
+    rows: tuple[AgreementRow, ...]
     skipped: tuple[str, ...] = ()
 
     @property
@@ -53,7 +53,7 @@ class Agreement:
         return all(row.ok for row in self.rows)
 
     @property
-    def worst(self) -> Row:
+    def worst(self) -> AgreementRow:
         """The row with the largest error relative to its tolerance."""
         return max(self.rows, key=_badness)
 
@@ -79,7 +79,7 @@ class Agreement:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def _badness(row: Row) -> tuple[float, float]:
+def _badness(row: AgreementRow) -> tuple[float, float]:
     """Error relative to the tolerance, then the error itself; NaN is the worst of all."""
     error = row.error if row.error == row.error else float("inf")
     if row.tolerance > 0:

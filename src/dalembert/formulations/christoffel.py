@@ -18,13 +18,12 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import dual
 from dalembert.errors import UnsupportedError
-from dalembert.formulations.assembly import quantity
-from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.system import System
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.system import MultibodySystem, quantity
 from dalembert.tracing.derivatives import forward
 
 
-def coriolis_makers(system: System, M: np.ndarray) -> dict[str, Callable[[], Quantity]]:
+def coriolis_makers(system: MultibodySystem, M: np.ndarray) -> dict[str, Callable[[], DerivedQuantity]]:
     """What can be made of the derivatives of the mass matrix, each on demand.
 
     Args:
@@ -38,7 +37,7 @@ def coriolis_makers(system: System, M: np.ndarray) -> dict[str, Callable[[], Qua
             memo["b"] = christoffel_symbols(system, M)
         return memo["b"]
 
-    def make(name: str, symbol: str, values: Callable[[], Any]) -> tuple[str, Callable[[], Quantity]]:
+    def make(name: str, symbol: str, values: Callable[[], Any]) -> tuple[str, Callable[[], DerivedQuantity]]:
         return name, lambda: quantity(system, name, symbol, values())
 
     return dict(
@@ -53,7 +52,7 @@ def coriolis_makers(system: System, M: np.ndarray) -> dict[str, Callable[[], Qua
     )
 
 
-def christoffel_symbols(system: System, M: np.ndarray) -> np.ndarray:
+def christoffel_symbols(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
     """b_ijk, n x n x n, symmetric in the last two indices.
 
     Args:
@@ -111,7 +110,7 @@ def product_over_last(b: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.array([[product(b[i, j][None], v)[0] for j in range(n)] for i in range(n)], dtype=object)
 
 
-def parsa_matrix(system: System) -> np.ndarray:
+def parsa_matrix(system: MultibodySystem) -> np.ndarray:
     """C = sum of J^T ( M Jdot + W M J + M W J ), W = diag(w~, 0) (PARSA (36)).
 
     Args:

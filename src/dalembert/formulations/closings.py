@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.errors import SingularityError
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import ATTEMPTS, Inputs, LoopCloser, neutral, typical_inputs
-from dalembert.formulations.system import System
+from dalembert.formulations.system import MultibodySystem as System
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 

@@ -13,10 +13,10 @@ from dalembert.constraints.descent import moved, units
 from dalembert.constraints.numeric import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.errors import SingularityError, UnsupportedError
-from dalembert.formulations.agreement import Row
+from dalembert.formulations.agreement import AgreementRow as Row
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
-from dalembert.formulations.system import System
+from dalembert.formulations.system import MultibodySystem as System
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 

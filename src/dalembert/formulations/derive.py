@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from dalembert.constraints.descent import normalise
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
@@ -13,13 +16,12 @@ from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kane import kane
 from dalembert.formulations.kronecker import kronecker
 from dalembert.formulations.lagrange import lagrange
-from dalembert.formulations.mechanism_system import system_of
+from dalembert.formulations.mechanism_system import left_out, system_of
 from dalembert.formulations.newton_euler import newton_euler
-from dalembert.formulations.passive import left_out
-from dalembert.formulations.positions import positions_of
-from dalembert.formulations.system import System
+from dalembert.formulations.system import MultibodySystem
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect, expect_names
+from dalembert.model.checks import expect, expect_names, real_array
+from dalembert.model.names import by_joint
 
 ROUTES: dict[str, Callable[..., Equations]] = {"lagrange": lagrange, "kane": kane, "kronecker": kronecker}
 """Routes that start from bodies in motion; Newton-Euler starts from the tree of a mechanism."""
@@ -108,7 +110,9 @@ def _check_options(method: str, options: dict[str, Any]) -> None:
             expect(options[name], str, name)
 
 
-def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]) -> System:
+def _system(
+    mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]
+) -> MultibodySystem:
     if isinstance(mechanism, Mechanism):
         return system_of(mechanism, coordinates, include)
     if coordinates is not None:
@@ -116,3 +120,22 @@ def _system(mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | No
     if include:
         raise ArgumentError(f"include={list(include)}: bodies given by formulas have no joints; use their potential")
     return mechanism.system()
+
+
+def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
+    """Positions as an array, quaternions of unit length.
+
+    Args:
+        mechanism: the mechanism.
+        given: nq numbers, or numbers by joint name, others at their neutral value.
+        what: they are, for messages.
+    """
+    if isinstance(given, Mapping):
+        given = by_joint(mechanism, given, what, mechanism.neutral, mechanism.q_slice)
+    q = np.array(real_array(given, what))
+    if q.shape != (mechanism.nq,):
+        raise ArgumentError(f"{what}: got shape {q.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
+    if not np.isfinite(q).all():
+        raise ArgumentError(f"{what} = {q} is not finite")
+    normalise(mechanism, q)
+    return q

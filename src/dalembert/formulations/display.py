@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dalembert.algebra.scalar import is_zero
 from dalembert.formulations.equations import METHODS, Equations
-from dalembert.formulations.quantity import FORMS, Quantity, named_values
+from dalembert.formulations.quantity import FORMS, DerivedQuantity, named_values
 from dalembert.model.checks import expect_choice
+from dalembert.typesetting.forms import Forms
+from dalembert.typesetting.layout import MOST_LINES
+from dalembert.typesetting.notation import Notation
+
+FEW = 4
+"""Degrees of freedom up to which a quantity may take many lines; so may those of one body by itself."""
 
 LARGEST_SHOWN = 8
 """Degrees of freedom up to which text shows the entries."""
@@ -60,7 +66,7 @@ def _law(equations: Equations) -> str:
     return law if equations.constraint_matrix is None else f"{law}, A d{velocity}/dt + gamma = 0"
 
 
-def depends_on(part: Quantity, *arguments: str) -> str:
+def depends_on(part: DerivedQuantity, *arguments: str) -> str:
     """The arguments of a part in the law, with velocities and time where it depends on these.
 
     Args:
@@ -90,7 +96,7 @@ def velocities_are_rates(equations: Equations) -> bool:
     return all(named) and all(is_zero(x - v) for x, v in zip(equations.kinematics.values, scope.arrays["v"]))
 
 
-def _summary(part: Quantity) -> str:
+def _summary(part: DerivedQuantity) -> str:
     return f"{part.name} {list(part.shape)}: {part.cost.operations} operations"
 
 
@@ -99,7 +105,7 @@ def equations_latex(equations: Equations, form: str) -> str:
 
     Args:
         equations: any.
-        form: see :meth:`~dalembert.formulations.quantity.Quantity.latex`.
+        form: see :meth:`~dalembert.formulations.quantity.DerivedQuantity.latex`.
     """
     import sympy
 
@@ -139,3 +145,32 @@ def equations_latex(equations: Equations, form: str) -> str:
     rows += [(part.symbol, results[part.name] if part.name in long else part.sympy()) for part in listed]
     lines = [f"{left} &= {write(value)}" for left, value in rows]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def law_latex(equations: Equations) -> str:
+    """The equations of motion in general, LaTeX.
+
+    Args:
+        equations: any.
+    """
+    velocity, passive = equations.velocity_port, equations.passive
+    right = [
+        *([r"D\, \tau"] if equations.input_map.shape[1] else []),
+        *([f"p({depends_on(passive, 'q', velocity)})"] if passive is not None else []),
+        *([equations.external.symbol] if equations.external is not None else []),
+        *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
+    ]
+    M, g = (f"({depends_on(part, 'q')})" for part in (equations.mass_matrix, equations.gravity))
+    c = f"({depends_on(equations.coriolis, 'q', velocity)})"
+    return rf"M{M}\, \dot{{{velocity}}} + c{c} + g{g} = {' + '.join(right) or '0'}"
+
+
+def forms_of(equations: Equations, notation: Notation) -> Forms:
+    """How the quantities of a derivation are written on a page; those of many degrees of freedom get fewer lines.
+
+    Args:
+        equations: the derivation.
+        notation: how symbols are written.
+    """
+    few = len(equations.mass_matrix) <= FEW or equations.method == "rigid-body"
+    return Forms(notation, MOST_LINES if few else MOST_LINES // 2)

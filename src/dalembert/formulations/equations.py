@@ -8,17 +8,20 @@ dampers), e external wrenches, A and gamma constraints with multipliers lambda. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.algebra.arrays import product
 from dalembert.algebra.scalar import is_sympy
-from dalembert.errors import ArgumentError
+from dalembert.algorithms.triangular import factor
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.bounds import believed
-from dalembert.formulations.citations import citation
-from dalembert.formulations.quantity import Quantity, named_inputs
+from dalembert.formulations.linear import SMALL, inverse
+from dalembert.formulations.quantity import DerivedQuantity, kernel_of, named_inputs
+from dalembert.formulations.sample_ranks import is_singular
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
 from dalembert.model.layout import counted
@@ -39,12 +42,26 @@ METHODS = {
 }
 """Methods of derivation, in words."""
 
+CITATIONS = {
+    "PARSA": "K. Parsa, The Lagrangian Derivation of Kane's Equations, Canadian Space Agency",
+    "FORBES": "J. R. Forbes, Rigid-Body Equations of Motion, lecture notes MECH 642, McGill University, 2019",
+    "THESIS": "C. A. Balafoutis, Dynamic Analysis of Rigid-Link Open-Chain Robot Manipulators Using Cartesian Tensor "
+    "Methods, PhD thesis, Concordia University, Montreal, 1989",
+    "NGUYEN": "Nguyen Thai Minh Tuan, Pham Thanh Chung, Do Dang Khoa, Phan Dang Phong, Kinematic and Dynamic Analysis "
+    "of Multibody Systems Using the Kronecker Product, Vietnam Journal of Science and Technology 57(1), 2019, "
+    "doi:10.15625/2525-2518/57/1/12285",
+    "KHATIB": "O. Khatib, Lagrange Equations, Explicit Form, lecture slides",
+    "KANE": "T. R. Kane, D. A. Levinson, Dynamics: Theory and Applications, McGraw-Hill, 1985",
+    "SYMPY": "A. Meurer et al., SymPy: symbolic computing in Python, PeerJ Computer Science 3:e103, 2017",
+}
+"""The documents behind the formulations: short name -> reference."""
+
 BODILESS = ("lagrangian", "sympy")
 """Methods that begin with expressions in the coordinates, and know of no bodies."""
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class DerivationStep:
     """One step of a derivation.
 
     Args:
@@ -56,11 +73,37 @@ class Step:
 
     title: str
     text: str
-    quantities: tuple[Quantity, ...] = ()
+    quantities: tuple[DerivedQuantity, ...] = ()
     formula: str = ""
 
     def __str__(self) -> str:
         return "\n".join([self.title, f"  {self.text}", *(_indented(str(q)) for q in self.quantities)])
+
+
+class Lazy(Mapping[str, DerivedQuantity]):
+    """Quantities that are computed when they are asked for, and then kept.
+
+    Args:
+        makers: name -> function that makes the quantity.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], DerivedQuantity]]):
+        self._makers = dict(makers)
+        self._made: dict[str, DerivedQuantity] = {}
+
+    def __getitem__(self, name: str) -> DerivedQuantity:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +138,18 @@ class Equations:
     name: str
     method: str
     scope: Scope
-    mass_matrix: Quantity
-    coriolis: Quantity
-    gravity: Quantity
-    bias: Quantity
-    kinematics: Quantity
-    input_map: Quantity
-    passive: Quantity | None = None
-    external: Quantity | None = None
-    constraint_matrix: Quantity | None = None
-    constraint_bias: Quantity | None = None
-    extras: Mapping[str, Quantity] = field(default_factory=dict)
-    derivation: tuple[Step, ...] = ()
+    mass_matrix: DerivedQuantity
+    coriolis: DerivedQuantity
+    gravity: DerivedQuantity
+    bias: DerivedQuantity
+    kinematics: DerivedQuantity
+    input_map: DerivedQuantity
+    passive: DerivedQuantity | None = None
+    external: DerivedQuantity | None = None
+    constraint_matrix: DerivedQuantity | None = None
+    constraint_bias: DerivedQuantity | None = None
+    extras: Mapping[str, DerivedQuantity] = field(default_factory=dict)
+    derivation: tuple[DerivationStep, ...] = ()
     sources: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
     gravity_field: InverseSquare | None = None
@@ -146,19 +189,19 @@ class Equations:
         wanted = [f"tau{k}" for k in range(1, self.input_map.shape[1] + 1)]
         return tuple(map(sympy.Symbol, unlike(wanted, (str(x) for row in self.scope.names.values() for x in row))))
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[DerivationStep, ...]:
         """The derivation, step by step."""
         return self.derivation
 
-    def quantities(self) -> dict[str, Quantity]:
+    def quantities(self) -> dict[str, DerivedQuantity]:
         """The parts of the equations that occur, by name, without the extras."""
         return {q.name: q for q in self._parts() if q is not None}
 
-    def _parts(self) -> Iterator[Quantity | None]:
+    def _parts(self) -> Iterator[DerivedQuantity | None]:
         yield from (self.mass_matrix, self.coriolis, self.gravity, self.bias, self.kinematics, self.input_map)
         yield from (self.passive, self.external, self.constraint_matrix, self.constraint_bias)
 
-    def __getitem__(self, name: str) -> Quantity:
+    def __getitem__(self, name: str) -> DerivedQuantity:
         """A part or an extra by name."""
         parts = self.quantities()
         if expect(name, str, "the name of a part") in parts:
@@ -176,8 +219,8 @@ class Equations:
         return iter([*self.quantities(), *self.extras])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickling: expressions of one graph are told as a program."""
-        from dalembert.formulations.stored import restored, stored
+        """For pickling: expressions of one graph travel as a program."""
+        from dalembert.formulations.substitution import restored, stored
 
         return restored, (stored(self),)
 
@@ -228,7 +271,7 @@ class Equations:
 
         Args:
             name: part or extra, or None for the equations.
-            form: see :meth:`~dalembert.formulations.quantity.Quantity.latex`.
+            form: see :meth:`~dalembert.formulations.quantity.DerivedQuantity.latex`.
         """
         from dalembert.formulations.display import equations_latex
 
@@ -248,7 +291,7 @@ class Equations:
 
     def cite(self) -> str:
         """References of the documents behind exactly what was used."""
-        return citation(self.sources)
+        return "\n".join(f"[{key}] {CITATIONS[key]}" for key in self.sources)
 
     # ------------------------------------------------------------------------------------------------------- numbers
 
@@ -294,23 +337,19 @@ class Equations:
         Args:
             name: part or extra, ``"accelerations"``, or None for a dict of all parts.
         """
-        from dalembert.formulations.kernels import kernel_of
-
         if isinstance(name, str) and name == "accelerations":
             return kernel_of(self.accelerations())
         if name is not None:
             return kernel_of(self[name])
         return {key: kernel_of(quantity) for key, quantity in self.quantities().items()}
 
-    def accelerations(self) -> Quantity:
+    def accelerations(self) -> DerivedQuantity:
         """M^-1 (D tau + p + e - h): accelerations as a function of state and inputs ``tau``, without forming M^-1.
 
         Multipliers of a finished SymPy model are solved for with them. For a mechanism's equations with multipliers
         there is no such function; eliminate the constraints with Kane's method.
         """
-        from dalembert.formulations.accelerations import solved_accelerations
-
-        return solved_accelerations(self)
+        return _solved(self)
 
 
 def _given_once(value: Any, inputs: dict[str, Any], *names: str) -> Any:
@@ -325,3 +364,57 @@ def _given_once(value: Any, inputs: dict[str, Any], *names: str) -> Any:
 
 def _indented(text: str) -> str:
     return "\n".join("  " + line for line in text.splitlines())
+
+
+def _solved(equations: Equations) -> DerivedQuantity:
+    """Equations of motion solved for the accelerations.
+
+        M a = D tau + p + e - h         or, with multipliers,         [M  -A^T] [  a   ]   [D tau + p + e - h]
+                                                                      [A    0 ] [lambda] = [     -gamma      ]
+
+    Mass matrices of mechanisms are definite and need no pivots; those of a user's Lagrangian or model may not be.
+    """
+    scope, n = equations.scope, len(equations.mass_matrix)
+    A, gamma = equations.constraint_matrix, equations.constraint_bias
+    if A is not None and equations.method != "sympy":
+        raise UnsupportedError(
+            f"{equations.name!r} has constraints that multipliers enforce",
+            argument="method",
+            value="kane",
+            remedy="derive it by {setting} to eliminate them",
+        )
+    tau = scope.once("tau", map(str, equations.inputs))
+    force = product(equations.input_map.values, tau) - equations.bias.values if len(tau) else -equations.bias.values
+    for load in (equations.passive, equations.external):
+        if load is not None:
+            force = force + load.values
+    matrix, what = equations.mass_matrix, "the mass matrix"
+    if A is not None and gamma is not None:
+        corner = np.zeros((len(A), len(A)), dtype=int)
+        matrix = DerivedQuantity(scope, "matrix", "K", np.block([[matrix.values, -A.values.T], [A.values, corner]]))
+        what, force = "the matrix of masses and constraints", np.concatenate([force, -gamma.values])
+    samples = _sampled(matrix)
+    if is_singular(samples):
+        raise SingularityError(
+            f"{what} of {equations.name!r} is singular at typical states: its rows are dependent and accelerations "
+            "are not determined; leave out coordinates without inertia, and constraints that say the same"
+        )
+    if equations.method not in ("sympy", "lagrangian") or _is_definite(samples):
+        solved = factor(matrix.values, range(-1, n - 1)).solve(force)
+    else:
+        solved = product(inverse(matrix.values, samples, what), force)[:n]
+    return DerivedQuantity(scope, "accelerations", r"\dot{v}", solved)
+
+
+def _sampled(quantity: DerivedQuantity) -> np.ndarray:
+    """Numbers at five random states, to choose pivots."""
+    rng = np.random.default_rng(1)
+    inputs = {port.name: rng.uniform(0.5, 1.5, (5, *port.shape)) for port in quantity.program.inputs}
+    return np.broadcast_to(quantity.evaluate(inputs), (5, *quantity.shape))
+
+
+def _is_definite(samples: np.ndarray) -> bool:
+    """Whether all matrices are symmetric and positive definite, as far as they are finite."""
+    finite = [x for x in samples if x.size and np.isfinite(x).all()]
+    symmetric = all(np.allclose(x, x.T, rtol=1e-12, atol=0) for x in finite)
+    return symmetric and all(values[0] > SMALL * values[-1] for values in map(np.linalg.eigvalsh, finite))

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.pfaffian import with_inputs
-from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.scope import Scope
+from dalembert.formulations.equations import DerivationStep, Equations
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.scope import Scope, with_inputs
 from dalembert.model.checks import expect
 from dalembert.tracing.derivatives import forward
 
@@ -86,8 +85,8 @@ def _converted(
     free = with_inputs(scope, f, {"tau": [0] * len(r)}) if inputs else f
     g = -with_inputs(scope, free, {"v": [0] * len(v)})
 
-    def make(kind: str, symbol: str, values: Any) -> Quantity:
-        return Quantity(scope, kind, symbol, values)
+    def make(kind: str, symbol: str, values: Any) -> DerivedQuantity:
+        return DerivedQuantity(scope, kind, symbol, values)
 
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", scope.read(M)),
@@ -104,7 +103,7 @@ def _converted(
     text = "The finished model of SymPy, read into the expression graph."
     if specified:
         text += f" Given functions of time remain inputs of all parts: {', '.join(map(str, specified))}."
-    step = Step("SymPy", text, shown)
+    step = DerivationStep("SymPy", text, shown)
     return Equations(name, "sympy", scope, **parts, derivation=(step,), sources=("SYMPY",))
 
 

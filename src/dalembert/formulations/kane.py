@@ -10,34 +10,24 @@ The u are the velocities themselves, a choice of the user, or - under constraint
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.arrays import product
+from dalembert.algebra.scalar import is_zero
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
-from dalembert.formulations.assembly import (
-    Lazy,
-    assembled,
-    closing_steps,
-    driven_velocities,
-    external_forces,
-    input_map,
-    quantity,
-    rotor_steps,
-    total_passive,
-)
 from dalembert.formulations.christoffel import parsa_matrix
-from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.completion import completed, driven_velocities, external_forces, input_map, total_passive
+from dalembert.formulations.equations import DerivationStep, Equations, Lazy
 from dalembert.formulations.gravitation import InverseSquare
-from dalembert.formulations.kane_steps import acceleration_step, final_step, motion_steps
-from dalembert.formulations.pfaffian import with_inputs
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.scope import with_inputs
 from dalembert.formulations.speeds import Speeds, choose_speeds
-from dalembert.formulations.sums import projected
-from dalembert.formulations.system import System, gravity_forces, mass_matrix
+from dalembert.formulations.steps import SHOWN, closing_steps, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.system import MultibodySystem, gravity_forces, mass_matrix, projected, quantity
 from dalembert.model.checks import expect_items
 from dalembert.tracing.trace import label
 
@@ -45,7 +35,7 @@ Velocities = tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]
 
 
 def kane(
-    system: System,
+    system: MultibodySystem,
     *,
     speeds: Sequence[Any] | None = None,
     pfaffian: Sequence[Any] = (),
@@ -79,26 +69,24 @@ def kane(
     return _reduced(system, chosen, wrenches, actuated)
 
 
-def _unconstrained(system: System, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
+def _unconstrained(system: MultibodySystem, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
     M = label(mass_matrix(system), "M", first=1)
     c, g = inertia_forces(system), gravity_forces(system)
-    steps = [*motion_steps(system), acceleration_step(system, body_velocities(system), False)]
-    steps += [*rotor_steps(system), final_step(system, M, c, g, False)]
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
-    return assembled(
-        system, "kane", M, c, g, steps, ["PARSA", "KANE"],
+    return completed(
+        system, "kane", M, c, g, _unconstrained_steps(system, M, c, g), ["PARSA", "KANE"],
         bias=_bias(system, c, g), wrenches=wrenches, actuated=actuated, extras=makers,
     )  # fmt: skip
 
 
-def _bias(system: System, c: np.ndarray, g: np.ndarray, turning: Velocities | None = None) -> np.ndarray:
+def _bias(system: MultibodySystem, c: np.ndarray, g: np.ndarray, turning: Velocities | None = None) -> np.ndarray:
     """c + g; uniform gravity is taken from the accelerations, so that both are projected at once."""
     if isinstance(system.gravity, InverseSquare):
         return c + g
     return inertia_forces(system, turning, system.gravity)
 
 
-def inertia_forces(system: System, turning: Velocities | None = None, falling: Any = None) -> np.ndarray:
+def inertia_forces(system: MultibodySystem, turning: Velocities | None = None, falling: Any = None) -> np.ndarray:
     """Sum of T_i^T [ M_i d/dt(J_i v) + W_i M_i J_i v ] without udot, (46); the bracket is (33).
 
     Args:
@@ -122,7 +110,7 @@ def inertia_forces(system: System, turning: Velocities | None = None, falling: A
     return c + projected(moments, system.n)
 
 
-def body_velocities(system: System, v: np.ndarray | None = None) -> Velocities:
+def body_velocities(system: MultibodySystem, v: np.ndarray | None = None) -> Velocities:
     """w_i in body axes and the velocity of the centre of mass in inertial axes, of every body; speeds of the rotors.
 
     Args:
@@ -137,7 +125,9 @@ def body_velocities(system: System, v: np.ndarray | None = None) -> Velocities:
     )
 
 
-def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
+def _reduced(
+    system: MultibodySystem, chosen: Speeds, wrenches: Sequence[str], actuated: Sequence[str] | None
+) -> Equations:
     """(46) in the independent speeds u."""
     B, v = chosen.B, chosen.velocities
     velocities = body_velocities(system, v)
@@ -160,17 +150,14 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
     driven = driven_velocities(system, actuated)
     inputs = input_map(system, driven)
 
-    def make(name: str, symbol: str, values: Any) -> Quantity:
+    def make(name: str, symbol: str, values: Any) -> DerivedQuantity:
         return quantity(system, name, symbol, values)
 
     p, e = forces(passive), forces(external)
-    steps = [*motion_steps(system), *chosen.steps(system), *_partial_steps(reduced)]
-    steps += [acceleration_step(reduced, velocities, True), *rotor_steps(reduced)]
     acting = {
         "passive": None if p is None else make("passive", "p", p),
         "external": None if e is None else make("external", "e", e),
     }
-    steps += [final_step(reduced, M, c, g, True), *closing_steps(system, acting, True)]
     return Equations(
         system.name, "kane", system.scope,
         mass_matrix=make("mass_matrix", "M", M),
@@ -193,20 +180,15 @@ def _reduced(system: System, chosen: Speeds, wrenches: Sequence[str], actuated: 
                 "coriolis_matrix_parsa": lambda: make("coriolis_matrix_parsa", "C", parsa_matrix(reduced)),
             }
         ),
-        derivation=tuple(steps),
+        derivation=tuple(_reduced_steps(system, reduced, chosen, (M, c, g), acting)),
         sources=("PARSA", "KANE"),
         driven=tuple(driven),
     )  # fmt: skip
 
 
-def _partial_steps(reduced: System) -> list[Step]:
-    text = "What a unit of each speed does to each body, PARSA (44)."
-    return motion_steps(reduced, "Partial velocities", text, "T", "T_i = J_i B")
-
-
 def _multipliers(
-    system: System, chosen: Speeds, inputs: np.ndarray, passive: np.ndarray | None, external: np.ndarray | None
-) -> Quantity:
+    system: MultibodySystem, chosen: Speeds, inputs: np.ndarray, passive: np.ndarray | None, external: np.ndarray | None
+) -> DerivedQuantity:
     """lambda = N^T ( M vdot + c + g - forces ), A N = 1: of q, u, the accelerations ``udot`` and inputs ``tau``."""
     scope = system.scope
     udot = scope.once("udot", map(str, scope.accelerations))
@@ -219,3 +201,122 @@ def _multipliers(
         if load is not None:
             balance = balance - with_inputs(scope, load, {"v": v})
     return quantity(system, "multipliers", r"\lambda", product(chosen.N.T, balance))
+
+
+# -------------------------------------------------------------------------------------------------- steps, for reading
+
+
+def _unconstrained_steps(system: MultibodySystem, M: Any, c: Any, g: Any) -> list[DerivationStep]:
+    return [
+        *_motion_steps(system),
+        _acceleration_step(system, body_velocities(system), False),
+        *rotor_steps(system),
+        _projection_step(system, M, c, g, False),
+    ]
+
+
+def _reduced_steps(
+    system: MultibodySystem,
+    reduced: MultibodySystem,
+    chosen: Speeds,
+    parts: tuple[Any, Any, Any],
+    acting: Mapping[str, DerivedQuantity | None],
+) -> list[DerivationStep]:
+    text = "What a unit of each speed does to each body, PARSA (44)."
+    return [
+        *_motion_steps(system),
+        *chosen.steps(system),
+        *_motion_steps(reduced, "Partial velocities", text, "T", "T_i = J_i B"),
+        _acceleration_step(reduced, body_velocities(system, chosen.velocities), True),
+        *rotor_steps(reduced),
+        _projection_step(reduced, *parts, True),
+        *closing_steps(system, acting, True),
+    ]
+
+
+def _motion_steps(
+    system: MultibodySystem,
+    title: str = "Velocities of the bodies",
+    text: str = "Angular velocity in body axes and velocity of the centre of mass in inertial axes, PARSA (13)-(16).",
+    letter: str = "J",
+    formula: str = r"\omega_i = J_{\omega i} v, \quad \dot{p}_{Ci} = J_{vi} v, \quad "
+    r"J_i = \begin{bmatrix} J_{\omega i} \\ J_{vi} \end{bmatrix}",
+) -> list[DerivationStep]:
+    """Jacobians, or partial velocities, of every body of a small system.
+
+    Args:
+        system: the system.
+        title: headline.
+        text: explanation.
+        letter: J or T.
+        formula: the general equation, LaTeX.
+    """
+    if len(system.bodies) > SHOWN or len(system.v) > SHOWN:
+        return [DerivationStep(title, text, (), formula)]
+    shown: list[Any] = []
+    for i, body in enumerate(system.bodies, 1):
+        shown.append(quantity(system, f"{letter}w_{i}", rf"{letter}_{{\omega {i}}}", body.Jw))
+        shown.append(quantity(system, f"{letter}v_{i}", f"{letter}_{{v {i}}}", body.Jv))
+    return [DerivationStep(title, text, tuple(shown), formula)]
+
+
+def _acceleration_step(
+    system: MultibodySystem, velocities: tuple[list[Any], list[Any], list[Any]], reduced: bool
+) -> DerivationStep:
+    """Accelerations of the bodies without the derivatives of the speeds.
+
+    Args:
+        system: the system.
+        velocities: angular and linear velocity of every body, and speeds of rotors, which are not shown.
+        reduced: whether the speeds u are others than the velocities v.
+    """
+    first = r"T_i \dot{u}" if reduced else r"J_i \dot{v}"
+    shown: list[Any] = []
+    if len(system.bodies) <= SHOWN and system.n <= SHOWN:
+        for i, (w, v) in enumerate(zip(*velocities[:2]), 1):
+            shown.append(quantity(system, f"alpha_{i}", rf"\alpha_{{{i}}}", system.rate(w)))
+            shown.append(quantity(system, f"a_{i}", f"a_{{{i}}}", system.rate(v)))
+    return DerivationStep(
+        "Accelerations",
+        "Of the bodies while the speeds are constant: angular in body axes, centre of mass in inertial axes.",
+        tuple(shown),
+        rf"\frac{{d}}{{dt}}(J_i v) = {first} + \begin{{bmatrix}} \alpha_i \\ a_i \end{{bmatrix}}",
+    )
+
+
+def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: bool) -> DerivationStep:
+    """Inertia and active forces projected on the partial velocities.
+
+    Args:
+        system: the system.
+        M: mass matrix.
+        c: centrifugal and Coriolis forces.
+        g: gravity forces.
+        reduced: whether the speeds u are others than the velocities v.
+    """
+    T = "T_i" if reduced else "J_i"
+    turning, rotors, falling = "", "", ""
+    if isinstance(system.gravity, InverseSquare):
+        falling = r", \quad " + gravity_formula(system, "", reduced)
+    elif not all(map(is_zero, system.gravity)):
+        falling = rf", \quad g = -\sum_i m_i {T[0]}_{{vi}}^T \mathbf{{g}}"
+    if system.rotors:
+        turning = (
+            f" So is what the rotors need, which turn at the rates nu, s per {'speed' if reduced else 'velocity'}."
+        )
+        rotors = r" + \sum_r J_r s_r^T \dot{\nu}_r"
+    return DerivationStep(
+        "Projection on the partial velocities",
+        "Kane's equations: inertia forces and active forces of every body, the moments n about its centre of mass and "
+        "the forces f, are projected on the partial velocities "
+        f"(KANE; PARSA {'(33), (46)' if reduced else '(32), (33)'}).{turning}{gravity_text(system)}",
+        (
+            quantity(system, "mass_matrix", "M", M),
+            quantity(system, "coriolis", "c", c),
+            quantity(system, "gravity", "g", g),
+        ),
+        rf"\sum_i {T}^T \left( M_i \frac{{d}}{{dt}}(J_i v) + W_i M_i J_i v \right){rotors} = \sum_i {T}^T w_i, \quad "
+        r"M_i = \begin{bmatrix} I_i & 0 \\ 0 & m_i 1 \end{bmatrix}, \quad "
+        r"W_i = \begin{bmatrix} \tilde{\omega}_i & 0 \\ 0 & 0 \end{bmatrix}, \quad "
+        r"w_i = \begin{bmatrix} n_i \\ f_i \end{bmatrix}" + falling,
+    )

@@ -28,21 +28,14 @@ from dalembert.algebra.arrays import product
 from dalembert.algebra.kronecker import kron
 from dalembert.algebra.vectors import dual
 from dalembert.errors import ArgumentError
-from dalembert.formulations.assembly import (
-    SHOWN,
-    assembled,
-    gravity_formula,
-    gravity_text,
-    quantity,
-    rotor_steps,
-    velocity_map,
-)
 from dalembert.formulations.bodies import MovingBodies
-from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.completion import completed
+from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.lagrange import rate_steps
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.system import System, gravity_forces, mass_matrix
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.system import MultibodySystem, gravity_forces, mass_matrix, quantity, velocity_map
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
 from dalembert.tracing.derivatives import forward
@@ -65,7 +58,9 @@ STAR_ALONG = (
 """The same where there are quaternions: derivatives along the velocities, and gyroscopic moments."""
 
 
-def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
+def kronecker(
+    system: MultibodySystem, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None
+) -> Equations:
     """Equations of motion in Kronecker form.
 
     Args:
@@ -93,10 +88,10 @@ def kronecker(system: System, *, wrenches: Sequence[str] = (), actuated: Sequenc
         )
     steps = [*_motion_steps(system), *_dynamics_steps(system, M, star, c, g)]
     sources = ["NGUYEN", *(["FORBES"] if system.quaternions else [])]
-    return assembled(system, "kronecker", M, c, g, steps, sources, wrenches=wrenches, actuated=actuated, extras=makers)
+    return completed(system, "kronecker", M, c, g, steps, sources, wrenches=wrenches, actuated=actuated, extras=makers)
 
 
-def _gyroscopic(system: System, M: np.ndarray) -> np.ndarray:
+def _gyroscopic(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
     """W, n x n^2: w x (M v)_w of all pairs of velocities, in the rows of the angular velocity w of every quaternion."""
     n = system.n
     W = np.zeros((n, n, n), dtype=object)
@@ -107,7 +102,7 @@ def _gyroscopic(system: System, M: np.ndarray) -> np.ndarray:
     return W.reshape(n, n * n)
 
 
-def khang(system: System, values: np.ndarray) -> np.ndarray:
+def khang(system: MultibodySystem, values: np.ndarray) -> np.ndarray:
     """Khang's derivative by the coordinates: r x s becomes r x (s n), the index of q runs fastest.
 
     Where rates are not velocities it is the derivative along each velocity, dA/dq (E x Gamma).
@@ -147,7 +142,7 @@ def coriolis_nguyen(dM: np.ndarray, v: np.ndarray) -> np.ndarray:
     return product(dM, kron(E, v)) - product(dM, kron(v, E)).T / 2
 
 
-class Frame:
+class KroneckerFrame:
     """Jacobians and Hessians of one frame, in inertial axes (a) and in its own axes (b).
 
     They are arrays of traced scalars, for further computation; :meth:`quantities` are to be read, evaluated, compiled.
@@ -157,7 +152,7 @@ class Frame:
         name: of the frame or body.
     """
 
-    def __init__(self, system: System | Mechanism | MovingBodies, name: str):
+    def __init__(self, system: MultibodySystem | Mechanism | MovingBodies, name: str):
         self.system = _system(system)
         self.name = expect(name, str, "KroneckerFrame, name")
         place = self.system.place(name)
@@ -166,7 +161,7 @@ class Frame:
         """(29) and (37), inertial axes."""
 
     @classmethod
-    def of(cls, mechanism: Mechanism, name: str, coordinates: Sequence[str] | None = None) -> Frame:
+    def of(cls, mechanism: Mechanism, name: str, coordinates: Sequence[str] | None = None) -> KroneckerFrame:
         """The matrices of a frame of a mechanism.
 
         Args:
@@ -216,7 +211,7 @@ class Frame:
         J = self.J_T - product(dual(arm), self.J_R)
         return J, khang(self.system, J)
 
-    def quantities(self) -> tuple[Quantity, ...]:
+    def quantities(self) -> tuple[DerivedQuantity, ...]:
         """The matrices in inertial axes, for display."""
         made = []
         for letter, J, H in (("T", self.J_T, self.H_T), ("R", self.J_R, self.H_R)):
@@ -226,8 +221,8 @@ class Frame:
         return tuple(made)
 
 
-def _system(subject: System | Mechanism | MovingBodies) -> System:
-    if isinstance(subject, System):
+def _system(subject: MultibodySystem | Mechanism | MovingBodies) -> MultibodySystem:
+    if isinstance(subject, MultibodySystem):
         return subject
     if isinstance(subject, Mechanism):
         return system_of(subject)
@@ -236,8 +231,8 @@ def _system(subject: System | Mechanism | MovingBodies) -> System:
     raise ArgumentError(f"KroneckerFrame takes a Mechanism or MovingBodies, got {type(subject).__name__}")
 
 
-def _motion_steps(system: System) -> list[Step]:
-    shown: list[Quantity] = []
+def _motion_steps(system: MultibodySystem) -> list[DerivationStep]:
+    shown: list[DerivedQuantity] = []
     if system.n <= SHOWN and len(system.bodies) <= SHOWN:
         for i, body in enumerate(system.bodies, 1):
             shown.append(quantity(system, f"J_TG_{i}", f"J_{{TG{i}}}", body.Jv))
@@ -247,7 +242,7 @@ def _motion_steps(system: System) -> list[Step]:
     along = " along the velocities, E the unit matrix" * bool(system.quaternions)
     return [
         *rate_steps(system),
-        Step(
+        DerivationStep(
             "Jacobian and Hessian matrices",
             "Of the centre of mass G, inertial axes, and of the rotation, body axes; Hessians are Khang derivatives"
             f"{along}. NGUYEN (29)-(65).",
@@ -257,32 +252,29 @@ def _motion_steps(system: System) -> list[Step]:
     ]
 
 
-def _dynamics_steps(system: System, M: Any, star: Any, c: Any, g: Any) -> list[Step]:
+def _dynamics_steps(system: MultibodySystem, M: Any, star: Any, c: Any, g: Any) -> list[DerivationStep]:
     along = (
         " with derivatives along the velocities and, in the rows of the angular velocities omega of quaternions, the "
         "gyroscopic moments W, which are left when the multipliers of their unit length are projected away (FORBES)"
     ) * bool(system.quaternions)
     return [
         *rotor_steps(system),
-        Step(
+        DerivationStep(
             "Mass matrix",
             "NGUYEN (95).",
             (quantity(system, "mass_matrix", "M", M),),
             r"M = \sum_i m_i J_{TGi}^T J_{TGi} + J_{Ri}^T I_{Gi} J_{Ri}" + " + M_r" * bool(system.rotors),
         ),
-        Step(
+        DerivationStep(
             "Velocity-free Coriolis matrix",
             f"NGUYEN (101){along}; its product with all pairs of velocities is the vector of Coriolis forces.",
             (quantity(system, "coriolis_star", "C^*", star), quantity(system, "coriolis", "c", c)),
             STAR_ALONG if system.quaternions else STAR,
         ),
-        Step(
+        DerivationStep(
             "Gravity",
             "The forces f on the right-hand side contain gravity; here it is moved to the left." + gravity_text(system),
             (quantity(system, "gravity", "g", g),),
             gravity_formula(system, "J_{TGi}"),
         ),
     ]
-
-
-__all__ = ["Frame", "coriolis_nguyen", "coriolis_star", "khang", "kronecker"]

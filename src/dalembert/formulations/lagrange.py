@@ -17,20 +17,20 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
-from dalembert.formulations.assembly import (
-    SHOWN,
-    assembled,
-    gravity_formula,
-    gravity_text,
+from dalembert.formulations.christoffel import coriolis_makers
+from dalembert.formulations.completion import completed
+from dalembert.formulations.equations import DerivationStep, Equations
+from dalembert.formulations.scope import Scope, with_inputs
+from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, rotor_steps
+from dalembert.formulations.system import (
+    MultibodySystem,
+    gravity_forces,
+    mass_matrix,
+    potential_energy,
     quantity,
-    rotor_steps,
     velocity_map,
 )
-from dalembert.formulations.christoffel import coriolis_makers
-from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.projection import redundant_bias
-from dalembert.formulations.system import System, gravity_forces, mass_matrix, potential_energy
-from dalembert.tracing.derivatives import reverse
+from dalembert.tracing.derivatives import forward, reverse
 from dalembert.tracing.trace import label
 
 EXPLICIT_TEXT = "What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out (KHATIB, there V)."
@@ -49,7 +49,9 @@ PROJECTED = (
 """Velocity forces where there are quaternions, LaTeX; their rates are redundant."""
 
 
-def lagrange(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None) -> Equations:
+def lagrange(
+    system: MultibodySystem, *, wrenches: Sequence[str] = (), actuated: Sequence[str] | None = None
+) -> Equations:
     """Equations of motion by Euler-Lagrange.
 
     Args:
@@ -61,7 +63,7 @@ def lagrange(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence
     T, c = kinetic_energy(system, M), coriolis_forces(system, M)
     U, g = potential_energy(system), gravity_forces(system)
     sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]
-    return assembled(
+    return completed(
         system, "lagrange", M, c, g, _steps(system, M, T, U, c, g), sources, wrenches=wrenches, actuated=actuated,
         extras={
             "kinetic_energy": lambda: quantity(system, "kinetic_energy", "K", np.array(T, dtype=object)),
@@ -71,7 +73,7 @@ def lagrange(system: System, *, wrenches: Sequence[str] = (), actuated: Sequence
     )  # fmt: skip
 
 
-def kinetic_energy(system: System, M: np.ndarray) -> Any:
+def kinetic_energy(system: MultibodySystem, M: np.ndarray) -> Any:
     """K = 1/2 v^T M v.
 
     Args:
@@ -81,7 +83,7 @@ def kinetic_energy(system: System, M: np.ndarray) -> Any:
     return product(system.v[None], product(M, system.v))[0] / 2
 
 
-def coriolis_forces(system: System, M: np.ndarray) -> np.ndarray:
+def coriolis_forces(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
     """c = d/dt(dK/dqdot) - dK/dq without the accelerations.
 
     Args:
@@ -96,7 +98,7 @@ def coriolis_forces(system: System, M: np.ndarray) -> np.ndarray:
     return system.rate(momentum) - reverse(energy, system.q)
 
 
-def rate_inverse(system: System) -> np.ndarray:
+def rate_inverse(system: MultibodySystem) -> np.ndarray:
     """S, n x nq: the velocities per rate of the coordinates; S Gamma = 1.
 
     Args:
@@ -115,7 +117,7 @@ def rate_inverse(system: System) -> np.ndarray:
     return S
 
 
-def rate_steps(system: System) -> list[Step]:
+def rate_steps(system: MultibodySystem) -> list[DerivationStep]:
     """How rates of coordinates and velocities follow from each other, if they are not the same.
 
     Args:
@@ -128,7 +130,7 @@ def rate_steps(system: System) -> list[Step]:
         quantity(system, "rate_inverse", "S", rate_inverse(system)),
     )
     return [
-        Step(
+        DerivationStep(
             "Rates of the coordinates",
             "Angular velocities are not the rates of quaternions, which are four and of unit length (FORBES).",
             shown if system.n <= SHOWN else (),
@@ -137,7 +139,7 @@ def rate_steps(system: System) -> list[Step]:
     ]
 
 
-def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]:
+def _steps(system: MultibodySystem, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[DerivationStep]:
     def q(name: str, symbol: str, values: Any) -> Any:
         return quantity(system, name, symbol, values)
 
@@ -148,8 +150,10 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
         jacobians += [q(f"Jv_{i}", f"J_{{v{i}}}", body.Jv), q(f"Jw_{i}", rf"J_{{\omega{i}}}", body.Jw)]
     bodies = ", ".join(body.name for body in system.bodies)
     return [
-        Step("Coordinates and bodies", f"Positions of the centres of mass of {bodies}, inertial axes.", tuple(where)),
-        Step(
+        DerivationStep(
+            "Coordinates and bodies", f"Positions of the centres of mass of {bodies}, inertial axes.", tuple(where)
+        ),
+        DerivationStep(
             "Velocities",
             "Jv: velocity of the centre of mass, inertial axes; Jw: angular velocity, body axes; both per velocity.",
             tuple(jacobians),
@@ -157,24 +161,50 @@ def _steps(system: System, M: Any, T: Any, U: Any, c: Any, g: Any) -> list[Step]
         ),
         *rate_steps(system),
         *rotor_steps(system),
-        Step(
+        DerivationStep(
             "Kinetic energy",
             "It is quadratic in the velocities; its matrix is the mass matrix (KHATIB; PARSA (35)).",
             (q("mass_matrix", "M", M), q("kinetic_energy", "K", np.array(T, dtype=object))),
             r"K = \tfrac12 v^T M v, \quad M = \sum_i m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i J_{\omega i}"
             + " + M_r" * bool(system.rotors),
         ),
-        Step(
+        DerivationStep(
             "Potential energy and gravity",
             "Gravity forces are the derivative of the potential energy of all that moves (KHATIB, there G; PARSA (26), "
             "(27))." + gravity_text(system),
             (q("potential_energy", "U", np.array(U, dtype=object)), q("gravity", "g", g)),
             gravity_formula(system, "J_{vi}"),
         ),
-        Step(
+        DerivationStep(
             "Centrifugal and Coriolis forces",
             PROJECTED_TEXT if system.quaternions else EXPLICIT_TEXT,
             (q("coriolis", "c", c),),
             PROJECTED if system.quaternions else EXPLICIT,
         ),
     ]
+
+
+def redundant_bias(scope: Scope, q: np.ndarray, nu: np.ndarray, S: np.ndarray, Gamma: np.ndarray, M: np.ndarray) -> Any:
+    """d/dt(dK/dqdot) - dK/dq for constant nu, as a function of q and nu; one entry for each coordinate (FORBES).
+
+        K(q, qdot) = 1/2 nu^T M(q) nu ,   nu = S(q) qdot ,   qdot = Gamma(q) nu ,   Xi(q) qdot = 0
+        d/dt(dK/dqdot) - dK/dq = f + Xi^T lambda          multiply by Gamma^T: Gamma^T Xi^T = 0
+
+    Args:
+        scope: the symbols; a hidden input ``rates`` is added for qdot.
+        q: coordinates, inputs.
+        nu: velocities, inputs.
+        S: nu per rate of the coordinates.
+        Gamma: rates of the coordinates per nu.
+        M: mass matrix for nu.
+    """
+    graph = scope.graph
+    hidden = f"rates{sum(port.name.startswith('rates') for port in graph.inputs)}"
+    rates = graph.input(hidden, (len(q),))
+    speeds = product(S, rates)
+    momentum = product(S.T, product(M, speeds))  # dK/dqdot
+    energy = product(speeds[None], product(M, speeds))[0] / 2
+    qdot = product(Gamma, nu)
+    acceleration = forward(qdot, q, qdot)  # of the coordinates, nu constant
+    force = forward(momentum, q, rates) + product(S.T, product(M, product(S, acceleration))) - reverse(energy, q)
+    return with_inputs(scope, force, {hidden: qdot})

@@ -5,21 +5,20 @@ L(q, qdot, t) ,   d/dt(dL/dqdot) - dL/dq = Q          M = d2L/dqdot2 ,  M qddot 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.errors import ArgumentError
-from dalembert.formulations.assembly import Lazy
-from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.pfaffian import rate_by_another_name, with_inputs
-from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.scope import Scope
+from dalembert.formulations.equations import DerivationStep, Equations, Lazy
+from dalembert.formulations.pfaffian import rate_by_another_name
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.scope import Scope, with_inputs
 from dalembert.model.checks import expect, expect_items, shown
+from dalembert.model.names import rate_name
 from dalembert.tracing.derivatives import forward, hessian, reverse
-from dalembert.typesetting.names import rate_name
 
 
 def from_lagrangian(
@@ -45,19 +44,89 @@ def from_lagrangian(
         dissipation: Rayleigh's function R(q, qdot); gives the forces -dR/dqdot.
         name: for display.
     """
+    expect(name, str, "from_lagrangian, name")
+    given = _checked(lagrangian, q, qdot, forces, t, dissipation)
+    scope = Scope()
+    x, v = scope.input("q", given.q), scope.input("v", given.qdot)
+    clock = [scope.clock(given.time)] if given.time is not None else []
+    L = _scalar(scope, given.lagrangian)
+    P = reverse(L, v)  # momenta
+    bias = forward(P, [*x, *clock], [*v, *([1] if clock else [])]) - reverse(L, x)
+    g = with_inputs(scope, bias, {"v": [0] * len(v)})
+    M = hessian(L, v)
+
+    def make(kind: str, symbol: str, values: Any) -> DerivedQuantity:
+        return DerivedQuantity(scope, kind, symbol, np.array(values, dtype=object))
+
+    parts: dict[str, Any] = {
+        "mass_matrix": make("mass_matrix", "M", M),
+        "coriolis": make("coriolis", "c", bias - g),
+        "gravity": make("gravity", "g", g),
+        "bias": make("bias", "h", bias),
+        "kinematics": make("kinematics", r"\dot{q}", v),
+        "input_map": make("input_map", "D", np.eye(len(v), dtype=int)),
+    }
+    if given.forces is not None:
+        parts["external"] = make("external", "Q", [_scalar(scope, f) for f in given.forces])
+    R = _scalar(scope, given.dissipation)
+    if hasattr(R, "graph"):
+        parts["passive"] = make("passive", "p", -reverse(R, v))
+    written = {"L": make("lagrangian", "L", L), "P": make("momenta", "P", P), "R": make("dissipation", "R", R)}
+    return Equations(
+        name, "lagrangian", scope, **parts, derivation=_steps(written, parts), sources=("KHATIB",),
+        extras=Lazy({"energy": lambda: make("energy", "E", product(P[None], v)[0] - L)}),
+    )  # fmt: skip
+
+
+def _steps(written: Mapping[str, DerivedQuantity], parts: Mapping[str, DerivedQuantity]) -> tuple[DerivationStep, ...]:
+    steps = [
+        DerivationStep("Lagrangian", "As given.", (written["L"],)),
+        DerivationStep("Momenta", "Derivatives by the rates.", (written["P"],), r"P = \partial L/\partial\dot{q}"),
+    ]
+    if "passive" in parts:
+        text = "Rayleigh's function, as given, and the passive forces that follow from it."
+        shown = (written["R"], parts["passive"])
+        steps.append(DerivationStep("Dissipation", text, shown, r"p = -\partial R/\partial\dot{q}"))
+    if "external" in parts:
+        text = "Generalised forces on the coordinates, as given."
+        steps.append(DerivationStep("Given forces", text, (parts["external"],)))
+    right = r"\tau" + " + p" * ("passive" in parts) + " + Q" * ("external" in parts)
+    text = (
+        "The accelerations taken out of dP/dt give the mass matrix; of the rest, what remains at rest is g. Forces "
+        "of drives on the coordinates are tau."
+    )
+    law = r"\frac{d}{dt}\frac{\partial L}{\partial\dot{q}} - \frac{\partial L}{\partial q} = "
+    arrived = (parts["mass_matrix"], parts["coriolis"], parts["gravity"])
+    return (*steps, DerivationStep("Equations of motion", text, arrived, law + right))
+
+
+# ------------------------------------------------------------------------------------------------- what the user gave
+
+
+class _Given(NamedTuple):
+    """Checked arguments, as SymPy expressions."""
+
+    lagrangian: Any
+    q: list[Any]
+    qdot: list[Any]
+    forces: list[Any] | None
+    dissipation: Any
+    time: Any
+
+
+def _checked(lagrangian: Any, q: Any, qdot: Any, forces: Any, t: Any, dissipation: Any) -> _Given:
     import sympy
 
-    expect(name, str, "from_lagrangian, name")
     coordinates = [_variable(x, "q") for x in expect_items(q, object, "from_lagrangian, q")]
     if not coordinates:
         raise ArgumentError("from_lagrangian, q: there must be a coordinate")
     time = _time(coordinates, t)
-    given = _expression(lagrangian, "lagrangian")
+    L = _expression(lagrangian, "lagrangian")
     acting = None if forces is None else [_expression(f, "forces") for f in expect_items(forces, object, "forces")]
     if acting is not None and len(acting) != len(coordinates):
         raise ArgumentError(f"{len(coordinates)} coordinates, but {len(acting)} generalised forces")
     lost = _expression(dissipation, "dissipation")
-    known = [given, *(acting or ()), lost]
+    known = [L, *(acting or ()), lost]
     if qdot is None:
         rates = [x.diff(time) if x.is_Function else _rate(x, known) for x in coordinates]
     else:
@@ -65,7 +134,7 @@ def from_lagrangian(
     if len(rates) != len(coordinates):
         raise ArgumentError(f"{len(coordinates)} coordinates, but {len(rates)} rates: {rates}")
     _refuse_repetition([*coordinates, *rates])
-    variables = given.atoms(sympy.Symbol, sympy.Derivative, sympy.core.function.AppliedUndef)
+    variables = L.atoms(sympy.Symbol, sympy.Derivative, sympy.core.function.AppliedUndef)
     if not {str(x) for x in variables}.intersection(map(str, rates)):
         raise ArgumentError(
             f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by "
@@ -75,66 +144,9 @@ def from_lagrangian(
     if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
         raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
     acting = None if acting is None else [_as_symbols(f, [*coordinates, *rates]) for f in acting]
-    for what, x in [("lagrangian", given), *(("forces", f) for f in acting or ()), ("dissipation", lost)]:
+    for what, x in [("lagrangian", L), *(("forces", f) for f in acting or ()), ("dissipation", lost)]:
         _refuse_unknown_functions(x, what, [*coordinates, *rates])
-    scope = Scope()
-    x, v = scope.input("q", coordinates), scope.input("v", rates)
-    clock = [scope.clock(time)] if time is not None else []
-    L = _scalar(scope, given)
-    momentum = reverse(L, v)
-    bias = forward(momentum, [*x, *clock], [*v, *([1] if clock else [])]) - reverse(L, x)
-    g = with_inputs(scope, bias, {"v": [0] * len(v)})
-    M = hessian(L, v)
-    Q = None if acting is None else np.array([_scalar(scope, f) for f in acting], dtype=object)
-    R = _scalar(scope, lost)
-
-    def make(kind: str, symbol: str, values: Any) -> Quantity:
-        return Quantity(scope, kind, symbol, values)
-
-    energy = product(momentum[None], v)[0] - L
-    parts: dict[str, Any] = {
-        "mass_matrix": make("mass_matrix", "M", M),
-        "coriolis": make("coriolis", "c", bias - g),
-        "gravity": make("gravity", "g", g),
-        "bias": make("bias", "h", bias),
-    }
-    given_forces = None if Q is None else make("external", "Q", Q)
-    passive = make("passive", "p", -reverse(R, v)) if hasattr(R, "graph") else None
-    acting_steps = []
-    if passive is not None:
-        text = "Rayleigh's function, as given, and the passive forces that follow from it."
-        shown = (make("dissipation", "R", np.array(R, dtype=object)), passive)
-        acting_steps.append(Step("Dissipation", text, shown, r"p = -\partial R/\partial\dot{q}"))
-    if given_forces is not None:
-        acting_steps.append(Step("Given forces", "Generalised forces on the coordinates, as given.", (given_forces,)))
-    right = r"\tau" + " + p" * (passive is not None) + " + Q" * (given_forces is not None)
-    steps = (
-        Step("Lagrangian", "As given.", (make("lagrangian", "L", np.array(L, dtype=object)),)),
-        Step(
-            "Momenta", "Derivatives by the rates.", (make("momenta", "P", momentum),), r"P = \partial L/\partial\dot{q}"
-        ),
-        *acting_steps,
-        Step(
-            "Equations of motion",
-            "The accelerations taken out of dP/dt give the mass matrix; of the rest, what remains at rest is g. Forces "
-            "of drives on the coordinates are tau.",
-            (parts["mass_matrix"], parts["coriolis"], parts["gravity"]),
-            rf"\frac{{d}}{{dt}}\frac{{\partial L}}{{\partial\dot{{q}}}} - \frac{{\partial L}}{{\partial q}} = {right}",
-        ),
-    )
-    return Equations(
-        name,
-        "lagrangian",
-        scope,
-        **parts,
-        kinematics=make("kinematics", r"\dot{q}", v),
-        input_map=make("input_map", "D", np.eye(len(v), dtype=int)),
-        external=given_forces,
-        passive=passive,
-        extras=Lazy({"energy": lambda: make("energy", "E", np.array(energy, dtype=object))}),
-        derivation=steps,
-        sources=("KHATIB",),
-    )
+    return _Given(L, coordinates, rates, acting, lost, time)
 
 
 def _scalar(scope: Scope, expression: Any) -> Any:
@@ -186,7 +198,7 @@ def _rate(coordinate: Any, expressions: Sequence[Any]) -> Any:
 
 
 def _time(coordinates: Sequence[Any], t: Any) -> Any:
-    """The symbol of time: as given, or what the coordinates are functions of; None if nothing tells."""
+    """The symbol of time: as given, or what the coordinates are functions of; None if nothing depends on it."""
     import sympy
 
     if t is not None:
@@ -226,7 +238,7 @@ def _as_symbols(force: Any, variables: Sequence[Any]) -> Any:
 
 
 def _refuse_unknown_functions(expression: Any, what: str, variables: Sequence[Any]) -> None:
-    """Nobody knows the slopes of a function without a formula, nor what to do with given accelerations."""
+    """A function without a formula has no known derivative, and accelerations cannot be given."""
     import sympy
 
     known = {x: sympy.Dummy() for x in variables}

@@ -13,7 +13,7 @@ from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.errors import SingularityError, UnsupportedError
-from dalembert.formulations.agreement import Row
+from dalembert.formulations.agreement import AgreementRow as Row
 from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations

@@ -1,27 +1,222 @@
-"""The bodies of a mechanism in motion: poses and Jacobians of every link, by the geometry of its joints."""
+"""A mechanism as a system of moving bodies, with all its symbols turned into inputs of an expression graph."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
+from dalembert.algebra.attitude import Quaternion
+from dalembert.algebra.scalar import Scalar
+from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
+from dalembert.algorithms.joint_forces import TERMS, JointForces, joint_forces
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
+from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.rows import ConstraintSet
-from dalembert.formulations.passive import passive_forces, rotors
-from dalembert.formulations.system import Constraints, MovingBody, Place, System
-from dalembert.formulations.tracing import TracedMechanism, depends_on_time, rates, traced
-from dalembert.model import Mechanism
-from dalembert.model.names import position_parts, velocity_parts
+from dalembert.constraints.state import State
+from dalembert.errors import ArgumentError
+from dalembert.formulations.scope import Scope
+from dalembert.formulations.system import Constraints, MovingBody, MultibodySystem, Place
+from dalembert.model import Inertia, Mechanism
+from dalembert.model.checks import expect_items, expect_names
+from dalembert.model.names import coordinate_names, position_parts, rate_name, velocity_parts
+from dalembert.model.parameters import map_scalars
+from dalembert.model.tree import Link, Moments, Tree
+from dalembert.typesetting.names import unlike
 
 
-def system_of(mechanism: Mechanism, coordinates: Sequence[str] | None = None, include: Sequence[str] = ()) -> System:
+@dataclass(frozen=True, eq=False)
+class TracedMechanism:
+    """A mechanism as traced scalars.
+
+    Args:
+        mechanism: the original.
+        scope: symbols: inputs ``q``, ``v`` and one for every symbol of the mechanism.
+        tree: its links with traced scalars for symbols.
+        matter: for every link the mass distribution of all bodies it carries, in link axes.
+        names: for every link the name of the body that has its axes, and of the massive ones welded to it.
+        constraints: rows of the original's constraints.
+    """
+
+    mechanism: Mechanism
+    scope: Scope
+    tree: Tree
+    matter: list[Inertia]
+    names: list[str]
+    constraints: ConstraintSet
+
+    @cached_property
+    def model(self) -> Mechanism:
+        """The whole mechanism with traced scalars for symbols: what constraints and force elements are read from."""
+
+        def read(x: Any) -> Any:
+            return self.scope.read(x)[()] if scalar.is_sympy(x) else x
+
+        return map_scalars(self.mechanism.replace(strict=False), read)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Traced positions."""
+        return self.scope.arrays["q"]
+
+    @property
+    def v(self) -> np.ndarray:
+        """Traced velocities."""
+        return self.scope.arrays["v"]
+
+    def transform(self, pose: Transform) -> Transform:
+        """A pose of the mechanism as traced scalars."""
+        return Transform(_plain(self.scope.read(pose.rotation)), _plain(self.scope.read(pose.translation)))
+
+    def state(self, time: Any = 0) -> State:
+        """The traced mechanism at the traced state.
+
+        Args:
+            time: a traced scalar, if something depends on it.
+        """
+        symbols = [self.scope.parameter(symbol) for symbol in self.mechanism.symbols]
+        return State(self.model, self.q, self.v, time, tree=self.tree, parameters=symbols)
+
+
+def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> TracedMechanism:
+    """Turn every symbol of a mechanism into an input of a new graph.
+
+    Args:
+        mechanism: the mechanism; numbers stay numbers.
+        coordinates: names of the position coordinates, one for each; by default names of joints or q1, q2, ...
+    """
+    q_names, v_names = coordinate_names(mechanism)
+    if coordinates is not None:
+        given = expect_items(coordinates, object, "coordinates")
+        coordinates = expect_names([str(x) if scalar.is_sympy(x) else x for x in given], "coordinates")
+        if len(coordinates) != mechanism.nq:
+            raise ArgumentError(
+                f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
+            )
+        if blank := [name for name in coordinates if not name.strip() or not name.isprintable()]:
+            raise ArgumentError(f"coordinates: {blank[0]!r} is no name; a name must be a printable, non-empty string")
+        if twice := sorted({name for name in coordinates if coordinates.count(name) > 1}):
+            raise ArgumentError(
+                f"coordinates: the name {', '.join(twice)} is given twice; every coordinate needs its own"
+            )
+        q_names = list(coordinates)
+        for joint in mechanism.joints:
+            if joint.nq == joint.nv:  # angular velocities are no rates of coordinates
+                rates_of = q_names[mechanism.q_slice(joint.name)]
+                v_names[mechanism.v_slice(joint.name)] = [rate_name(name) for name in rates_of]
+    scope = Scope()
+    constraints = ConstraintSet(mechanism)
+    timed = _depends_on_time(mechanism, constraints)
+    taken = {str(symbol) for symbol in mechanism.symbols} | ({"t"} if timed else set())
+    own = unlike(q_names, taken)
+    following = {rate_name(old): rate_name(new) for old, new in zip(q_names, own) if old in taken}
+    scope.input("q", own)
+    scope.input("v", [following.get(name, name) for name in v_names], taken)
+    for symbol in mechanism.symbols:
+        scope.parameter(symbol)
+
+    def read(value: Any) -> Any:
+        array = scope.read(value)
+        return array[()] if array.shape == () else _plain(array)
+
+    def link(old: Link) -> Link:
+        m = old.moments
+        return dataclasses.replace(
+            old,
+            axis=read(old.axis),
+            pitch=read(old.pitch),
+            placement=Transform(read(old.placement.rotation), read(old.placement.translation)),
+            gain=read(old.gain),
+            offset=read(old.offset),
+            moments=Moments(read(m.mass), read(m.first), read(m.second)),
+        )
+
+    old = mechanism.tree
+    carriers = {name: (k, Transform(read(at.rotation), read(at.translation))) for name, (k, at) in old.carriers.items()}
+    tree = Tree(tuple(link(x) for x in old.links), read(old.gravity), old.nq, old.nv, carriers)
+    matter, names = _matter(mechanism)
+    traced_matter = [_TracedInertia(read(x.mass), read(x.center), read(x.tensor)) for x in matter]
+    return TracedMechanism(mechanism, scope, tree, traced_matter, names, constraints)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class _TracedInertia:
+    """Mass, centre of mass and central inertia tensor as traced scalars."""
+
+    mass: Any
+    center: np.ndarray
+    tensor: np.ndarray
+
+    @property
+    def is_zero(self) -> bool:
+        """True if there is certainly nothing."""
+        return all(scalar.is_zero(x) for x in (self.mass, *self.tensor.flat))
+
+
+def _matter(mechanism: Mechanism) -> tuple[list[Inertia], list[str]]:
+    """For every link all that it carries; a single body keeps its own numbers and symbols."""
+    total: list[Inertia] = [Inertia() for _ in mechanism.tree.links]
+    names: list[list[str]] = [[] for _ in mechanism.tree.links]
+    identity = Transform.identity()
+    for body in mechanism.bodies:
+        carrier, at = mechanism.tree.carriers[body.name]
+        if carrier < 0 or body.inertia.is_zero:
+            continue
+        moved = body.inertia if at == identity else body.inertia.moved(at.rotation, at.translation)
+        total[carrier] = total[carrier] + moved
+        names[carrier].append(body.name)
+    # The body in whose axes everything is expressed comes first, even one without mass.
+    return total, [" + ".join(dict.fromkeys((link.name, *x))) for link, x in zip(mechanism.tree.links, names)]
+
+
+def _depends_on_time(mechanism: Mechanism, constraints: ConstraintSet) -> bool:
+    """True if constraints or forces of the mechanism may depend on time explicitly."""
+    return constraints.rheonomic or any(item.function is not None for item in mechanism.forces)
+
+
+def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions.
+        v: velocities.
+    """
+    qdot: list[Any] = []
+    quaternions = []
+    for joint in mechanism.joints:
+        if not joint.nq:
+            continue
+        in_q, in_v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
+        speeds = list(v[in_v])
+        if joint.kind in ("spherical", "free"):
+            eta = q[in_q.stop - 4 : in_q.stop]
+            turn = arrays.product(Quaternion().Gamma(eta), arrays.asarray(speeds[-3:]))
+            qdot += [*speeds[:-3], *turn]
+            quaternions.append((in_q.stop - 4, in_v.stop - 3))
+        else:
+            qdot += speeds
+    return np.array(qdot, dtype=object), quaternions
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """A float array if all entries are numbers."""
+    if array.dtype == object and all(scalar.is_number(x) for x in array.flat):
+        return array.astype(float)
+    return array
+
+
+def system_of(
+    mechanism: Mechanism, coordinates: Sequence[str] | None = None, include: Sequence[str] = ()
+) -> MultibodySystem:
     """A mechanism as a system of moving bodies.
 
     Args:
@@ -32,7 +227,7 @@ def system_of(mechanism: Mechanism, coordinates: Sequence[str] | None = None, in
     return system_around(traced(mechanism, coordinates), include)
 
 
-def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: bool = True) -> System:
+def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: bool = True) -> MultibodySystem:
     """A traced mechanism as a system of moving bodies.
 
     Args:
@@ -50,27 +245,26 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
     trace.scope.quaternions = [first for first, _ in quaternions]
     units = [unit for joint in mechanism.joints if joint.nq for _, unit in position_parts(joint)]
     names = [(name, joint.name) for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint)]
-    system = System(
+    system = MultibodySystem(
         mechanism.name, trace.scope, trace.q, trace.v, qdot, _bodies(trace, motion()) if bodies else [],
         trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,
         lengths=[k for k, unit in enumerate(units) if unit == "m"],
     )  # fmt: skip
-    held = ConstraintSet(mechanism)
-    if depends_on_time(mechanism):
+    if _depends_on_time(mechanism, trace.constraints):
         system.time = trace.scope.clock()
-    system.constraints = _constraints(trace, held, system.time)
+    system.constraints = _constraints(trace, system.time)
     system.passive, system.rotors = passive_forces(trace, system, include), rotors(trace, system, include)
     return system
 
 
-def _constraints(trace: TracedMechanism, held: ConstraintSet, time: Any) -> Constraints | None:
-    if not held.count:
+def _constraints(trace: TracedMechanism, time: Any) -> Constraints | None:
+    if not trace.constraints.count:
         return None
     state = trace.state(0 if time is None else time)
-    rows = held.at(state)
+    rows = trace.constraints.at(state)
     phi, A, rate, gamma = (np.array(x, dtype=object) for x in (rows.phi, rows.G, rows.rate, rows.gamma))
-    closing = np.array(held.closing(state)[0], dtype=object)
-    return Constraints(phi, A, rate, gamma, tuple(map(str, held.rows)), closing)
+    closing = np.array(trace.constraints.closing(state)[0], dtype=object)
+    return Constraints(phi, A, rate, gamma, tuple(map(str, trace.constraints.rows)), closing)
 
 
 def _bodies(trace: TracedMechanism, motion: LinkMotion) -> list[MovingBody]:
@@ -172,3 +366,72 @@ class LinkMotion:
 def _turned(W: Array, step: Step) -> Array:
     """W A, row by row: as cheap as carrying three vectors across the joint."""
     return arrays.asarray([step.outward(row).tolist() for row in W])
+
+
+# ------------------------------------------------------------------------------------- force elements, damping, rotors
+
+
+MOST_NAMES = 6
+"""Joints that are named one by one."""
+
+
+def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[str, Array]]:
+    """For every force that is asked for its name and what it does to the velocities.
+
+    Args:
+        trace: the mechanism as traced scalars.
+        system: the same as a system of moving bodies.
+        include: see :func:`dalembert.formulations.derive.derive`.
+    """
+    mechanism = trace.mechanism
+    names = [item.name for item in mechanism.forces]
+    unknown = [name for name in include if name not in (*TERMS, "forces", *names)]
+    if unknown:
+        raise ArgumentError(
+            f"{{setting}}: choose among {', '.join((*TERMS, 'forces', *names))}", argument="include", value=unknown
+        )
+    wanted = [name for name in names if "forces" in include or name in include]
+    forces: list[tuple[str, Array]] = []
+    if wanted:
+        effects = ForceSet(mechanism, wanted).each(trace.state(0 if system.time is None else system.time))
+        forces = [(name, arrays.asarray(effect[0])) for name, effect in effects.items()]
+    losses = [name for name in ("damping", "friction") if name in include]
+    terms = joint_forces(mechanism, losses)
+    own = JointForces(None, *(None if x is None else system.scope.read(x) for x in (terms.damping, terms.friction)))
+    if own.damping is not None or own.friction is not None:
+        forces.append((f"{' and '.join(losses)} of the joints", -own.resistance(system.v)))
+    return forces
+
+
+def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
+    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words.
+
+    Args:
+        mechanism: the mechanism.
+        include: see :func:`dalembert.formulations.derive.derive`.
+    """
+    found = [
+        f"force element {item.name!r} ({item.kind})"
+        for item in mechanism.forces
+        if "forces" not in include and item.name not in include
+    ]
+    for term in TERMS:
+        joints = [joint.name for joint in mechanism.joints if not scalar.is_zero(getattr(joint, term))]
+        if joints and term not in include:
+            found.append(f"{term} of {', '.join(joints) if len(joints) <= MOST_NAMES else f'{len(joints)} joints'}")
+    return tuple(found)
+
+
+def rotors(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[Scalar, Array]]:
+    """For every rotor that is asked for its inertia and the row of its speed per velocity.
+
+    Args:
+        trace: the mechanism as traced scalars.
+        system: the same as a system of moving bodies.
+        include: see :func:`dalembert.formulations.derive.derive`.
+    """
+    armature = joint_forces(trace.mechanism, ["armature"]).armature if "armature" in include else None
+    if armature is None:
+        return []
+    rows = arrays.identity(system.n)
+    return [(x, rows[k]) for k, x in enumerate(system.scope.read(armature)) if not scalar.is_zero(x)]

@@ -14,24 +14,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.algebra import arrays
+from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.algorithms.kinematics import motion
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.formulations.assembly import assembled, gravity_text, quantity, rotor_steps
-from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.completion import completed
+from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.gravitation import InverseSquare
-from dalembert.formulations.mechanism_system import system_around
-from dalembert.formulations.newton_euler_steps import attraction_formula, body_quantities, recursion
-from dalembert.formulations.system import System, field_load, with_rotors
-from dalembert.formulations.tracing import TracedMechanism, traced
+from dalembert.formulations.mechanism_system import TracedMechanism, system_around, traced
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.steps import SHOWN, gravity_text, rotor_steps
+from dalembert.formulations.system import MovingBody, MultibodySystem, field_load, quantity, with_rotors
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 from dalembert.tracing.trace import label
@@ -99,45 +102,6 @@ def newton_euler(
     c = forces(dataclasses.replace(cheap, gravity=arrays.zeros(3)), v)
     g = forces(cheap, at_rest, loads)
     bias = forces(cheap, v, loads)
-    moving, needed = body_quantities(trace, system)
-    written = recursion(tree)
-    steps = [
-        Step(
-            "Outward",
-            "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
-            "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
-            f"those of the link before it, s is the way from the origin of that link, {written.joints} "
-            "Here for zero joint accelerations.",
-            tuple(moving),
-            written.outward,
-        ),
-        Step(
-            "Newton and Euler",
-            "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
-            + (f" Those of the field, f_g and n_g, are taken from them.{gravity_text(system)}" if field else ""),
-            tuple(needed),
-            r"F_i = m_i (a_i - R_i^T \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
-            if field is None
-            else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}, \quad "
-            + attraction_formula(field),
-        ),
-        Step(
-            *_inward(algorithm),
-            (
-                quantity(system, "coriolis", "c", c),
-                quantity(system, "gravity", "g", g),
-            ),
-            written.inward if algorithm in RECURSIVE else "",
-        ),
-        *rotor_steps(system),
-        Step(
-            "Mass matrix",
-            "Its columns are the generalised forces that a unit of one joint acceleration needs, at rest and without "
-            f"gravity. {_by(inertia)}.",
-            (quantity(system, "mass_matrix", "M", M),),
-            r"M_{ij} = \tau_i(q, v = 0, \dot{v} = e_j, \mathbf{g} = 0)" + " + M_{r,ij}" * bool(system.rotors),
-        ),
-    ]
     makers = {}
     if not system.quaternions:
 
@@ -147,19 +111,83 @@ def newton_euler(
 
         makers["coriolis_matrix"] = lambda: quantity(system, "coriolis_matrix", "C", coriolis_matrix())
     sources = ["THESIS", *(["PARSA"] if field is not None else [])]
-    return assembled(
-        system,
-        "newton-euler",
-        M,
-        c,
-        g,
-        steps,
-        sources,
-        bias=bias,
-        wrenches=wrenches,
-        actuated=actuated,
-        extras=makers,
-    )
+    return completed(
+        system, "newton-euler", M, c, g, _steps(trace, system, (M, c, g), algorithm, inertia), sources,
+        bias=bias, wrenches=wrenches, actuated=actuated, extras=makers,
+    )  # fmt: skip
+
+
+def _loads(trace: TracedMechanism, system: MultibodySystem, field: InverseSquare) -> Loads:
+    """Force and moment of a field on every link, link axes, about the link's origin."""
+    found: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(trace.matter)
+    massive = [i for i, matter in enumerate(trace.matter) if not matter.is_zero]
+    for i, body in zip(massive, system.bodies):
+        force, moment = field_load(system, body, field)
+        found[i] = (force, moment + cross(trace.matter[i].center, force))
+    return found
+
+
+# -------------------------------------------------------------------------------------------------- steps, for reading
+
+OF_THE_LINK = (
+    r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
+)
+"""Acceleration of the centre of mass, LaTeX."""
+
+BALANCE = (
+    r"f_i = F_i + \sum_j A_j f_j, \quad n_i = N_i + r_i \times F_i + \sum_j (A_j n_j + s_j \times A_j f_j), \quad "
+)
+"""Balance of a link, LaTeX."""
+
+
+def _steps(
+    trace: TracedMechanism,
+    system: MultibodySystem,
+    parts: tuple[np.ndarray, np.ndarray, np.ndarray],
+    algorithm: str,
+    inertia: str,
+) -> list[DerivationStep]:
+    M, c, g = parts
+    field = system.gravity if isinstance(system.gravity, InverseSquare) else None
+    moving, needed = body_quantities(trace, system)
+    written = recursion(trace.tree)
+    return [
+        DerivationStep(
+            "Outward",
+            "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
+            "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
+            f"those of the link before it, s is the way from the origin of that link, {written.joints} "
+            "Here for zero joint accelerations.",
+            tuple(moving),
+            written.outward,
+        ),
+        DerivationStep(
+            "Newton and Euler",
+            "Force and moment about its centre of mass that each body needs, body axes. THESIS (4.3.1), (4.3.35)."
+            + (f" Those of the field, f_g and n_g, are taken from them.{gravity_text(system)}" if field else ""),
+            tuple(needed),
+            r"F_i = m_i (a_i - R_i^T \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
+            if field is None
+            else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}, \quad "
+            + attraction_formula(field),
+        ),
+        DerivationStep(
+            *_inward(algorithm),
+            (
+                quantity(system, "coriolis", "c", c),
+                quantity(system, "gravity", "g", g),
+            ),
+            written.inward if algorithm in RECURSIVE else "",
+        ),
+        *rotor_steps(system),
+        DerivationStep(
+            "Mass matrix",
+            "Its columns are the generalised forces that a unit of one joint acceleration needs, at rest and without "
+            f"gravity. {_by(inertia)}.",
+            (quantity(system, "mass_matrix", "M", M),),
+            r"M_{ij} = \tau_i(q, v = 0, \dot{v} = e_j, \mathbf{g} = 0)" + " + M_{r,ij}" * bool(system.rotors),
+        ),
+    ]
 
 
 def _inward(algorithm: str) -> tuple[str, str]:
@@ -177,11 +205,108 @@ def _by(algorithm: str) -> str:
     return f"By the algorithm {algorithm!r}{number}"
 
 
-def _loads(trace: TracedMechanism, system: System, field: InverseSquare) -> Loads:
-    """Force and moment of a field on every link, link axes, about the link's origin."""
-    found: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(trace.matter)
-    massive = [i for i, matter in enumerate(trace.matter) if not matter.is_zero]
-    for i, body in zip(massive, system.bodies):
-        force, moment = field_load(system, body, field)
-        found[i] = (force, moment + cross(trace.matter[i].center, force))
-    return found
+def attraction_formula(field: InverseSquare) -> str:
+    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX.
+
+    Args:
+        field: the field.
+    """
+    way = r", \quad \rho_i = R_i^T (p_{Ci} - p_A)"
+    if not field.gradient:
+        return r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i, \quad n_{gi} = 0" + way
+    return (
+        r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i - \frac{3 \mu}{2 |\rho_i|^5} \left[ \left( \mathrm{tr}\, I_i"
+        r" - 5 \frac{\rho_i^T I_i \rho_i}{|\rho_i|^2} \right) \rho_i + 2 I_i \rho_i \right], \quad "
+        r"n_{gi} = \frac{3 \mu}{|\rho_i|^5} \rho_i \times I_i \rho_i" + way
+    )
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """The recursion in general letters, in a form that is true of the joints at hand.
+
+    Args:
+        joints: what the letters of a joint mean.
+        outward: motion of the links, LaTeX.
+        inward: balance of the links, LaTeX.
+    """
+
+    joints: str
+    outward: str
+    inward: str
+
+
+ALONG_AXES = Recursion(
+    "z the axis of the joint, on which it turns (sigma = 1) or along which it slides (sigma = 0).",
+    r"\omega_i = A_i^T \omega_{i-1} + \sigma_i z_i \dot{q}_i, \quad "
+    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + \sigma_i (z_i \ddot{q}_i + \omega_i \times z_i \dot{q}_i), \quad "
+    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
+    r"+ (1 - \sigma_i) (z_i \ddot{q}_i + 2 \omega_i \times z_i \dot{q}_i), \quad " + OF_THE_LINK,
+    BALANCE + r"\tau_i = \sigma_i z_i^T n_i + (1 - \sigma_i) z_i^T f_i",
+)
+"""As the THESIS has it: every joint turns on an axis or slides along one."""
+
+ALONG_COLUMNS = Recursion(
+    "v the velocities of the joint, which turn the link by Z_w v and move its origin by Z_v v relative to the link "
+    "before it: Z_w is the axis of a joint that turns (Z_v = 0), Z_v that of one that slides (Z_w = 0), of a screw "
+    "Z_v is the pitch times Z_w; a spherical joint has the unit matrix for Z_w, and its v is no rate of coordinates.",
+    r"\omega_i = A_i^T \omega_{i-1} + Z_{\omega i} v_i, \quad "
+    r"\dot{\omega}_i = A_i^T \dot{\omega}_{i-1} + Z_{\omega i} \dot{v}_i + \omega_i \times Z_{\omega i} v_i, \quad "
+    r"\ddot{s}_i = A_i^T (\ddot{s}_{i-1} + \Omega_{i-1} s_i) "
+    r"+ Z_{vi} \dot{v}_i + 2 \omega_i \times Z_{vi} v_i, \quad " + OF_THE_LINK,
+    BALANCE + r"\tau_i = Z_{\omega i}^T n_i + Z_{vi}^T f_i",
+)
+"""For joints of all kinds; the axis of a screw is that of its turning, so that omega_i stands for omega_{i-1} there."""
+
+
+def recursion(tree: Tree) -> Recursion:
+    """The recursion as it is to be written for the joints of a tree.
+
+    Args:
+        tree: the links with their elementary joints.
+    """
+    plain = all(link.kind in ("revolute", "prismatic") for link in tree.links)
+    written = ALONG_AXES if plain else ALONG_COLUMNS
+    joints = written.joints
+    if len({link.joint for link in tree.links}) < len(tree.links):
+        joints += " Joints of several freedoms are taken as a chain of such joints with massless links between them."
+    if tree.coupled:
+        joints += " A joint that follows another one adds its generalised force, times its gain, to that of the other."
+    return Recursion(joints, written.outward, written.inward)
+
+
+def body_quantities(
+    trace: TracedMechanism, system: MultibodySystem
+) -> tuple[list[DerivedQuantity], list[DerivedQuantity]]:
+    """Of every massive link, in its axes and without joint accelerations: motion, and the force and moment it needs.
+
+    Angular velocity and acceleration and the acceleration of the centre of mass; then m (a - g) and I wd + w x I w.
+    What fixed joints weld to a link is part of it, as in all routes.
+
+    Args:
+        trace: the mechanism as traced scalars.
+        system: the same as a system.
+    """
+    moving: list[DerivedQuantity] = []
+    needed: list[DerivedQuantity] = []
+    massive = [(link.name, matter) for link, matter in zip(trace.tree.links, trace.matter) if not matter.is_zero]
+    if len(massive) > SHOWN or system.n > SHOWN:
+        return moving, needed
+    still = arrays.zeros(system.n)
+    field = system.gravity if isinstance(system.gravity, InverseSquare) else None
+    for i, (name, matter) in enumerate(massive, 1):
+        at = motion(trace.model, trace.q, trace.v, still, name, point=matter.center, axes="body")
+        w, wd, a = at.angular_velocity, at.angular_acceleration, at.linear_acceleration
+        m, I, R = matter.mass, matter.tensor, at.pose.rotation
+        moment = product(I, arrays.asarray(wd)) + cross(w, product(I, arrays.asarray(w)))
+        if field is None:
+            force = m * (arrays.asarray(a) - product(R.T, trace.tree.gravity))
+        else:
+            here = MovingBody(name, m, I, R, at.pose.apply(matter.center), still, still)
+            pull, twist = field_load(system, here, field)
+            force, moment = m * arrays.asarray(a) - pull, moment - twist
+        for letter, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
+            moving.append(quantity(system, f"{letter}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
+        for letter, symbol, values in (("F", "F", force), ("N", "N", moment)):
+            needed.append(quantity(system, f"{letter}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))
+    return moving, needed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,12 @@ from dalembert.algebra.vectors import cross
 from dalembert.constraints.user import nonlinear_term
 from dalembert.errors import ArgumentError
 from dalembert.formulations.sampling import sampled
-from dalembert.formulations.scope import Scope
-from dalembert.formulations.system import System
+from dalembert.formulations.scope import with_inputs
+from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.derivatives import forward
-from dalembert.tracing.evaluate import inline
-from dalembert.tracing.trace import program_of
 from dalembert.typesetting.names import undotted
 
-Pfaffian = Callable[[System], Any]
+Pfaffian = Callable[[MultibodySystem], Any]
 """Makes expressions that are linear in the velocities and must vanish."""
 
 
@@ -44,7 +42,7 @@ class NoSlip:
     directions: Sequence[Sequence[Any]] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     axes: str = ""
 
-    def __call__(self, system: System) -> list[Any]:
+    def __call__(self, system: MultibodySystem) -> list[Any]:
         place, contact = system.place(self.body), system.place(self.at or self.body)
         axes = system.place(self.axes or self.at or self.body)
         velocity = product(place.Jv, system.v)
@@ -59,7 +57,7 @@ class NoSlip:
         return f"{self.body} does not slip{where} along {', '.join(str(tuple(d)) for d in self.directions)}"
 
 
-def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def constraint_rows(system: MultibodySystem, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """A, b and a name for each row: those of the mechanism, then what the user demands.
 
     Args:
@@ -84,7 +82,9 @@ def constraint_rows(system: System, items: Sequence[Any]) -> tuple[np.ndarray, n
     return np.concatenate(rows), np.concatenate(right), names
 
 
-def linear_in_velocities(system: System, expressions: Sequence[Any], what: str) -> tuple[np.ndarray, np.ndarray]:
+def linear_in_velocities(
+    system: MultibodySystem, expressions: Sequence[Any], what: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Y and y of expressions Y(q, t) v + y(q, t); an error names the term that is not of this form.
 
     Args:
@@ -125,7 +125,7 @@ def _vanishing(item: Any) -> Any:
     return item
 
 
-def _start_clock(system: System, expressions: Sequence[Any]) -> None:
+def _start_clock(system: MultibodySystem, expressions: Sequence[Any]) -> None:
     """A symbol t that the system does not know is time."""
     if system.time is not None or "t" in {str(x) for x in system.scope.known()}:
         return
@@ -133,7 +133,7 @@ def _start_clock(system: System, expressions: Sequence[Any]) -> None:
         system.time = system.scope.clock()
 
 
-def _refuse_rates_by_other_names(system: System, expressions: Sequence[Any], what: str) -> None:
+def _refuse_rates_by_other_names(system: MultibodySystem, expressions: Sequence[Any], what: str) -> None:
     slip = rate_by_another_name(expressions, map(str, system.scope.names["q"]), map(str, system.scope.known()))
     if slip:
         raise ArgumentError(
@@ -159,23 +159,3 @@ def rate_by_another_name(
         if "dot" in name and undotted(name) in rates:
             return name, rates[undotted(name)]
     return None
-
-
-def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:
-    """Expressions with others in the place of whole inputs.
-
-    Args:
-        scope: the symbols.
-        values: array of expressions.
-        replacements: by input, what takes its place.
-    """
-    graph = scope.graph
-    program = program_of(graph, {"values": values}, "values")
-    arguments = {}
-    for number, port in enumerate(graph.inputs):
-        array = np.empty(port.shape, dtype=object)
-        for k in range(port.size):
-            array.flat[k] = graph.node("input", (number, k))
-        arguments[port.name] = array
-    arguments |= {name: np.array(list(value), dtype=object) for name, value in replacements.items()}
-    return inline(program, arguments)["values"]

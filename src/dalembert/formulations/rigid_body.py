@@ -21,11 +21,10 @@ from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Attitude, DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.algebra.vectors import cross, dual
 from dalembert.errors import ArgumentError
-from dalembert.formulations.assembly import Lazy
-from dalembert.formulations.equations import Equations, Step
+from dalembert.formulations.equations import DerivationStep, Equations, Lazy
 from dalembert.formulations.gravitation import InverseSquare
-from dalembert.formulations.projection import redundant_bias
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.lagrange import redundant_bias
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia
 from dalembert.model.checks import expect, expect_choice
@@ -71,8 +70,8 @@ def rigid_body(
     body = _Body(inertia, attitude or Quaternion(), form, gravity)
     M, c, g, kinematics = body.mass_matrix(), body.inertia_forces(), body.gravity_forces(), body.kinematics()
 
-    def make(kind: str, symbol: str, values: Any) -> Quantity:
-        return Quantity(body.scope, kind, symbol, values)
+    def make(kind: str, symbol: str, values: Any) -> DerivedQuantity:
+        return DerivedQuantity(body.scope, kind, symbol, values)
 
     rotation = make("rotation", "C", body.C)
     turning = make("parameter_rates", r"\Gamma_a", body.attitude.Gamma(body.parameters))
@@ -209,8 +208,8 @@ def _words(attitude: Attitude) -> str:
 
 
 def _steps(
-    body: _Body, attitude: tuple[Quantity, ...], rates: Quantity, parts: tuple[Quantity, ...]
-) -> tuple[Step, ...]:
+    body: _Body, attitude: tuple[DerivedQuantity, ...], rates: DerivedQuantity, parts: tuple[DerivedQuantity, ...]
+) -> tuple[DerivationStep, ...]:
     mixed, redundant = body.form == "mixed", body.attitude.Xi(body.parameters) is not None
     mass, coriolis, weight = parts
     falling = _gravity_steps(body, weight)
@@ -223,32 +222,32 @@ def _steps(
         "Gamma^T they are Newton's and Euler's equations (FORBES; THESIS IV)."
     )
     return (
-        Step(
+        DerivationStep(
             "Attitude",
             f"It is given by {_words(body.attitude)}; C maps components in inertial axes to those in body axes.",
             attitude,
             r"\omega = S\, \dot{q}_a, \quad \dot{q}_a = \Gamma_a\, \omega, \quad S\, \Gamma_a = 1"
             + redundant * r", \quad \Xi\, \Gamma_a = 0",
         ),
-        Step(
+        DerivationStep(
             "Kinematics",
             f"Velocity of the reference point in {axes} axes, angular velocity in body axes.",
             (rates,),
             rf"\dot{{q}} = \Gamma(q)\, v, \quad \Gamma = \begin{{bmatrix}} {way} & 0 \\ 0 & \Gamma_a \end{{bmatrix}}",
         ),
-        Step(
+        DerivationStep(
             "Kinetic energy",
             "With the place r of the centre of mass and the inertia J, both from the reference point in body axes.",
             (
-                Quantity(body.scope, "center", "r", body.center),
-                Quantity(body.scope, "inertia", "J", body.J),
+                DerivedQuantity(body.scope, "center", "r", body.center),
+                DerivedQuantity(body.scope, "inertia", "J", body.J),
                 mass,
             ),
             r"K = \tfrac12 v^T M v, \quad M = \begin{bmatrix} m 1 & "
             rf"-m {back}\tilde{{r}} \\ m \tilde{{r}}{turned} & J \end{{bmatrix}}",
         ),
         *falling,
-        Step(
+        DerivationStep(
             "Lagrange with multipliers, projected" if redundant else "Lagrange, projected",
             f"{removed} f are the forces on the parameters; tau is a force on the reference point, {axes} axes, and a "
             "moment about it, body axes.",
@@ -259,17 +258,17 @@ def _steps(
     )
 
 
-def _gravity_steps(body: _Body, weight: Quantity) -> list[Step]:
+def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]:
     """How the forces of gravity come about, if there are any."""
     if isinstance(body.field, InverseSquare):
         spread = r" - \frac{\mu}{2 |\rho|^3} \left( \mathrm{tr}\, I - 3 \frac{\rho^T I \rho}{|\rho|^2} \right)"
-        attractor = Quantity(body.scope, "attractor", "p_A", body.scope.read(list(body.field.attractor)))
+        attractor = DerivedQuantity(body.scope, "attractor", "p_A", body.scope.read(list(body.field.attractor)))
         text = (
             "That of an attractor at p_A, inertial axes (PARSA, after (27)): rho is the way from there to the centre "
             "of mass, in body axes, p the place of the reference point"
         )
         return [
-            Step(
+            DerivationStep(
                 "Gravity",
                 f"{text}, I the inertia about the centre of mass." if body.field.gradient else f"{text}.",
                 (attractor, weight),
@@ -279,10 +278,10 @@ def _gravity_steps(body: _Body, weight: Quantity) -> list[Step]:
         ]
     if all(map(scalar.is_zero, body.field)):
         return []
-    fall = Quantity(body.scope, "free_fall", r"\mathbf{g}", body.scope.read(body.field))
+    fall = DerivedQuantity(body.scope, "free_fall", r"\mathbf{g}", body.scope.read(body.field))
     force = r"m \mathbf{g}" if body.form == "mixed" else r"m C \mathbf{g}"
     return [
-        Step(
+        DerivationStep(
             "Gravity",
             "The acceleration of free fall, inertial axes, gives a force that acts on the centre of mass.",
             (fall, weight),

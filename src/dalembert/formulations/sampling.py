@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.formulations.bounds import reached
-from dalembert.formulations.system import System
+from dalembert.formulations.system import MultibodySystem as System
 from dalembert.tracing.derivatives import forward
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of

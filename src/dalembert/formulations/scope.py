@@ -15,11 +15,13 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.errors import ArgumentError
+from dalembert.model.names import rate_name
+from dalembert.tracing.evaluate import inline
 from dalembert.tracing.graph import Expr, Graph
 from dalembert.tracing.program import Node, Program
 from dalembert.tracing.trace import program_of
-from dalembert.typesetting.letters import Print
-from dalembert.typesetting.names import called_after, distinct, identifier, rate_name, unlike
+from dalembert.typesetting.names import called_after, distinct, identifier, unlike
+from dalembert.typesetting.notation import Print
 
 LATER = ("u", "udot", "tau")
 """Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""
@@ -253,3 +255,23 @@ def without_unused_inputs(program: Program, keep: Sequence[str] = ()) -> Program
     )
     inputs = tuple(program.inputs[port] for port in used)
     return Program(program.name, inputs, program.outputs, nodes, program.results, program.labels)
+
+
+def with_inputs(scope: Scope, values: np.ndarray, replacements: Mapping[str, Any]) -> np.ndarray:
+    """Expressions with others in the place of whole inputs.
+
+    Args:
+        scope: the symbols.
+        values: array of expressions.
+        replacements: by input, what takes its place.
+    """
+    graph = scope.graph
+    program = program_of(graph, {"values": values}, "values")
+    arguments = {}
+    for number, port in enumerate(graph.inputs):
+        array = np.empty(port.shape, dtype=object)
+        for k in range(port.size):
+            array.flat[k] = graph.node("input", (number, k))
+        arguments[port.name] = array
+    arguments |= {name: np.array(list(value), dtype=object) for name, value in replacements.items()}
+    return inline(program, arguments)["values"]

@@ -12,14 +12,15 @@ import numpy as np
 
 from dalembert.algebra.arrays import identity, product, zeros
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
-from dalembert.formulations.assembly import quantity, velocities_called
 from dalembert.formulations.bounds import bound
 from dalembert.formulations.closings import Assemblies, assemblies
-from dalembert.formulations.equations import Step
+from dalembert.formulations.completion import velocities_called
+from dalembert.formulations.equations import DerivationStep as Step
 from dalembert.formulations.linear import inverse, is_constant
 from dalembert.formulations.pfaffian import NoSlip, constraint_rows, linear_in_velocities
 from dalembert.formulations.sample_ranks import dependent_columns, follows_always, independent_rows, row_weights
-from dalembert.formulations.system import System
+from dalembert.formulations.system import MultibodySystem as System
+from dalembert.formulations.system import quantity
 from dalembert.model.checks import expect_names
 
 

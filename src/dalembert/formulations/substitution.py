@@ -1,23 +1,22 @@
-"""Numbers, or other expressions, in the place of the symbols of finished equations."""
+"""Finished equations over another graph: numbers or expressions in the place of symbols, and pickling."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.rotations import sine_cosine
-from dalembert.errors import ArgumentError, SingularityError
-from dalembert.formulations.assembly import Lazy
-from dalembert.formulations.equations import Equations
+from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.formulations.equations import DerivationStep, Equations, Lazy
 from dalembert.formulations.linear import is_constant
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
 from dalembert.model.record import check_scalar, is_finite
-from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.evaluate import inline, interpret
 from dalembert.tracing.rules import RULES
 from dalembert.tracing.traced import Expr
 
@@ -68,24 +67,24 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
         entries = [entry(port, k, symbol) for k, symbol in enumerate(symbols)]
         arguments[port] = entries[0] if port in (*old.parameters, "t") else np.array(entries, dtype=object)
 
-    def moved(quantity: Quantity) -> Quantity:
+    def moved(quantity: DerivedQuantity) -> DerivedQuantity:
         for port in quantity.program.inputs:
             if port.name not in arguments:  # declared by an extra that was made only now
                 arguments[port.name] = scope.once(port.name, old.names[port.name])
         needed = {port.name: arguments[port.name] for port in quantity.program.inputs}
         lifted = {name: _lifted(scope, value) for name, value in needed.items()}
         result = _called(scope, quantity, lifted) if needed else quantity.values
-        return Quantity(scope, quantity.name, quantity.symbol, plain_numbers(result))
+        return DerivedQuantity(scope, quantity.name, quantity.symbol, plain_numbers(result))
 
     if old.bounds:
         pairs = np.array([pair for *pair, _ in old.bounds], dtype=object)
-        for (x, unit), (*_, limit) in zip(moved(Quantity(old, "bounds", "", pairs)).values, old.bounds):
+        for (x, unit), (*_, limit) in zip(moved(DerivedQuantity(old, "bounds", "", pairs)).values, old.bounds):
             if not is_constant(x):
                 scope.bounds.append((x, unit, limit))
             elif is_constant(unit) and not abs(x) * unit <= limit:
                 raise SingularityError(f"{equations.name!r}: speeds do not determine velocities at these values")
 
-    def later(name: str) -> Callable[[], Quantity]:
+    def later(name: str) -> Callable[[], DerivedQuantity]:
         return lambda: moved(equations.extras[name])
 
     parts: dict[str, Any] = {name: getattr(equations, name) for name in PARTS}
@@ -125,7 +124,7 @@ def _lifted(scope: Scope, value: Any) -> np.ndarray:
     return result
 
 
-def _called(scope: Scope, quantity: Quantity, arguments: Mapping[str, np.ndarray]) -> np.ndarray:
+def _called(scope: Scope, quantity: DerivedQuantity, arguments: Mapping[str, np.ndarray]) -> np.ndarray:
     """The program of a quantity on other scalars; sines and cosines are exact at quarter turns."""
     program = quantity.program
     elements = [list(arguments[port.name].flat) for port in program.inputs]
@@ -148,3 +147,102 @@ def plain_numbers(array: np.ndarray) -> np.ndarray:
     for place, x in np.ndenumerate(array):
         result[place] = x.value if getattr(x, "is_constant", False) else x
     return result
+
+
+# ------------------------------------------------------------------------------------------------------------ pickling
+
+
+FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", "driven")
+
+
+def stored(equations: Equations) -> dict[str, Any]:
+    """What :func:`restored` makes the same equations of; extras that were not asked for yet are made now.
+
+    Args:
+        equations: any.
+    """
+    extras: dict[str, Any] = {}
+    for name in equations.extras:
+        try:
+            extras[name] = equations.extras[name]
+        except UnsupportedError as error:
+            extras[name] = str(error)
+    plan = {
+        "parts": {name: part for name in PARTS if (part := getattr(equations, name)) is not None},
+        "extras": extras,
+        "steps": [(step.title, step.text, step.quantities, step.formula) for step in equations.derivation],
+    }
+    scope, found = equations.scope, list(_quantities(plan))
+    return {
+        "fields": {name: getattr(equations, name) for name in FIELDS},
+        "names": scope.names,
+        "parameters": scope.parameters,
+        "quaternions": scope.quaternions,
+        "held": scope.held,
+        "bounds": [limit for *_, limit in scope.bounds],
+        "program": scope.program(
+            {str(k): quantity.values for k, quantity in enumerate(found)}
+            | {"bounds": [x for x, *_ in scope.bounds], "units": [unit for _, unit, _ in scope.bounds]},
+            "equations",
+        ),
+        "plan": _replaced(plan, iter([(q.name, q.symbol, k) for k, q in enumerate(found)])),
+    }
+
+
+def restored(data: dict[str, Any]) -> Equations:
+    """The equations of which :func:`stored` tells.
+
+    Args:
+        data: what it gave.
+    """
+    scope = Scope()
+    for port, symbols in data["names"].items():
+        if port in data["parameters"]:
+            scope.parameter(symbols[0])
+        elif port == "t":
+            scope.clock(symbols[0])
+        else:
+            scope.input(port, symbols)
+    scope.quaternions, scope.held = list(data["quaternions"]), list(data["held"])
+    program = data["program"]
+    values = inline(
+        program, {p.name: scope.arrays[p.name] if p.shape else scope.arrays[p.name][0] for p in program.inputs}
+    )
+    scope.bounds = list(zip(values["bounds"], values["units"], data["bounds"]))
+    made = (DerivedQuantity(scope, name, symbol, plain_numbers(np.array(values[str(k)], dtype=object)))
+            for name, symbol, k in _quantities(data["plan"]))  # fmt: skip
+    plan = _replaced(data["plan"], made)
+
+    def maker(extra: DerivedQuantity | str) -> Callable[[], DerivedQuantity]:
+        def make() -> DerivedQuantity:
+            if isinstance(extra, str):
+                raise UnsupportedError(extra)
+            return extra
+
+        return make
+
+    return Equations(
+        **data["fields"], **plan["parts"], scope=scope,
+        extras=Lazy({name: maker(extra) for name, extra in plan["extras"].items()}),
+        derivation=tuple(DerivationStep(*step) for step in plan["steps"]),
+    )  # fmt: skip
+
+
+def _quantities(plan: dict[str, Any]) -> Iterator[Any]:
+    """Everything in a plan that is, or stands for, a quantity, in order."""
+    yield from plan["parts"].values()
+    yield from (extra for extra in plan["extras"].values() if not isinstance(extra, str))
+    for _, _, quantities, _ in plan["steps"]:
+        yield from quantities
+
+
+def _replaced(plan: dict[str, Any], others: Iterator[Any]) -> dict[str, Any]:
+    """The plan with others, in that order, in the place of its quantities."""
+    return {
+        "parts": {name: next(others) for name in plan["parts"]},
+        "extras": {name: x if isinstance(x, str) else next(others) for name, x in plan["extras"].items()},
+        "steps": [
+            (title, text, tuple(next(others) for _ in quantities), formula)
+            for title, text, quantities, formula in plan["steps"]
+        ],
+    }

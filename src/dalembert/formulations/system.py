@@ -10,7 +10,8 @@ where v are velocities with ``qdot = Gamma(q) v``; for joints of one degree of f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +21,8 @@ from dalembert.algebra.arrays import Array, asarray, product
 from dalembert.algebra.scalar import Scalar, is_zero
 from dalembert.algebra.vectors import dot
 from dalembert.formulations.gravitation import InverseSquare
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
-from dalembert.formulations.sums import dot_of, gram, projected
 from dalembert.tracing.derivatives import forward
 from dalembert.tracing.graph import Expr
 
@@ -89,7 +90,7 @@ class Constraints:
 
 
 @dataclass(eq=False)
-class System:
+class MultibodySystem:
     """Bodies, coordinates and loads of one derivation.
 
     Args:
@@ -145,7 +146,28 @@ class System:
         return forward(values, variables, rates)
 
 
-def mass_matrix(system: System) -> np.ndarray:
+def quantity(system: MultibodySystem, name: str, symbol: str, values: Any) -> DerivedQuantity:
+    """A quantity of this system.
+
+    Args:
+        system: the system.
+        name: an identifier.
+        symbol: in LaTeX.
+        values: array of traced scalars and numbers.
+    """
+    return DerivedQuantity(system.scope, name, symbol, values)
+
+
+def velocity_map(system: MultibodySystem) -> np.ndarray:
+    """Gamma, nq x n: the rates of the coordinates per velocity.
+
+    Args:
+        system: the system; its velocities must be inputs.
+    """
+    return forward(system.qdot, system.v)
+
+
+def mass_matrix(system: MultibodySystem) -> np.ndarray:
     """M = sum of m Jv^T Jv + Jw^T I Jw (PARSA (35), KHATIB, NGUYEN (95)).
 
     Args:
@@ -166,7 +188,7 @@ def mass_matrix(system: System) -> np.ndarray:
     return with_rotors(system, M)
 
 
-def with_rotors(system: System, M: np.ndarray) -> np.ndarray:
+def with_rotors(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
     """The mass matrix with the inertia of the rotors added.
 
     Args:
@@ -176,7 +198,7 @@ def with_rotors(system: System, M: np.ndarray) -> np.ndarray:
     return M + rotor_matrix(system) if system.rotors else M
 
 
-def rotor_matrix(system: System) -> np.ndarray:
+def rotor_matrix(system: MultibodySystem) -> np.ndarray:
     """What the rotors add to the mass matrix.
 
     Args:
@@ -185,7 +207,7 @@ def rotor_matrix(system: System) -> np.ndarray:
     return gram([(inertia, row[None]) for inertia, row in system.rotors], system.n)
 
 
-def gravity_forces(system: System) -> np.ndarray:
+def gravity_forces(system: MultibodySystem) -> np.ndarray:
     """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)); in a field, force and moment on every body.
 
     Args:
@@ -202,7 +224,7 @@ def gravity_forces(system: System) -> np.ndarray:
     return projected(forces, system.n) + projected(moments, system.n)
 
 
-def field_load(system: System, body: MovingBody, field: InverseSquare) -> tuple[Array, Array]:
+def field_load(system: MultibodySystem, body: MovingBody, field: InverseSquare) -> tuple[Array, Array]:
     """Force and moment of a field on a body, body axes, about its centre of mass.
 
     Args:
@@ -215,7 +237,7 @@ def field_load(system: System, body: MovingBody, field: InverseSquare) -> tuple[
     return field.load(mu, body.mass, body.inertia, away)
 
 
-def potential_energy(system: System) -> Scalar:
+def potential_energy(system: MultibodySystem) -> Scalar:
     """U = - sum of m c.g (PARSA (26)); in a field, the energy of every body in it.
 
     Args:
@@ -232,3 +254,97 @@ def potential_energy(system: System) -> Scalar:
         away = product(body.rotation.T, body.center - attractor)
         total = total + field.energy(mu, body.mass, body.inertia, away)
     return total
+
+
+# ---------------------------------------------------------------------------------------------------- sums over bodies
+
+
+def gram(terms: Sequence[tuple[Scalar, Array]], n: int) -> np.ndarray:
+    """Sum over k of ``m_k J_k^T J_k`` as an n x n symmetric array.
+
+    Columns that several bodies share - a cart carries all its pendulums - are recognised (equal expressions are the
+    same object) and their masses added first, so that chains cost n^2 operations instead of n^3.
+
+    Args:
+        terms: mass and Jacobian (rows x n) of each body.
+        n: number of columns.
+    """
+    matrix = np.zeros((n, n), dtype=object)
+    columns = [[tuple(J[:, j].tolist()) for j in range(n)] for _, J in terms]
+    empty = [[all(is_zero(x) for x in column) for column in row] for row in columns]
+    for j in range(n):
+        for i in range(j + 1):
+            groups: dict[tuple, Scalar] = {}
+            for k in reversed(range(len(terms))):
+                if not (empty[k][i] or empty[k][j]):
+                    key = (columns[k][i], columns[k][j])
+                    mass = terms[k][0]
+                    groups[key] = mass if key not in groups else groups[key] + mass
+            total: Scalar = 0
+            for (left, right), mass in groups.items():
+                total = total + _weighted(mass, left, right)
+            matrix[i, j] = matrix[j, i] = total
+    return matrix
+
+
+def projected(terms: Sequence[tuple[Array, Array]], n: int) -> np.ndarray:
+    """Sum over k of ``J_k^T f_k``; what is projected on a shared column is added first.
+
+    Args:
+        terms: Jacobian (rows x n) and vector of each body.
+        n: number of columns.
+    """
+    result = np.zeros(n, dtype=object)
+    for i in range(n):
+        groups: dict[tuple, Array] = {}
+        for J, f in reversed(terms):
+            key = tuple(J[:, i].tolist())
+            if not all(is_zero(x) for x in key):
+                groups[key] = f if key not in groups else groups[key] + f
+        total: Scalar = 0
+        for column, force in groups.items():
+            total = total + dot_of(column, force)
+        result[i] = total
+    return result
+
+
+def dot_of(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
+    """a . b without the products that vanish.
+
+    Args:
+        a: components.
+        b: components.
+    """
+    total: Scalar = 0
+    for x, y in zip(a, b):
+        if not (is_zero(x) or is_zero(y)):
+            total = total + x * y
+    return total
+
+
+def _weighted(mass: Scalar, left: tuple, right: tuple) -> Scalar:
+    """mass * left . right; of a rod that turns in a plane, (l cos q)^2 + (l sin q)^2 is known to be l^2."""
+    if all(x is y for x, y in zip(left, right)) and (arm := _length_of_rod(left)) is not None:
+        return mass * arm * arm
+    return dot_of(left, [mass * x for x in right])
+
+
+def _length_of_rod(column: tuple) -> Scalar | None:
+    """l, if the column is (l cos q, l sin q) in any order, with any signs, and zeros."""
+    parts = [x.args[0] if x.op == "neg" else x for x in column if isinstance(x, Expr) and not x.is_zero]
+    if len(parts) != 2 or sum(not is_zero(x) for x in column) != 2:
+        return None
+    for (one, turning), (other, also) in itertools.product(*(_factors(x) for x in parts)):
+        if one is other and {turning.op, also.op} == {"sin", "cos"} and turning.args[0] is also.args[0]:
+            return one
+    return None
+
+
+def _factors(x: Expr) -> list[tuple[Expr, Expr]]:
+    """Pairs (rest, sine or cosine) whose product is x."""
+    if x.op in ("sin", "cos"):
+        return [(x.graph.constant(1), x)]
+    if x.op != "mul":
+        return []
+    a, b = x.args
+    return [(rest, turning) for rest, turning in ((a, b), (b, a)) if turning.op in ("sin", "cos")]

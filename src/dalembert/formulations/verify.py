@@ -13,13 +13,11 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS, forward_dyna
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
-from dalembert.formulations.agreement import Agreement, Row
-from dalembert.formulations.derive import derive
+from dalembert.formulations.agreement import Agreement, AgreementRow
+from dalembert.formulations.derive import derive, positions_of
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.force_laws import force_rows
-from dalembert.formulations.joint_laws import joint_rows, terms_of
 from dalembert.formulations.laws import constraint_rows, inertia_rows, motion_rows, sensitivity_rows
-from dalembert.formulations.positions import positions_of
+from dalembert.formulations.load_laws import force_rows, joint_rows, terms_of
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names, expect_real, expect_whole
 from dalembert.model.parameters import substitute
@@ -201,7 +199,7 @@ class _Results:
             return True
         return bool(np.abs(np.linalg.eigvalsh(_without_units(M))).min() <= 1e-13)
 
-    def rows(self, tolerance: float) -> list[Row]:
+    def rows(self, tolerance: float) -> list[AgreementRow]:
         rows = []
         total = max(float(np.abs(x).max(initial=0)) for x in self.table["inverse dynamics"].values())
         floors = {"Coriolis forces": 1e-3 * total, "gravity forces": 1e-3 * total}
@@ -217,7 +215,7 @@ class _Results:
                 }
                 if errors:
                     against = max(errors, key=lambda other: (errors[other] != errors[other], errors[other]))
-                    rows.append(Row(quantity, who, against, errors[against], allowed))
+                    rows.append(AgreementRow(quantity, who, against, errors[against], allowed))
         return rows
 
     def _conditioning(self) -> float:

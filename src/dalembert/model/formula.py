@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.errors import ModelError
-
-if TYPE_CHECKING:
-    from dalembert.model.joint import Joint
 
 
 class Formula:
     """SymPy expressions of positions, velocities and time, kept as one opaque value.
 
     The symbols in it are coordinates - what each is called says :func:`dalembert.constraints.coordinate_symbols` - and
-    symbols of the mechanism's own numbers, told by their names. None that occurs only here counts among the symbols
-    of the mechanism.
+    symbols of the mechanism's own numbers, recognised by their names. A symbol that occurs only here is none of the
+    mechanism.
 
     Args:
         expressions: one expression, or a sequence of them.
@@ -60,20 +57,6 @@ class Formula:
 
     def __repr__(self) -> str:
         return f"Formula({', '.join(map(str, self.expressions))})"
-
-
-def coordinate_names(joints: Iterable[Joint]) -> tuple[list[str], list[str]]:
-    """What positions and velocities are called in formulas.
-
-    Args:
-        joints: of a mechanism, in its order.
-    """
-    q_names: list[str] = []
-    v_names: list[str] = []
-    for joint in joints:
-        for names, stem, size in ((q_names, joint.name, joint.nq), (v_names, f"{joint.name}_dot", joint.nv)):
-            names += [stem] if size == 1 else [f"{stem}_{k}" for k in range(size)]
-    return q_names, v_names
 
 
 def as_function(value: Any, what: str) -> Any:

@@ -16,7 +16,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,11 @@ from dalembert.algebra.scalar import Scalar, is_sympy
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model.checks import expect
-from dalembert.model.formula import Formula, coordinate_names
+from dalembert.model.formula import Formula
 from dalembert.model.joint import SIZES, plane_axes
 from dalembert.model.mechanism import Mechanism
+from dalembert.model.names import formula_names
 from dalembert.model.record import Record, floats, is_finite
-
-if TYPE_CHECKING:
-    from dalembert.model.mechanism import Mechanism
 
 
 def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
@@ -111,7 +109,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
             rounded.update(matches)
     final = set(mechanism.symbols) <= set(mapping) and not any(v.free_symbols for v in mapping.values())
 
-    q_names, v_names = coordinate_names(mechanism.joints)
+    q_names, v_names = formula_names(mechanism.joints)
     values = {s.name: value for s, value in mapping.items() if s.name not in (*q_names, *v_names, "t")}
 
     def replaced(x: Scalar) -> Scalar:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dalembert.formulations.display import law_latex
 from dalembert.formulations.equations import BODILESS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.joint import KINDS
-from dalembert.report.derivation_section import law
 from dalembert.report.document import Block, Bullets, Heading, Line, Math, listed
 from dalembert.typesetting.notation import Notation
 
@@ -61,7 +61,7 @@ def _twofold(equations: Equations, notation: Notation) -> list[str]:
     if equations.method == "rigid-body":  # as is its mass m
         same.add(equations.mass_matrix.sympy()[0, 0])
     formulas = [
-        law(equations),
+        law_latex(equations),
         "h",
         *(step.formula for step in steps),
         *(q.symbol for x in steps for q in x.quantities),

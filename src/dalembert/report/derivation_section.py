@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_one, is_zero
-from dalembert.formulations.display import depends_on, velocities_are_rates
+from dalembert.formulations.display import law_latex, velocities_are_rates
 from dalembert.formulations.equations import BODILESS, METHODS, Equations
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.report.document import Block, Bullets, Code, Display, Heading, Line, Math, Paragraph, Sequence, cited
-from dalembert.report.forms import Forms, definitions
-from dalembert.report.layout import WIDEST, WIDTH, Rows, split_formula, sum_rows, width
 from dalembert.report.motion_section import partial_velocity_blocks
+from dalembert.typesetting.forms import Forms, definitions
+from dalembert.typesetting.layout import WIDEST, WIDTH, Rows, split_formula, sum_rows, width
 from dalembert.typesetting.notation import Notation
 
 PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias")
@@ -36,7 +36,7 @@ def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         if step.formula:
             yield Display(tuple(split_formula(step.formula)))
         rows: Rows = []
-        long: list[Quantity] = []
+        long: list[DerivedQuantity] = []
         for quantity in step.quantities:
             found = forms.rows(quantity)
             if found is None:
@@ -60,7 +60,7 @@ def _explained(text: str, equations: Equations, notation: Notation) -> Line:
     return tuple(part for line in found for part in line)
 
 
-def _too_long(quantities: list[Quantity]) -> Line:
+def _too_long(quantities: list[DerivedQuantity]) -> Line:
     parts: list[Any] = ["Too long to be written out: "]
     for k, quantity in enumerate(quantities):
         size = " × ".join(map(str, quantity.shape)) or "scalar"
@@ -78,7 +78,7 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         forms: how quantities are written.
     """
     yield Heading("Equations of motion")
-    yield Display((("", law(equations)),))
+    yield Display((("", law_latex(equations)),))
     yield Paragraph(_legend(equations), "note")
     if drives := _drives(equations, forms.notation):
         yield Paragraph(drives, "note")
@@ -109,24 +109,6 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
         yield Display((("", r"A \dot{v} + \gamma = 0"), *(row for rows in shown.values() for row in rows or [])))
         if long := [part for part in parts if shown[part.name] is None]:
             yield Paragraph(_too_long(long), "note")
-
-
-def law(equations: Equations) -> str:
-    """The equations of motion in general, LaTeX.
-
-    Args:
-        equations: any.
-    """
-    velocity, passive = equations.velocity_port, equations.passive
-    right = [
-        *([r"D\, \tau"] if equations.input_map.shape[1] else []),
-        *([f"p({depends_on(passive, 'q', velocity)})"] if passive is not None else []),
-        *([equations.external.symbol] if equations.external is not None else []),
-        *([r"A^T \lambda"] if equations.constraint_matrix is not None else []),
-    ]
-    M, g = (f"({depends_on(part, 'q')})" for part in (equations.mass_matrix, equations.gravity))
-    c = f"({depends_on(equations.coriolis, 'q', velocity)})"
-    return rf"M{M}\, \dot{{{velocity}}} + c{c} + g{g} = {' + '.join(right) or '0'}"
 
 
 def _legend(equations: Equations) -> Line:
@@ -220,7 +202,8 @@ def _sequence(equations: Equations, forms: Forms) -> Iterator[Block]:
     )
     listed = (*PARTS, *(() if plain else ("input_map",)))
     parts = {name: part for name, part in equations.quantities().items() if name in listed}
-    found = definitions(equations, parts, forms.notation)
+    program = equations.scope.program({name: part.values for name, part in parts.items()}, "equations")
+    found = definitions(program, parts, forms.notation)
     if found is None:
         count = sum(part.cost.operations for part in parts.values())
         text = f"Written out the equations do not fit a page; as a sequence they are {count} operations, by "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from dalembert.formulations.citations import CITATIONS
+from dalembert.formulations.equations import CITATIONS
 from dalembert.report.drawing import Drawing
 
 
@@ -41,7 +41,7 @@ class Cite:
     """A reference to the list of sources.
 
     Args:
-        key: one of :data:`dalembert.formulations.citations.CITATIONS`.
+        key: one of :data:`dalembert.formulations.equations.CITATIONS`.
     """
 
     key: str
@@ -147,7 +147,7 @@ class References:
     """The list of sources.
 
     Args:
-        keys: of :data:`dalembert.formulations.citations.CITATIONS`, in order.
+        keys: of :data:`dalembert.formulations.equations.CITATIONS`, in order.
     """
 
     keys: tuple[str, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dalembert.errors import UnsupportedError
-from dalembert.formulations.agreement import Agreement, Row
+from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import METHODS, Equations
@@ -85,7 +85,7 @@ def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
     else:
         bad = len(agreement.rows) - good
         yield Paragraph((f"{bad} of {len(agreement.rows)} comparisons at {states} do not hold; see the table.",), "bad")
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[AgreementRow]] = {}
     for row in agreement.rows:
         groups.setdefault(row.quantity, []).append(row)
     rows: list[list[Inline | Line]] = []

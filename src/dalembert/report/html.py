@@ -6,9 +6,9 @@ from importlib import resources
 
 from dalembert.report.document import Document, Figure, Heading, Line, Paragraph, Table, numbered
 from dalembert.report.drawing import to_svg
-from dalembert.report.escape import html_text
-from dalembert.report.mathml import display, inline
 from dalembert.report.writer import Pairs, Writer
+from dalembert.typesetting.escape import html_text
+from dalembert.typesetting.mathml import display, inline
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content security policy: even if something slipped through, nothing may run or be fetched."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dalembert.report.document import Document, Figure, Line, Math, Paragraph, Table
 from dalembert.report.drawing import to_picture
-from dalembert.report.escape import latex_text
-from dalembert.report.layout import width
 from dalembert.report.writer import Pairs, Writer
+from dalembert.typesetting.escape import latex_text
+from dalembert.typesetting.layout import width
 
 PREAMBLE = r"""\documentclass[10pt,a4paper,fleqn]{article}
 \usepackage{amsmath}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dalembert.report.document import Document, Figure, Paragraph, Table
-from dalembert.report.escape import markdown_text, printable
 from dalembert.report.writer import Pairs, Writer
+from dalembert.typesetting.escape import markdown_text, printable
 
 
 def to_markdown(document: Document) -> str:

@@ -1,9 +1,10 @@
-"""The mechanism: a figure, tables of joints and bodies."""
+"""The mechanism: a figure, tables of joints, bodies, further frames, constraints and force elements."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,16 @@ from dalembert.algebra import scalar
 from dalembert.algorithms.joint_forces import TERMS
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
-from dalembert.model import Joint, Mechanism
+from dalembert.model import WORLD, Joint, Mechanism
+from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.display import tree_lines
+from dalembert.model.force import FORCE_KINDS, Force
+from dalembert.model.formula import Formula
 from dalembert.model.layout import counted
+from dalembert.model.names import formula_names
 from dalembert.report.document import (
     Block,
+    Code,
     Figure,
     Heading,
     Inline,
@@ -26,9 +32,8 @@ from dalembert.report.document import (
     listed,
     table,
 )
-from dalembert.report.element_section import element_blocks
-from dalembert.report.layout import quantity, vector
 from dalembert.report.skeleton import skeleton
+from dalembert.typesetting.layout import width
 from dalembert.typesetting.notation import Notation
 
 MOST_DRAWN = 80
@@ -55,7 +60,7 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     if mechanism.constraints:
         loops = f" of the tree, {counted(len(mechanism.constraints), 'constraint')}"
     gravity = _gravity(mechanism.gravity, equations, notation)
-    yield Paragraph((f"{counts}{loops}; total mass ", quantity(mechanism.mass, notation), " kg, gravity ", *gravity,
+    yield Paragraph((f"{counts}{loops}; total mass ", _quantity(mechanism.mass, notation), " kg, gravity ", *gravity,
                      " in the axes of the world."))  # fmt: skip
     if len(mechanism.joints) <= MOST_DRAWN:
         drawing = skeleton(mechanism, equations.coordinates, equations.reference)
@@ -63,7 +68,7 @@ def mechanism_blocks(mechanism: Mechanism, equations: Equations, notation: Notat
     yield _joints(mechanism, equations, notation)
     yield from _drives(mechanism, notation)
     yield from _bodies(mechanism, notation)
-    yield from element_blocks(mechanism, equations, notation)
+    yield from _element_blocks(mechanism, equations, notation)
     if mechanism.notes:
         yield Paragraph((f"Assumed: {'; '.join(mechanism.notes)}.",), "note")
 
@@ -91,7 +96,7 @@ def _joints(mechanism: Mechanism, equations: Equations, notation: Notation) -> B
                 f"{joint.parent} – {joint.child}",
                 _axis(joint, notation),
                 _follows(joint, notation) if joint.mimic else listed(own),
-                vector(joint.placement.translation, notation),
+                _vector(joint.placement.translation, notation),
                 "" if _is_identity(turned) else _rotation(turned, notation),
                 _range(joint),
             ]
@@ -102,7 +107,7 @@ def _joints(mechanism: Mechanism, equations: Equations, notation: Notation) -> B
 
 def _drives(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
     def cell(value: Any) -> Inline:
-        return "" if scalar.is_zero(value) else quantity(value, notation)
+        return "" if scalar.is_zero(value) else _quantity(value, notation)
 
     rows = [(joint.name, *(cell(getattr(joint, term)) for term in TERMS)) for joint in mechanism.joints]
     if any(any(row[1:]) for row in rows):
@@ -126,7 +131,7 @@ def _axis(joint: Joint, notation: Notation) -> Inline | Line:
         return ""
     first = _direction(joint.axis, notation)
     if joint.kind == "helical":
-        return Math(first), ", pitch ", quantity(joint.pitch, notation), " m/rad"
+        return Math(first), ", pitch ", _quantity(joint.pitch, notation), " m/rad"
     return Math(rf"{first},\, {_direction(joint.axis2, notation)}" if joint.kind == "universal" else first)
 
 
@@ -135,7 +140,7 @@ def _direction(axis: Any, notation: Notation) -> str:
         others = [axis[i] for i in range(3) if i != k]
         if all(scalar.is_zero(x) for x in others) and scalar.is_number(axis[k]) and abs(axis[k]) == 1:
             return name if axis[k] > 0 else f"-{name}"
-    return vector(axis, notation).latex
+    return _vector(axis, notation).latex
 
 
 def _is_identity(R: Any) -> bool:
@@ -171,8 +176,8 @@ def _bodies(mechanism: Mechanism, notation: Notation) -> Iterator[Block]:
         rows = [
             (
                 body.name,
-                quantity(body.inertia.mass, notation),
-                vector(body.inertia.center, notation),
+                _quantity(body.inertia.mass, notation),
+                _vector(body.inertia.center, notation),
                 _tensor(body.inertia.tensor, notation),
             )
             for body in heavy
@@ -191,18 +196,18 @@ def _tensor(I: np.ndarray, notation: Notation) -> Line:
     products = [I[0, 1], I[0, 2], I[1, 2]]
     if all(scalar.is_zero(x) for x in (*I.diagonal(), *products)):
         return ("0",)
-    diagonal = vector(I.diagonal(), notation, brackets=False)
+    diagonal = _vector(I.diagonal(), notation, brackets=False)
     if all(scalar.is_zero(x) for x in products):
         return (diagonal,)
-    return diagonal, "; ", vector(products, notation, brackets=False)
+    return diagonal, "; ", _vector(products, notation, brackets=False)
 
 
 def _gravity(uniform: Any, equations: Equations, notation: Notation) -> Line:
     field = equations.gravity_field
     if field is None:
-        return (vector(uniform, notation), " m/s²")
-    place = vector(field.attractor, notation)
-    return ("of an attractor with the parameter ", quantity(field.mu, notation), " m³/s² at ", place, " m")
+        return (_vector(uniform, notation), " m/s²")
+    place = _vector(field.attractor, notation)
+    return ("of an attractor with the parameter ", _quantity(field.mu, notation), " m³/s² at ", place, " m")
 
 
 def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation) -> Iterator[Block]:
@@ -217,8 +222,8 @@ def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation
     rows = [
         (
             body.name,
-            quantity(body.mass, notation),
-            vector(body.position, notation),
+            _quantity(body.mass, notation),
+            _vector(body.position, notation),
             _tensor(np.array(np.zeros((3, 3)) if body.inertia is None else body.inertia, dtype=object), notation),
         )
         for body in system.bodies
@@ -232,3 +237,89 @@ def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation
     yield Paragraph(("Gravity ", *_gravity(system.gravity, equations, notation), "."))
     if not scalar.is_zero(system.potential):
         yield Paragraph(("Further potential energy ", Math(notation.latex(system.potential)), " J."))
+
+
+# ---------------------------------------------------------------------- further frames, constraints and force elements
+
+
+Meanings = Mapping[str, Mapping[str, Any]]
+"""Kind of element -> name in its formula -> symbol of the document; the kind "" stands for all others."""
+
+
+def _element_blocks(mechanism: Mechanism, equations: Equations, notation: Notation) -> Iterator[Block]:
+    """Tables of further frames, constraints and force elements."""
+    meanings = _meanings(mechanism, equations)
+    if mechanism.frames and len(mechanism.frames) <= 40:
+        rows = [(frame.name, frame.body, _vector(frame.placement.translation, notation)) for frame in mechanism.frames]
+        yield table(("frame", "on body", "position (m)"), rows, "Further frames.")
+    if mechanism.constraints:
+        meant = [
+            (c.name, c.kind, _ends(c), (*_words(CONSTRAINT_KINDS[c.kind]), *_data(c, notation, meanings)))
+            for c in mechanism.constraints
+        ]
+        yield table(("constraint", "kind", "between", "meaning"), meant, "Constraints.")
+    if mechanism.forces:
+        rows_of = [
+            (f.name, f.kind, _ends(f), (*_words(FORCE_KINDS[f.kind]), *_data(f, notation, meanings)))
+            for f in mechanism.forces
+        ]
+        caption = "Force elements; they enter the equations only if asked for by name."
+        yield table(("force", "kind", "between", "meaning"), rows_of, caption)
+
+
+def _meanings(mechanism: Mechanism, equations: Equations) -> dict[str, dict[str, Any]]:
+    """What the names in users' formulas stand for, in symbols of the document: by kind of the element, or for all."""
+    import sympy
+
+    symbols = equations.scope.symbols
+    state = dict(zip(chain(*formula_names(mechanism.joints)), chain(symbols["q"], symbols["v"])))
+    return {"": state, "gravity-field": {x: sympy.Symbol(f"p_{x}") for x in "xyz"}, "joint-force": {}}
+
+
+def _words(text: str) -> Line:
+    """What a kind means; arguments of the element are marked there."""
+    return tuple(Code(part) if k % 2 else part for k, part in enumerate(text.split("`")) if part)
+
+
+def _data(item: Constraint | Force, notation: Notation, meanings: Meanings) -> Iterator[Inline]:
+    """The numbers and formulas of an element, and where on its bodies it acts, as far as they matter."""
+    lists = ("coefficients",) if isinstance(item, Constraint) else ("components",)
+    shown: list[tuple[str, Math]] = [
+        (name, _quantity(x, notation))
+        for name in item.numbers
+        if not scalar.is_zero(x := getattr(item, name)) and not (scalar.is_number(x) and math.isinf(x))
+    ]
+    shown += [(name, _vector(x, notation)) for name in lists if len(x := getattr(item, name))]
+    if isinstance(item.function, Formula):
+        formula = item.function.substituted(meanings.get(item.kind, meanings[""]))
+        shown.append(("function", _vector(formula.expressions, notation, brackets=False)))
+    for name in item.placements:
+        if not all(map(scalar.is_zero, x := getattr(item, name).translation)):
+            shown.append((f"origin of {name[-1]} at", _vector(x, notation)))
+    for words, value in shown:
+        yield f"; {words} "
+        yield value
+
+
+def _ends(item: Constraint | Force) -> str:
+    if not item.has_ends:
+        return ""
+    if item.on_joints:  # the ground is none
+        return " – ".join(name for name in (item.a, item.b) if name not in ("", WORLD))
+    return f"{item.a} – {item.b or WORLD}"
+
+
+# ---------------------------------------------------------------------------------------------------------- mathematics
+
+
+def _quantity(x: Any, notation: Notation) -> Math:
+    """A number or symbol."""
+    return Math(notation.scalar(x))
+
+
+def _vector(entries: Any, notation: Notation, brackets: bool = True) -> Math:
+    """Several numbers or symbols with commas between."""
+    inner = r",\; ".join(map(notation.scalar, entries))
+    tall = r"\frac" in inner or width(inner) > 200
+    left, right = (r"\left(", r"\right)") if tall else ("(", ")")
+    return Math(f"{left}{inner}{right}" if brackets else inner)

@@ -11,12 +11,12 @@ from dalembert.algebra.arrays import product
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.system import System
+from dalembert.formulations.quantity import DerivedQuantity
+from dalembert.formulations.system import MultibodySystem
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Display, Heading, Inline, Line, Math, Paragraph, table
-from dalembert.report.forms import Forms
-from dalembert.report.layout import width
+from dalembert.typesetting.forms import Forms
+from dalembert.typesetting.layout import width
 
 SHOWN = 6
 """Bodies and velocities up to which positions, rotations and velocities are written out."""
@@ -61,7 +61,7 @@ def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms
         ]
         rows = []
         for name, symbol, values in found:
-            more = forms.rows(Quantity(system.scope, f"{name}{i}", symbol, np.array(values, dtype=object)))
+            more = forms.rows(DerivedQuantity(system.scope, f"{name}{i}", symbol, np.array(values, dtype=object)))
             left_out = left_out or more is None
             rows += more or []
         if rows:
@@ -70,7 +70,7 @@ def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms
         yield Paragraph(("What would be too long to read is left out.",), "note")
 
 
-def _system(subject: Mechanism | MovingBodies, equations: Equations) -> System:
+def _system(subject: Mechanism | MovingBodies, equations: Equations) -> MultibodySystem:
     if isinstance(subject, MovingBodies):
         return subject.system()
     return system_of(subject.replace(constraints=()), equations.coordinates)
@@ -83,7 +83,7 @@ def partial_velocity_blocks(equations: Equations, forms: Forms) -> Iterator[Bloc
         equations: derived by Kane's method.
         forms: how quantities are written.
     """
-    found: dict[str, Quantity] = {}
+    found: dict[str, DerivedQuantity] = {}
     for step in equations.steps():
         for quantity in step.quantities:
             if re.fullmatch(r"[JT][vw]_\d+", quantity.name):

@@ -10,6 +10,7 @@ import dalembert
 from dalembert.errors import ArgumentError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
+from dalembert.formulations.display import forms_of
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_path
@@ -17,13 +18,12 @@ from dalembert.report.convention_section import convention_blocks
 from dalembert.report.derivation_section import derivation_blocks, equations_blocks
 from dalembert.report.document import Block, Document
 from dalembert.report.evidence_section import agreement_blocks, agreement_of, cost_blocks, reference_blocks
-from dalembert.report.forms import Forms
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
-from dalembert.report.mathml import require_converter
 from dalembert.report.mechanism_section import bodies_blocks, mechanism_blocks
 from dalembert.report.motion_section import motion_blocks
+from dalembert.typesetting.mathml import require_converter
 from dalembert.typesetting.notation import Notation
 
 WRITERS: dict[str, Callable[[Document], str]] = {".html": to_html, ".tex": to_latex, ".md": to_markdown}
@@ -120,7 +120,7 @@ def _expect_origin(equations: Equations, origin: Mechanism | MovingBodies | None
 def _blocks(equations: Equations, origin: Mechanism | MovingBodies | None, agreement: bool) -> Iterator[Block]:
     tree = origin if isinstance(origin, Mechanism) else None
     notation = Notation(decimal=not equations.parameters, rates=equations.scope.rates)
-    forms = Forms(equations, notation)
+    forms = forms_of(equations, notation)
     if tree is not None:
         yield from mechanism_blocks(tree, equations, notation)
     elif isinstance(origin, MovingBodies):

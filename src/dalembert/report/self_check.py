@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.formulations.agreement import Agreement, Row
+from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.verify import relative_error
 from dalembert.model import Mechanism
 from dalembert.model.layout import counted
@@ -59,7 +59,9 @@ def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
             floor = 0.0 if name == "mass_matrix" else 1e-3 * inertia
             errors = {other: relative_error(mine, theirs, floor) for other, theirs in found.items() if other != who}
             against = max(errors, key=errors.__getitem__)
-            rows.append(Row(words + of_what, f"derived: {who}", f"derived: {against}", errors[against], TOLERANCE))
+            rows.append(
+                AgreementRow(words + of_what, f"derived: {who}", f"derived: {against}", errors[against], TOLERANCE)
+            )
     return Agreement(equations.name, STATES, tuple(rows), tuple(dict.fromkeys(skipped)))
 
 
@@ -89,11 +91,11 @@ def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:
     rows = []
     for part, words in PARTS.items():
         error = relative_error(mine[part], theirs[part], 0.0 if part == "mass_matrix" else 1e-3 * inertia)
-        rows.append(Row(words, "this document", f"derived: {route}", error, TOLERANCE))
+        rows.append(AgreementRow(words, "this document", f"derived: {route}", error, TOLERANCE))
     return Agreement(equations.name, STATES, tuple(rows))
 
 
-def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
+def _laws(equations: Equations, skipped: list[str]) -> Iterator[AgreementRow]:
     if not equations.velocities:
         skipped.append("symmetry and power balance: the constraints leave no motion free")
         return
@@ -105,7 +107,7 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
     if method == "sympy" and asymmetry > TOLERANCE:
         skipped.append("symmetry and power balance: SymPy's mass matrix holds the rows of the constraints")
         return
-    yield Row("M symmetric", method, "its transpose", asymmetry, TOLERANCE)
+    yield AgreementRow("M symmetric", method, "its transpose", asymmetry, TOLERANCE)
     if equations.scope.held:
         skipped.append(f"power balance: {', '.join(equations.scope.held)} given, and nothing is known of other states")
         return
@@ -120,14 +122,14 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[Row]:
     if quadratic > TOLERANCE:
         skipped.append("1/2 v.Mdot v: the velocity forces are not quadratic in the velocities")
         return
-    yield Row("c quadratic in the velocities", method, "c at twice the speed", quadratic, TOLERANCE)
+    yield AgreementRow("c quadratic in the velocities", method, "c at twice the speed", quadratic, TOLERANCE)
     if len(equations.coordinates) != len(v[0]) and port == "v":
         skipped.append("power balance: the coordinates are redundant")
         return
     power = np.einsum("si,sij,sj->s", v, _mass_rate(equations, inputs), v) / 2
     given = np.einsum("si,si->s", v, c)
     error = _imbalance(given - power, M, v, v * c)
-    yield Row("power balance", method, "1/2 v.Mdot v", error, TOLERANCE)
+    yield AgreementRow("power balance", method, "1/2 v.Mdot v", error, TOLERANCE)
 
 
 def _imbalance(difference: np.ndarray, M: np.ndarray, v: np.ndarray, terms: np.ndarray) -> float:
@@ -148,19 +150,19 @@ def _timeless(equations: Equations) -> bool:
     return all(scalar.is_zero(slope) for slope in forward(formulas, clock).ravel())
 
 
-def _energy_balance(equations: Equations, M: np.ndarray, inputs: dict[str, Any]) -> Row:
+def _energy_balance(equations: Equations, M: np.ndarray, inputs: dict[str, Any]) -> AgreementRow:
     """Without accelerations, the power of c + g is the rate of E = p.v - L; gyroscopic forces have none."""
     slopes = forward(equations["energy"].values, equations.scope.arrays["q"], equations.kinematics.values)
-    rate = _values(Quantity(equations.scope, "energy_rate", r"\dot{E}", slopes), inputs)
+    rate = _values(DerivedQuantity(equations.scope, "energy_rate", r"\dot{E}", slopes), inputs)
     terms = inputs["v"] * _values(equations.bias, inputs)
     error = _imbalance(terms.sum(axis=1) - rate, M, inputs["v"], terms)
-    return Row("power balance", equations.method, "rate of the energy", error, TOLERANCE)
+    return AgreementRow("power balance", equations.method, "rate of the energy", error, TOLERANCE)
 
 
 def _mass_rate(equations: Equations, inputs: dict[str, Any]) -> np.ndarray:
     """Mdot along the motion."""
     slopes = forward(equations.mass_matrix.values, equations.scope.arrays["q"], equations.kinematics.values)
-    return _values(Quantity(equations.scope, "mass_rate", r"\dot{M}", slopes), inputs)
+    return _values(DerivedQuantity(equations.scope, "mass_rate", r"\dot{M}", slopes), inputs)
 
 
 def _inputs(equations: Equations, skipped: list[str]) -> dict[str, Any] | None:
@@ -190,10 +192,10 @@ def _inputs(equations: Equations, skipped: list[str]) -> dict[str, Any] | None:
     return {port: values[chosen] if np.ndim(values) else values for port, values in drawn.items()}
 
 
-def _ports(quantity: Quantity) -> set[str]:
+def _ports(quantity: DerivedQuantity) -> set[str]:
     return {port.name for port in quantity.program.inputs}
 
 
-def _values(quantity: Quantity, inputs: dict[str, Any]) -> np.ndarray:
+def _values(quantity: DerivedQuantity, inputs: dict[str, Any]) -> np.ndarray:
     needed = {port: inputs[port] for port in _ports(quantity)}
     return np.broadcast_to(quantity.evaluate(needed), (len(inputs["q"]), *quantity.shape))

@@ -11,11 +11,11 @@ import numpy as np
 
 from dalembert.model import WORLD, Frame, Joint, Mechanism
 from dalembert.model.layout import shortened
+from dalembert.model.names import GREEK
 from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Point
-from dalembert.report.escape import latex_text, printable
 from dalembert.report.placement import Placer
 from dalembert.report.pose import Posture, typical_posture
-from dalembert.typesetting.names import GREEK
+from dalembert.typesetting.escape import latex_text, printable
 
 WIDTH, HEIGHT, MARGIN = 640.0, 380.0, 64.0
 MOST_NAMES = 16

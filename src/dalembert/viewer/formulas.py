@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dalembert.dynamics import Dynamics
 from dalembert.errors import DalembertError, MissingExtraError
 from dalembert.formulations.derive import derive
+from dalembert.formulations.display import forms_of, law_latex
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.passive import left_out
+from dalembert.formulations.mechanism_system import left_out
 from dalembert.model import Mechanism
-from dalembert.report.derivation_section import law
-from dalembert.report.escape import html_text
-from dalembert.report.forms import Forms
-from dalembert.report.mathml import display, inline
+from dalembert.typesetting.escape import html_text
+from dalembert.typesetting.mathml import display, inline
 from dalembert.typesetting.notation import Notation
 
 MOST_VELOCITIES = 4
@@ -53,9 +52,9 @@ def formulas(subject: Mechanism | Equations) -> str:
 
 
 def _written(equations: Equations) -> Iterator[str]:
-    forms = Forms(equations, Notation(decimal=not equations.parameters))
+    forms = forms_of(equations, Notation(decimal=not equations.parameters))
     rules = () if equations.constraint_matrix is None else (("", r"A \dot{v} + \gamma = 0"),)
-    yield _scrolling(display((("", law(equations)), *rules)))
+    yield _scrolling(display((("", law_latex(equations)), *rules)))
     for name, part in equations.quantities().items():
         if name not in PARTS:
             continue

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 import dalembert
-from dalembert.report.escape import html_text
+from dalembert.typesetting.escape import html_text
 
 POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

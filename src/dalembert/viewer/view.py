@@ -17,11 +17,11 @@ from dalembert.formats.loading import load
 from dalembert.formulations.equations import Equations
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute
-from dalembert.report.escape import printable
 from dalembert.report.pose import LENGTHS, typical_posture
 from dalembert.report.skeleton import view_of
 from dalembert.simulation import Trajectory
 from dalembert.simulation.state import as_position
+from dalembert.typesetting.escape import printable
 from dalembert.viewer.formulas import formulas
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.motion import as_trajectory, incomplete, motion

@@ -5,14 +5,25 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from dalembert.formulations.equations import Equations
-from dalembert.formulations.quantity import Quantity
-from dalembert.report.layout import LONGEST, MOST_LINES, WIDEST, WIDTH, Rows, array_rows, entry_rows, sum_rows, width
+import numpy as np
+
 from dalembert.tracing.cost import cost
+from dalembert.tracing.program import Program
 from dalembert.typesetting.closed_form import closed_forms
+from dalembert.typesetting.layout import (
+    LONGEST,
+    MOST_LINES,
+    WIDEST,
+    WIDTH,
+    Rows,
+    array_rows,
+    entry_rows,
+    sum_rows,
+    width,
+)
 from dalembert.typesetting.notation import Notation
 from dalembert.typesetting.polynomials import Swell
 
@@ -21,9 +32,6 @@ BUDGET = 30_000
 
 LARGEST = 2_400
 """Operations of a quantity for which writing it out is tried; those of Euler angles are many before they cancel."""
-
-FEW = 4
-"""Degrees of freedom up to which a quantity may take many lines; so may those of one body by itself."""
 
 LONGEST_SEQUENCE = 6_000
 """Operations of a sequence of named values that is still printed."""
@@ -37,56 +45,85 @@ RESIDUE = 1e-13
 Definitions = list[tuple[Any, Any]]
 
 
+class Symbols(Protocol):
+    """The symbols of a derivation."""
+
+    @property
+    def symbols(self) -> Mapping[str, Sequence[Any]]:
+        """For each input of a program its SymPy symbols, flat."""
+
+    @property
+    def unit_vectors(self) -> Sequence[Sequence[Any]]:
+        """Symbols of quaternions, whose unit length shortens formulas."""
+
+
+class Derived(Protocol):
+    """An array of expressions with a symbol of its own."""
+
+    @property
+    def scope(self) -> Symbols:
+        """The symbols in it."""
+
+    @property
+    def symbol(self) -> str:
+        """What it is called, LaTeX."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """Traced scalars and numbers."""
+
+    @property
+    def program(self) -> Program:
+        """What computes it."""
+
+
 class Forms:
     """Closed forms of the quantities of one derivation, each worked out once.
 
     Args:
-        equations: the derivation.
         notation: how symbols are written.
+        most_lines: that one quantity may take.
     """
 
-    def __init__(self, equations: Equations, notation: Notation):
-        self.equations, self.notation = equations, notation
-        self._rates = [x for port in ("v", "u") for x in equations.scope.symbols.get(port, ())]
-        few = len(equations.mass_matrix) <= FEW or equations.method == "rigid-body"
-        self._most_lines = MOST_LINES if few else MOST_LINES // 2
-        self._known: dict[Any, tuple[Quantity, list[Any] | None]] = {}
+    def __init__(self, notation: Notation, most_lines: int = MOST_LINES):
+        self.notation, self._most_lines = notation, most_lines
+        self._known: dict[Any, tuple[Derived, list[Any] | None]] = {}
 
-    def closed(self, quantity: Quantity) -> list[Any] | None:
+    def closed(self, quantity: Derived) -> list[Any] | None:
         """The entries, flat, as simplified expressions; None if that would be too long to be of use.
 
         Args:
             quantity: of this derivation, or of another with the same symbols.
         """
-        key = tuple(map(id, quantity.values.flat)), quantity.shape
+        key = tuple(map(id, quantity.values.flat)), quantity.values.shape
         if key not in self._known:
             self._known[key] = quantity, self._attempt(quantity)  # while the quantity lives, so do the identities
         return self._known[key][1]
 
-    def _attempt(self, quantity: Quantity) -> list[Any] | None:
-        scope = quantity.scope
-        if quantity.cost.operations > LARGEST:
+    def _attempt(self, quantity: Derived) -> list[Any] | None:
+        if cost(quantity.program).operations > LARGEST:
             return None
+        symbols, units = quantity.scope.symbols, quantity.scope.unit_vectors
+        rates = [x for port in ("v", "u") for x in symbols.get(port, ())]
+        budget = BUDGET * (3 if units else 1)  # the unit length of quaternions makes short what is long at first
         try:
-            budget = BUDGET * (3 if scope.quaternions else 1)  # their unit length makes short what is long at first
-            (entries,) = closed_forms(quantity.program, scope.symbols, self._rates, scope.unit_vectors, budget)
+            (entries,) = closed_forms(quantity.program, symbols, rates, units, budget)
         except Swell:
             return None
         if self.notation.decimal:
             entries = without_residues(entries)
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
 
-    def rows(self, quantity: Quantity, symbol: str | None = None) -> Rows | None:
+    def rows(self, quantity: Derived) -> Rows | None:
         """A quantity laid out on a page; None if it is too long.
 
         Args:
             quantity: what to show.
-            symbol: what it is called, LaTeX; by default its own symbol.
         """
         entries = self.closed(quantity)
         if entries is None:
             return None
-        rows = array_rows(symbol or quantity.symbol, entries, quantity.shape, self.notation)
+        rows = array_rows(quantity.symbol, entries, quantity.values.shape, self.notation)
         fits = all(r"\begin" in right or width(right) <= WIDEST for _, right in rows)
         return rows if fits and len(rows) <= self._most_lines else None
 
@@ -127,30 +164,29 @@ def _size(expression: Any) -> float:
     return 1.0
 
 
-def definitions(equations: Equations, parts: Mapping[str, Quantity], notation: Notation) -> tuple[Rows, Rows] | None:
-    """Several parts as one sequence of named values: the definitions, and the entries in terms of them.
+def definitions(program: Program, parts: Mapping[str, Derived], notation: Notation) -> tuple[Rows, Rows] | None:
+    """Several quantities as one sequence of named values: the definitions, and the entries in terms of them.
 
-    What is needed by several parts is computed once. None if the sequence is too long to be of use on paper.
+    What several of them need is computed once. None if the sequence is too long to be of use on paper.
 
     Args:
-        equations: whose parts these are.
-        parts: name -> quantity.
+        program: computes all of them.
+        parts: its outputs by name.
         notation: how symbols are written.
     """
     from dalembert.tracing.sympy import to_sympy_steps
 
-    program = equations.scope.program({name: part.values for name, part in parts.items()}, "equations")
     if cost(program).operations > LONGEST_SEQUENCE:
         return None
-    plain = dataclasses.replace(program, labels={})  # entries are told at the end
-    named, outputs = to_sympy_steps(plain, equations.scope.symbols)
+    plain = dataclasses.replace(program, labels={})  # entries are named at the end
+    named, outputs = to_sympy_steps(plain, next(iter(parts.values())).scope.symbols)
     named, entries = narrowed(named, {name: list(outputs[name]) for name in parts}, notation)
     steps: Rows = []
     for symbol, value in named:
         steps += sum_rows(notation.latex(symbol), notation.terms(value), most=COLUMN)
     results: Rows = []
     for name, part in parts.items():
-        results += entry_rows(part.symbol, entries[name], part.shape, notation)
+        results += entry_rows(part.symbol, entries[name], part.values.shape, notation)
     return steps, results
 
 

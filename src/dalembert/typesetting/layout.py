@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.algebra import scalar
-from dalembert.report.document import Math
+import numpy as np
+
 from dalembert.typesetting.notation import Notation
 
 WIDTH = 70
@@ -158,8 +158,6 @@ def entry_rows(symbol: str, entries: Sequence[Any], shape: tuple[int, ...], nota
         shape: of the array.
         notation: how symbols are written.
     """
-    import numpy as np
-
     places = list(np.ndindex(shape))
     by_place = dict(zip(places, entries))
     symmetric = len(shape) == 2 and shape[0] == shape[1] and all(by_place[i, j] == by_place[j, i] for i, j in places)
@@ -198,27 +196,3 @@ def split_formula(latex: str) -> Rows:
     """
     parts = re.split(r",?\s*\\q?quad\s*", latex) if width(latex) > WIDTH * 0.8 else [latex]
     return [("", part.strip()) for part in parts if part.strip()]
-
-
-def quantity(x: Any, notation: Notation) -> Math:
-    """A number or symbol as mathematics.
-
-    Args:
-        x: any scalar.
-        notation: how symbols are written.
-    """
-    return Math(notation.number(float(x)) if scalar.is_number(x) else notation.latex(x))
-
-
-def vector(entries: Any, notation: Notation, brackets: bool = True) -> Math:
-    """Several numbers or symbols with commas between.
-
-    Args:
-        entries: scalars.
-        notation: how symbols are written.
-        brackets: put round brackets around.
-    """
-    inner = r",\; ".join(quantity(x, notation).latex for x in entries)
-    tall = r"\frac" in inner or width(inner) > 200
-    left, right = (r"\left(", r"\right)") if tall else ("(", ")")
-    return Math(f"{left}{inner}{right}" if brackets else inner)

@@ -16,14 +16,13 @@ from dalembert.algebra.transform import Transform
 from dalembert.errors import UnsupportedError
 from dalembert.formats import load
 from dalembert.formulations import derive
-from dalembert.formulations.quantity import Quantity
+from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import trace
 from dalembert.typesetting.closed_form import closed_forms
-from dalembert.typesetting.polynomials import Algebra, Swell
-from dalembert.typesetting.roots import quotient, square_root
+from dalembert.typesetting.polynomials import Algebra, Swell, quotient, square_root
 from dalembert.typesetting.trigonometry import contracted, fourier, pythagoras, shortest
 
 A, B, C = sympy.symbols("a b c")
@@ -165,7 +164,7 @@ def test_work_is_bounded_and_the_error_says_what_to_do():
     assert algebra.left == 200_000 - 1000 * 1000 - 1
     scope = Scope()
     q = scope.input("q", ["a", "b", "c"])
-    quantity = Quantity(scope, "monster", "x", swelling(q))
+    quantity = DerivedQuantity(scope, "monster", "x", swelling(q))
     with pytest.raises(UnsupportedError, match="intermediates"):
         quantity.sympy()
     definitions, result = quantity.intermediates()

@@ -1,4 +1,4 @@
-"""Force elements under verification: in every formulation, as a kernel, by virtual power, and from their energy."""
+"""Force elements and terms of the joints under verification: by every formulation, one by one, by power, by energy."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import vect
+from dalembert.algorithms.inertia_matrix import mass_matrix
+from dalembert.algorithms.inverse_dynamics import inverse_dynamics
+from dalembert.algorithms.joint_forces import TERMS, joint_forces
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.action import Action
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.state import State
-from dalembert.formulations.agreement import Row
+from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.laws import STEP, velocity_matrix
 from dalembert.model import Mechanism
@@ -29,7 +32,7 @@ def force_rows(
     values: Mapping[Any, float],
     states: tuple[Any, Any],
     tolerance: float,
-) -> list[Row]:
+) -> list[AgreementRow]:
     """What every force element does to the velocities, by all the routes there are.
 
     The sum of all enters the derived equations. One by one they are compared with the compiled kernel, with the power
@@ -50,9 +53,9 @@ def force_rows(
     whole = sum(direct.values())
     scale = max(float(np.abs(x).max(initial=0.0)) for x in direct.values()) or 1.0
 
-    def row(name: str, who: str, against: str, mine: Any, theirs: Any) -> Row:
+    def row(name: str, who: str, against: str, mine: Any, theirs: Any) -> AgreementRow:
         error = float(np.abs(np.asarray(mine) - theirs).max(initial=0.0)) / scale
-        return Row(name, who, against, error, tolerance)
+        return AgreementRow(name, who, against, error, tolerance)
 
     rows = []
     for method, equations in derived.items():
@@ -111,3 +114,63 @@ def _energy_slope(mechanism: Mechanism, name: str, q: np.ndarray) -> list[float]
         complex(chosen.energy(State(mechanism, q + 1j * STEP * direction, still, TIME))).imag / STEP
         for direction in velocity_matrix(mechanism, q).T
     ]
+
+
+# -------------------------------------------------------------------------- rotors, damping and friction of the joints
+
+
+def terms_of(mechanism: Mechanism) -> tuple[str, ...]:
+    """Those of armature, damping and friction that some joint has.
+
+    Args:
+        mechanism: the mechanism.
+    """
+    found = joint_forces(mechanism, TERMS)
+    return tuple(term for term in TERMS if getattr(found, term) is not None)
+
+
+def joint_rows(
+    mechanism: Mechanism,
+    derived: Mapping[str, Equations],
+    values: Mapping[Any, float],
+    states: tuple[Any, Any, Any],
+    tolerance: float,
+) -> list[AgreementRow]:
+    """Mass matrix and inverse dynamics with the terms of the joints.
+
+    Algorithms know nothing of them. To what they give is added what every joint does by its own rate: the energy of its
+    rotor and the power it takes, a follower's rate being that of its leader times the ratio.
+
+    Args:
+        mechanism: the mechanism with numbers for all symbols.
+        derived: equations by method, with all terms of the joints included, and nothing else.
+        values: values by symbol.
+        states: q, v, a, each over states.
+        tolerance: allowed relative error.
+    """
+    q, v, a = states
+    rotors, resistance = np.zeros((mechanism.nv, mechanism.nv)), np.zeros_like(v)
+    for joint in mechanism.joints:
+        rates = np.eye(mechanism.nv)[mechanism.v_slice(joint.name)]
+        if joint.mimic:
+            rates = float(joint.mimic.multiplier) * rates
+        rotors += float(joint.armature) * rates.T @ rates
+        own = v @ rates.T
+        resistance += (float(joint.damping) * own + float(joint.friction) * np.sign(own)) @ rates
+    M = np.array([mass_matrix(mechanism, x) for x in q], dtype=float) + rotors
+    tau = np.array([inverse_dynamics(mechanism, *state) for state in zip(q, v, a)], dtype=float)
+    tau += a @ rotors + resistance
+    mass_rows, force_rows = [], []
+    for method, equations in derived.items():
+        parts = ("mass_matrix", "bias", *(("passive",) if equations.passive is not None else ()))
+        numbers = equations.numbers(parts, {"q": q, "v": v, **values})
+        mine = np.broadcast_to(numbers["mass_matrix"], M.shape)
+        forces = np.einsum("sij,sj->si", mine, a) + numbers["bias"] - numbers.get("passive", 0)
+        who, against = f"derived: {method}", "joint by joint"
+        mass_rows.append(AgreementRow("mass matrix", who, against, _error(mine, M), tolerance))
+        force_rows.append(AgreementRow("inverse dynamics", who, against, _error(forces, tau), tolerance))
+    return mass_rows + force_rows
+
+
+def _error(found: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(found - expected).max() / (np.abs(expected).max() or 1.0))
