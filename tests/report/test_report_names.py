@@ -17,11 +17,12 @@ from dalembert.errors import DalembertError
 from dalembert.formulations import from_lagrangian
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.report import document, report
-from dalembert.report.escape import html_text, latex_text, markdown_text, printable
+from dalembert.report.escape import html_text, latex_text, markdown_text
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
 from dalembert.report.mathml import inline
+from dalembert.text.layout import printable
 from dalembert.typesetting.letters import SPELLINGS, expression_latex, symbol_latex
 from dalembert.typesetting.names import GREEK, rate_name
 from dalembert.typesetting.notation import LETTERS, Notation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError
+from dalembert.text.suggest import hint
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -90,9 +90,7 @@ def chosen_quantities(
     for name in options.quantities or usual:
         for one in every if name == "all" else [name]:
             if one not in ALL_QUANTITIES:
-                near = difflib.get_close_matches(one, ALL_QUANTITIES, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(ALL_QUANTITIES)}"
-                raise ArgumentError(f"there is no quantity {one!r}; {hint}")
+                raise ArgumentError(f"there is no quantity {one!r}{hint(one, ALL_QUANTITIES, 'choose one of')}")
             names[one] = None
     frame = options.frame or (mechanism.bodies[-1].name if mechanism.bodies else "world")
     mechanism.frame(frame)

@@ -11,8 +11,8 @@ from typing import Any
 
 from dalembert.errors import ArgumentError, FormatError
 from dalembert.formats import catalogue
-from dalembert.formats.suggest import hint, near
 from dalembert.model.mechanism import Mechanism
+from dalembert.text.suggest import hint, near
 
 SUFFIXES = (".urdf", ".xml", ".mjcf", ".toml")
 MENDS = {

@@ -14,7 +14,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.model.body import Shape
 from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
-from dalembert.model.layout import counted
+from dalembert.text.layout import counted
 
 Notes = list[str]
 

@@ -69,7 +69,6 @@ from dalembert.formats import toml_parts as parts
 from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh
 from dalembert.formats.expression import RESERVED, names
-from dalembert.formats.suggest import hint
 from dalembert.formats.toml_formulas import settled
 from dalembert.formats.toml_tables import Document, SymbolFound, Table, parse
 from dalembert.formats.xml import TEXT
@@ -77,6 +76,7 @@ from dalembert.model.defaults import DEFAULT_VALUES, listed
 from dalembert.model.formula import coordinate_names
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.validation import impossible_inertias
+from dalembert.text.suggest import hint
 
 Part = TypeVar("Part")
 
@@ -113,7 +113,7 @@ def read_toml(
             raise ArgumentError(f"no expression of the description uses the parameter {name!r}")
     for name in (values or {}) if declared is None else ():  # without a table, the expressions say what there is
         if name not in document.used:
-            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, document.used)}")
+            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, sorted(document.used))}")
     return mechanism
 
 
@@ -162,7 +162,7 @@ def _values(
         raise ArgumentError(f"parameters must map names to numbers, got {parameters!r}") from error
     for name in given:
         if declared is not None and name not in declared:
-            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, declared)}")
+            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, sorted(declared))}")
     return {**(declared or {}), **given}
 
 
@@ -203,7 +203,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
             "the [dh] table has no [[dh.link]]" if "dh" in data else "there is no [[body]] and no [dh] table"
         )
     if idle := [name for name in document.positive if name not in document.used]:
-        raise top.error(f"positive: no expression has a symbol {idle[0]!r}{hint(idle[0], document.used)}")
+        raise top.error(f"positive: no expression has a symbol {idle[0]!r}{hint(idle[0], sorted(document.used))}")
     if idle := [name for name in document.declared or () if name not in document.used]:
         document.doubts.append(f"parameters that no expression uses: {', '.join(idle)}")
     doubts = [doubt for doubt in document.doubts if doubt not in notes]  # a file that was written has them as notes

@@ -9,11 +9,11 @@ from typing import Any
 from dalembert.errors import FormatError
 from dalembert.formats.expression import constants, evaluate_exact, is_name, names
 from dalembert.formats.problems import together
-from dalembert.formats.suggest import hint
 from dalembert.formats.toml_tables import Document, Table, plain_number
 from dalembert.model.defaults import listed
 from dalembert.model.formula import Formula
 from dalembert.model.mechanism import Mechanism
+from dalembert.text.suggest import hint
 
 TIME_AND_PLACE = ("t", "x", "y", "z")
 """What the formulas of a field may contain beside parameters."""
@@ -58,7 +58,7 @@ def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
     document.used |= used
     declared = document.declared
     for name in sorted(used - set(declared)) if declared is not None else ():
-        near = hint(name, filter(is_name, coordinates | set(declared or ())))
+        near = hint(name, sorted(filter(is_name, coordinates | set(declared or ()))))
         place = "a coordinate" if coordinates is document.coordinates else "t, x, y, z"
         raise FormatError(f"{name!r} is neither {place} nor among the [parameters]{near}")
     for name in sorted(names(value) & coordinates & set(declared or document.values or ())):

@@ -10,7 +10,6 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.transform import Transform
 from dalembert.formats.angles import RADIANS, look_like_degrees
-from dalembert.formats.suggest import hint
 from dalembert.formats.toml_formulas import formulas
 from dalembert.formats.toml_tables import Table
 from dalembert.model.body import WORLD, Body, Frame, Shape
@@ -19,6 +18,7 @@ from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
+from dalembert.text.suggest import hint
 
 SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
 POSE = ("xyz", "rpy", "rotation")
@@ -37,7 +37,7 @@ def _shape(table: Table) -> Shape:
     table.only(("kind", "size", "mesh", "colour", *POSE))
     kind = table.text("kind")
     if kind not in SHAPE_SIZES:
-        raise table.error(f"unknown kind {kind!r}{hint(kind, SHAPE_SIZES)}")
+        raise table.error(f"unknown kind {kind!r}{hint(kind, sorted(SHAPE_SIZES))}")
     size, colour = (
         table.reals("size", (1.0, 1.0, 1.0) if kind == "mesh" else ()),
         table.reals("colour", Shape("box").colour),

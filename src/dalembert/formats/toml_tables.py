@@ -22,8 +22,8 @@ from dalembert.formats.arithmetic import LARGEST
 from dalembert.formats.dh import symmetric_tensor, tidy
 from dalembert.formats.expression import evaluate, evaluate_exact, names
 from dalembert.formats.problems import Problems, kept, together
-from dalembert.formats.suggest import check_keys, hint
 from dalembert.formats.xml import TEXT, read_bytes
+from dalembert.text.suggest import check_keys, hint
 
 
 def parse(source: str | Path) -> tuple[dict[str, Any], str, str | Path]:
@@ -102,7 +102,7 @@ class Document:
             self.used |= used
             if self.declared is not None:
                 for name in sorted(used - set(self.declared)):
-                    raise FormatError(f"{name!r} is not among the [parameters]{hint(name, self.declared)}")
+                    raise FormatError(f"{name!r} is not among the [parameters]{hint(name, sorted(self.declared))}")
             if self.values is not None:
                 return evaluate(value, self.values)
             if used and not self.exact:

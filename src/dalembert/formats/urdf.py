@@ -8,7 +8,6 @@ in the mechanism's ``notes``; what is doubtful is also a :class:`~dalembert.erro
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Iterable
 from functools import partial
@@ -29,6 +28,7 @@ from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.validation import impossible_inertias
+from dalembert.text.suggest import hint
 
 KINDS = {
     "revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed",
@@ -139,9 +139,8 @@ def _ends(joint: Element, links: dict[str, Element]) -> tuple[str, str]:
         element = joint.need(role)
         name = element.attribute("link")
         if name not in links:
-            near = difflib.get_close_matches(name, links, n=3)
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-            raise element.error(f"joint {joint.attributes['name']!r}: the {role} link {name!r} does not exist{hint}")
+            problem = f"joint {joint.attributes['name']!r}: the {role} link {name!r} does not exist"
+            raise element.error(problem + hint(name, links))
         ends.append(name)
     if ends[0] == ends[1]:
         raise joint.error(f"joint {joint.attributes['name']!r} connects link {ends[0]!r} to itself")
@@ -275,9 +274,7 @@ def _mimic(joint: Element, joints: dict[str, Element], strict: bool, findings: F
     while element is not None:
         name = element.attribute("joint")
         if name not in joints:
-            near = difflib.get_close_matches(name, joints, n=3)
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-            problem = f"joint {chain[-1]!r} mimics {name!r}, which does not exist{hint}"
+            problem = f"joint {chain[-1]!r} mimics {name!r}, which does not exist{hint(name, joints)}"
             if strict:
                 raise element.error(problem)
             findings.loose.append(f"line {element.line}: {problem}; joint {chain[0]!r} moves on its own")

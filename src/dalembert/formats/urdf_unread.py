@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator
 
 from dalembert.formats.xml import Element
+from dalembert.text.suggest import near
 
 CHILDREN = {
     "robot": ("link", "joint", "material"),
@@ -42,15 +42,15 @@ def doubtful_words(robot: Element) -> list[str]:
         known = CHILDREN.get(element.tag, ())
         for child in element.children:
             if known and child.tag not in known:
-                near = difflib.get_close_matches(child.tag.lower(), known, n=1, cutoff=0.75)
-                if near or child.tag in WORDS:
-                    hint = f"did you mean <{near[0]}>?" if near else "it belongs elsewhere"
+                meant = near(child.tag, known, 0.75)
+                if meant or child.tag in WORDS:
+                    hint = f"did you mean <{meant[0]}>?" if meant else "it belongs elsewhere"
                     found.append(f"line {child.line}: <{child.tag}> in <{element.tag}> is not read; {hint}")
-        for name, near in _unknown(element):
-            if near:
+        for name, meant in _unknown(element):
+            if meant:
                 found.append(
                     f"line {element.line}: <{element.tag}> has the attribute {name!r}, which is not read; "
-                    f"did you mean {near[0]!r}?"
+                    f"did you mean {meant[0]!r}?"
                 )
     return found
 
@@ -61,7 +61,7 @@ def other_attributes(robot: Element) -> list[str]:
     Args:
         robot: the root of the file.
     """
-    counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, near in _unknown(e) if not near)
+    counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, meant in _unknown(e) if not meant)
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
     return [f"attributes that are not read: {listed}"] if counts else []
 
@@ -84,4 +84,4 @@ def _unknown(element: Element) -> Iterator[tuple[str, list[str]]]:
     absent = [name for name in known if name not in element.attributes]
     for name in element.attributes:
         if known and name not in known and ":" not in name:  # a prefix belongs to another program
-            yield name, difflib.get_close_matches(name.lower(), absent, n=1, cutoff=0.6)
+            yield name, near(name, absent)

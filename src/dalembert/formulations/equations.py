@@ -21,7 +21,7 @@ from dalembert.formulations.citations import citation
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
-from dalembert.model.layout import counted
+from dalembert.text.layout import counted
 from dalembert.tracing.evaluate import evaluate
 from dalembert.typesetting.names import unlike
 

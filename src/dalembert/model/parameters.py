@@ -10,10 +10,9 @@ owners of different kinds share a name and an attribute, the address says which 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.planes import turned_planes
 from dalembert.model.record import Record
+from dalembert.text.suggest import hint
 
 
 def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
@@ -58,7 +58,7 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
     changes: dict[tuple[str, str], dict[Path, Scalar]] = {}
     for address, value in symbols.items():
         if address not in places:
-            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{_hint(address, places)}")
+            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{hint(address, places, 'it has')}")
         kind, name, path = places[address]
         changes.setdefault((kind, name), {})[path] = _symbol(mechanism, value) if isinstance(value, str) else value
     fields: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
                 f"{{{str(key)!r}: ...}}, or use the symbol in mechanism.symbols"
             )
         if not matches:
-            raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{_hint(str(key), by_name)}")
+            raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{hint(str(key), by_name, 'it has')}")
         if any(symbol in mapping for symbol in matches):
             raise ArgumentError(f"substitute: {str(key)!r} is given twice, by name and as a symbol; keep one")
         mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
@@ -134,14 +134,6 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     for note in notes:
         warnings.warn(f"substitute: {note}", ModelWarning, stacklevel=2)
     return result.replace(notes=(*result.notes, *notes)) if notes else result
-
-
-def _hint(wrong: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.5)
-    if near:
-        return f"; did you mean {', '.join(map(repr, near))}?"
-    return f"; it has {', '.join(names[:8]) or 'none'}{', ...' if len(names) > 8 else ''}"
 
 
 def _assumed(symbol: Any) -> str:

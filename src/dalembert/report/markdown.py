@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dalembert.report.document import Document, Figure, Paragraph, Table
-from dalembert.report.escape import markdown_text, printable
+from dalembert.report.escape import markdown_text
 from dalembert.report.writer import Pairs, Writer
+from dalembert.text.layout import printable
 
 
 def to_markdown(document: Document) -> str:

@@ -14,7 +14,6 @@ from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
 from dalembert.model import Joint, Mechanism
 from dalembert.model.display import tree_lines
-from dalembert.model.layout import counted
 from dalembert.report.document import (
     Block,
     Figure,
@@ -29,6 +28,7 @@ from dalembert.report.document import (
 from dalembert.report.element_section import element_blocks
 from dalembert.report.layout import quantity, vector
 from dalembert.report.skeleton import skeleton
+from dalembert.text.layout import counted
 from dalembert.typesetting.notation import Notation
 
 MOST_DRAWN = 80

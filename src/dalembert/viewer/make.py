@@ -13,11 +13,11 @@ from dalembert.errors import ArgumentError, DalembertError, ModelWarning
 from dalembert.formulations.equations import Equations
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute
-from dalembert.report.escape import printable
 from dalembert.report.pose import LENGTHS, typical_posture
 from dalembert.report.skeleton import view_of
 from dalembert.simulation import Trajectory
 from dalembert.simulation.state import as_position
+from dalembert.text.layout import printable
 from dalembert.viewer.formulas import formulas
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.motion import as_trajectory, incomplete, motion

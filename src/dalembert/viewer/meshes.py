@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from dalembert.errors import FormatError, ModelWarning
-from dalembert.report.escape import printable
+from dalembert.text.layout import printable
 from dalembert.viewer.collada import read_collada
 from dalembert.viewer.mesh_files import Part, read_obj, read_stl
 
