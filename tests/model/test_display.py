@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dalembert.algebra.transform import Transform
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic
 from dalembert.model.display import as_html, table, tree_lines
-from dalembert.model.layout import WIDTH, shortened
+from dalembert.text.layout import WIDTH, shortened
 from random_mechanisms import mechanisms
 
 BALL = Inertia.sphere(2.0, 0.5, (0.1, 0, 0))

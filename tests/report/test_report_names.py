@@ -21,7 +21,8 @@ from dalembert.report import document, report
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
-from dalembert.typesetting.escape import html_text, latex_text, markdown_text, printable
+from dalembert.text.layout import printable
+from dalembert.typesetting.escape import html_text, latex_text, markdown_text
 from dalembert.typesetting.mathml import inline
 from dalembert.typesetting.notation import LETTERS, SPELLINGS, Notation, expression_latex, symbol_latex
 

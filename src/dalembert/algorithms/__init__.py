@@ -4,6 +4,14 @@ Functions of a mechanism and one state; :class:`~dalembert.dynamics.Dynamics` co
 are taken as they are; ``mechanism.normalise(q)`` gives them length one.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.algebra.arrays import Array
+from dalembert.algebra.scalar import Scalar
+from dalembert.algorithms import energy, sensitivity
 from dalembert.algorithms.analytic_jacobian import analytic_jacobian, analytic_jacobian_rates, frame_coordinates
 from dalembert.algorithms.base_parameters import base_parameters, grouping_rules
 from dalembert.algorithms.cartesian import (
@@ -18,9 +26,8 @@ from dalembert.algorithms.hessians import hessian, relative_motion
 from dalembert.algorithms.inertia_matrix import mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import center_of_mass, jacobian, jacobian_rate, motion, pose, poses
-from dalembert.algorithms.mechanism_energy import kinetic_energy, potential_energy
-from dalembert.algorithms.mechanism_sensitivity import coriolis_matrix, sensitivities
+from dalembert.algorithms.kinematics import center_of_mass, checked, jacobian, jacobian_rate, motion, pose, poses
+from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.regressor import (
     kinetic_energy_regressor,
@@ -30,6 +37,7 @@ from dalembert.algorithms.regressor import (
     regressor,
 )
 from dalembert.algorithms.selection import select_algorithm
+from dalembert.model import Mechanism
 
 __all__ = [
     "analytic_jacobian", "analytic_jacobian_rates", "base_parameters", "cartesian_dynamics",
@@ -40,3 +48,58 @@ __all__ = [
     "poses", "potential_energy", "potential_energy_regressor", "regressor", "relative_motion", "resolved_acceleration",
     "select_algorithm", "sensitivities",
 ]  # fmt: skip
+
+
+def kinetic_energy(mechanism: Mechanism, q: Any, v: Any) -> Scalar:
+    """Kinetic energy of all bodies, J; rotors (armature) are not counted.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    return energy.kinetic_energy(mechanism.tree, q, v)
+
+
+def potential_energy(mechanism: Mechanism, q: Any) -> Scalar:
+    """Potential energy of the weight of all moving bodies, J: zero when all mass is at the world's origin.
+
+    Bodies fixed to the ground do not count: their energy never changes.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+    """
+    (q,) = checked(mechanism, q=q)
+    return energy.potential_energy(mechanism.tree, q)
+
+
+def sensitivities(
+    mechanism: Mechanism, q: Any, v: Any, a: Any, *, wrenches: Mapping[str, Any] | None = None
+) -> sensitivity.Sensitivity:
+    """tau, D, V and P of d tau = D da + V dv + P dq (7.3.1); dq along tangent vectors, of which a quaternion has three.
+
+    Armature, damping and friction are not part of it.
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+        a: accelerations, nv.
+        wrenches: frame name -> ``[force; moment]`` acting on it, constant in frame axes, about the frame's origin.
+    """
+    q, v, a = checked(mechanism, q=q, v=v, a=a)
+    return sensitivity.sensitivity(mechanism.tree, q, v, a, loads_on_links(mechanism, wrenches))
+
+
+def coriolis_matrix(mechanism: Mechanism, q: Any, v: Any) -> Array:
+    """C(q, v) with C v = bias - gravity and Mdot - 2C skew, nv x nv: half of V, the Christoffel matrix (5.2.10).
+
+    Args:
+        mechanism: the mechanism.
+        q: positions, nq.
+        v: velocities, nv.
+    """
+    q, v = checked(mechanism, q=q, v=v)
+    return sensitivity.coriolis_matrix(mechanism.tree, q, v)

@@ -14,7 +14,6 @@ With --json standard output is JSON in every case but the last: a command that f
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import sys
@@ -45,9 +44,11 @@ from dalembert.cli import (
     view,
 )
 from dalembert.cli.options import OPTIONS
-from dalembert.cli.terminal import Terminal, printable
+from dalembert.cli.terminal import Terminal
 from dalembert.errors import DalembertError, Message, ModelWarning
 from dalembert.formats.registry import SUFFIXES
+from dalembert.text.layout import printable
+from dalembert.text.suggest import hint, near
 
 COMMANDS: tuple[ModuleType, ...] = (
     show, view, derive, verify, compare, simulate, linearize, cost, export, bench, robots, doctor, demo, completion,
@@ -93,8 +94,9 @@ class Parser(argparse.ArgumentParser):
             message += "; one that begins with a minus needs the sign =, such as --q=-0.5"
         usage = self.format_usage() if "are required" in message else ""
         help_ = "" if "--help" in message or message.endswith("?") else f"; see `{self.prog} --help`"
+        shown = printable(message, keep="\n")
         try:
-            self.exit(2, f"{usage}{self.prog}: error: {printable(message)}{help_}\n")
+            self.exit(2, f"{usage}{self.prog}: error: {shown}{help_}\n")
         except SystemExit:
             raise Refused(message) from None
 
@@ -129,11 +131,11 @@ def _unknown(word: str, parser: argparse.ArgumentParser) -> str:
         return f"{word!r} is one argument too many"
     option = word.partition("=")[0].strip("-")
     helps = {flag.strip("-"): action.help or "" for action in parser._actions for flag in action.option_strings}
-    near = difflib.get_close_matches(option, helps, n=1, cutoff=0.65)
-    if not near:  # the word may be the one that explains an option
-        near = [name for name, text in helps.items() if re.search(rf"\b{re.escape(option)}\b", text)]
-    hint = f"did you mean --{near[0]}?" if len(near) == 1 else f"see `{parser.prog} --help`"
-    return f"there is no option {word}; {hint}"
+    meant = near(option, helps, 0.65)[:1]
+    if not meant:  # the word may be the one that explains an option
+        meant = [name for name, text in helps.items() if re.search(rf"\b{re.escape(option)}\b", text)]
+    advice = f"did you mean --{meant[0]}?" if len(meant) == 1 else f"see `{parser.prog} --help`"
+    return f"there is no option {word}; {advice}"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -218,12 +220,9 @@ def _check_command(words: list[str], parser: argparse.ArgumentParser) -> None:
     word = words[0]
     if word in names:
         return
-    near = difflib.get_close_matches(word, names, n=1)
-    if near:
-        parser.error(f"there is no command {word!r}; did you mean {near[0]!r}?")
     if Path(word).suffix.lower() in SUFFIXES:
         parser.error(f"there is no command {word!r}; a command comes first: `dalembert show {word}`, for example")
-    parser.error(f"there is no command {word!r}; choose one of {', '.join(names)}")
+    parser.error(f"there is no command {word!r}{hint(word, names, 'choose one of')}")
 
 
 def _said(error: DalembertError | OSError) -> str:

@@ -16,7 +16,6 @@ examples:
 from __future__ import annotations
 
 import argparse
-import difflib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.export import LANGUAGES, export
 from dalembert.printing.names import identifier
+from dalembert.text.suggest import hint
 
 if TYPE_CHECKING:
     from dalembert.dynamics import Dynamics
@@ -163,9 +163,8 @@ def _language(options: argparse.Namespace) -> str:
             )
         return fitting[0] if fitting else "c"
     if options.language not in LANGUAGES:
-        near = difflib.get_close_matches(options.language, LANGUAGES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(LANGUAGES)}"
-        raise ArgumentError(f"there is no language {options.language!r}; {hint}")
+        meant = hint(options.language, LANGUAGES, "choose one of")
+        raise ArgumentError(f"there is no language {options.language!r}{meant}")
     if fitting and options.language not in fitting:
         raise ArgumentError(
             f"--to {options.to} is a file of {fitting[0]}, not of {options.language}; end it in "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, Wording
 from dalembert.formats.registry import described
+from dalembert.text.suggest import hint
 
 if TYPE_CHECKING:
     from dalembert.model import Mechanism
@@ -133,9 +133,7 @@ def chosen_quantities(
     for name in options.quantities or usual:
         for one in every if name == "all" else [name]:
             if one not in ALL_QUANTITIES:
-                near = difflib.get_close_matches(one, ALL_QUANTITIES, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(ALL_QUANTITIES)}"
-                raise ArgumentError(f"there is no quantity {one!r}; {hint}")
+                raise ArgumentError(f"there is no quantity {one!r}{hint(one, ALL_QUANTITIES, 'choose one of')}")
             names[one] = None
     frame = options.frame or (mechanism.bodies[-1].name if mechanism.bodies else "world")
     mechanism.frame(frame)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
+from dalembert.text.layout import filled, printable
+
 STYLES = {"bold": "1", "dim": "2", "good": "32", "bad": "1;31", "warning": "33", "title": "1;36"}
 """ANSI codes."""
 
@@ -81,15 +83,13 @@ class Terminal:
         shown = [
             [Cell(_fitting(self.out, line[k].text).replace("\n", " "), line[k].style) for k in used] for line in lines
         ]
-        widths = [max(len(line[k].text) for line in shown) for k in range(len(used))]
         self.progress()
-        for line in shown:
-            padded = [
-                (" " * (width - len(text)), self._styled(self.out, text, style))
-                for (text, style), width in zip(line, widths)
+        for line, cells in zip(shown, filled([[cell.text for cell in line] for line in shown], left)):
+            coloured = [
+                room.replace(text, self._styled(self.out, text, style)) if text else room
+                for room, (text, style) in zip(cells, line)
             ]
-            cells = [text + gap if k < left else gap + text for k, (gap, text) in enumerate(padded)]
-            self.out.write(("  " + "  ".join(cells)).rstrip() + "\n")
+            self.out.write(("  " + "  ".join(coloured)).rstrip() + "\n")
 
     def flush(self) -> None:
         """Write what is still held back."""
@@ -106,16 +106,9 @@ class Terminal:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and text and _has_colour(stream) else text
 
 
-def printable(text: str) -> str:
-    """The text with control characters, new lines excepted, written as escapes."""
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-
-
 def _fitting(stream: TextIO, text: str) -> str:
     """The text as the stream can show it."""
-    shown, encoding = printable(text), getattr(stream, "encoding", None) or "utf-8"
+    shown, encoding = printable(text, keep="\n"), getattr(stream, "encoding", None) or "utf-8"
     try:
         shown.encode(encoding)
     except UnicodeEncodeError:

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from dalembert.errors import Wording, worded
+from dalembert.text.layout import aligned
 
 TOPICS = (
     "joints", "topology", "joint type", "mimic", "joint axis", "placement", "zero position", "mass", "centre of mass",
@@ -160,8 +161,7 @@ class Comparison:
                 (row.quantity, f"{row.error:.1e}", "" if row.ok else f"> {row.tolerance:.0e} at {row.where}")
                 for row in self.measured
             ]
-            widths = [max(len(row[k]) for row in rows) for k in range(2)]
-            lines += [f"  {name:<{widths[0]}}  {error:>{widths[1]}}  {tail}".rstrip() for name, error, tail in rows]
+            lines += aligned(rows, left=3, indent="  ")
         return "\n".join([*lines, *self.notes()])
 
     def _repr_html_(self) -> str:

@@ -14,7 +14,7 @@ from dalembert.constraints.pivots import column_scale
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, expect_whole
-from dalembert.model.layout import counted
+from dalembert.text.layout import counted
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels

@@ -25,7 +25,7 @@ from dalembert.constraints.projection import project_acceleration
 from dalembert.constraints.states import States
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
-from dalembert.model.layout import counted
+from dalembert.text.layout import counted
 
 if TYPE_CHECKING:
     from dalembert.constraints.dynamics import ConstrainedDynamics

@@ -33,8 +33,8 @@ from dalembert.constraints.states import States
 from dalembert.constraints.vicinity import rank
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names
-from dalembert.model.layout import matrix_lines
 from dalembert.model.names import velocity_names
+from dalembert.text.layout import matrix_lines
 from dalembert.tracing.derivatives import forward
 
 if TYPE_CHECKING:

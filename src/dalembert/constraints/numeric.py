@@ -22,7 +22,7 @@ import numpy as np
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import SingularityError
 from dalembert.model.checks import expect_choice, expect_real
-from dalembert.model.layout import counted
+from dalembert.text.layout import counted
 
 METHODS = ("multipliers", "projection", "udwadia-kalaba")
 """Names of the routes."""

@@ -16,9 +16,9 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real, real_array, shown
-from dalembert.model.layout import counted, matrix_lines
 from dalembert.model.names import as_names, velocity_names
 from dalembert.simulation.state import as_parameters, as_position, as_positive, as_velocity
+from dalembert.text.layout import counted, matrix_lines
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Tree
 from dalembert.model.checks import shown
+from dalembert.text.layout import aligned
 from dalembert.tracing.cost import cost
 from dalembert.tracing.program import Program
 from dalembert.tracing.trace import trace
@@ -245,10 +246,10 @@ def _lines(table: CostTable, n: int, counts: dict[str, dict[str, Count]]) -> Ite
         body.append(("total", *(_cell(entry, n) for entry in table.total)))
     if table.printed:
         body.append(("total as printed", *(_cell(table.printed.get(c), n) for c in table.columns)))
-    yield from _aligned([("", *table.columns), *body])
+    yield from aligned([("", *table.columns), *body], indent="  ")
     if table.number in _OURS:
         rows = [(ours, *(str(counts[t][name]) for t in TWISTS)) for ours, name in _OURS[table.number].items()]
-        yield from _aligned([(f"dalembert, n = {n}", *TWISTS), *rows])
+        yield from aligned([(f"dalembert, n = {n}", *TWISTS), *rows], indent="  ")
     for note in table.notes:
         yield f"  note: {note}"
 
@@ -263,16 +264,10 @@ def _puma_count() -> Count:
 def _puma_lines() -> Iterator[str]:
     yield f"PUMA 560  {_PUMA}"
     rows = [(who, str(Count(*found))) for who, found in PUMA_560.items()]
-    yield from _aligned([*rows, ("dalembert", str(_puma_count()))])
+    yield from aligned([*rows, ("dalembert", str(_puma_count()))], indent="  ")
 
 
 def _cell(entry: Polynomial | None, n: int) -> str:
     if entry is None:
         return ""
     return str(entry(n)) if len(entry.coefficients) == 1 else f"{entry} ({entry(n)})"
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    for first, *others in rows:
-        yield "  ".join(["  " + first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(others, widths[1:]))]).rstrip()

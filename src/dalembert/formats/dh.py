@@ -26,13 +26,13 @@ from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.errors import DalembertError, FormatError, ModelWarning
-from dalembert.formats.suggest import check_keys
 from dalembert.model.body import WORLD, Body, Frame
 from dalembert.model.checks import expect, expect_items, shown
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.record import check_scalar, exact_number
+from dalembert.text.suggest import check_keys
 
 JOINTS = {
     "R": "revolute",

@@ -10,8 +10,8 @@ from typing import Any
 from dalembert.errors import ArgumentError, FormatError
 from dalembert.formats import catalogue
 from dalembert.formats.registry import OTHERS, SUFFIXES, Format, format_of, text_format, xml_format
-from dalembert.formats.suggest import hint, near
 from dalembert.model.mechanism import Mechanism
+from dalembert.text.suggest import hint, near
 
 
 def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> Mechanism:

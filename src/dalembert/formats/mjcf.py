@@ -25,8 +25,8 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, rotation_about
-from dalembert.model.layout import counted
 from dalembert.model.mechanism import Mechanism
+from dalembert.text.layout import counted
 
 
 def read_mjcf(source: str | bytes | Path, strict: bool = False) -> Mechanism:

@@ -78,7 +78,6 @@ from dalembert.formats.dh import KEYS as DH_KEYS
 from dalembert.formats.dh import from_dh, symmetric_tensor, tidy
 from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate, evaluate_exact, is_name, names
 from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_degrees, together
-from dalembert.formats.suggest import check_keys, hint
 from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
 from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
@@ -91,6 +90,7 @@ from dalembert.model.names import formula_names
 from dalembert.model.parameters import DEFAULT_VALUES, listed
 from dalembert.model.record import floats
 from dalembert.model.validation import impossible_inertias
+from dalembert.text.suggest import check_keys, hint
 
 # ------------------------------------------------------------------------------------------------------------- the file
 
@@ -130,7 +130,7 @@ def read_toml(
             raise ArgumentError(f"no expression of the description uses the parameter {name!r}")
     for name in (values or {}) if declared is None else ():  # without a table, the expressions say what there is
         if name not in document.used:
-            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, document.used)}")
+            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, sorted(document.used))}")
     return mechanism
 
 
@@ -179,7 +179,7 @@ def _values(
         raise ArgumentError(f"parameters must map names to numbers, got {parameters!r}") from error
     for name in given:
         if declared is not None and name not in declared:
-            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, declared)}")
+            raise ArgumentError(f"the description has no parameter {name!r}{hint(name, sorted(declared))}")
     return {**(declared or {}), **given}
 
 
@@ -220,7 +220,7 @@ def _mechanism(data: dict[str, Any], document: Document, strict: bool | None) ->
             "the [dh] table has no [[dh.link]]" if "dh" in data else "there is no [[body]] and no [dh] table"
         )
     if idle := [name for name in document.positive if name not in document.used]:
-        raise top.error(f"positive: no expression has a symbol {idle[0]!r}{hint(idle[0], document.used)}")
+        raise top.error(f"positive: no expression has a symbol {idle[0]!r}{hint(idle[0], sorted(document.used))}")
     if idle := [name for name in document.declared or () if name not in document.used]:
         document.doubts.append(f"parameters that no expression uses: {', '.join(idle)}")
     doubts = [doubt for doubt in document.doubts if doubt not in notes]  # a file that was written has them as notes
@@ -323,7 +323,7 @@ def _shape(table: Table) -> Shape:
     table.only(("kind", "size", "mesh", "colour", *POSE))
     kind = table.text("kind")
     if kind not in SHAPE_SIZES:
-        raise table.error(f"unknown kind {kind!r}{hint(kind, SHAPE_SIZES)}")
+        raise table.error(f"unknown kind {kind!r}{hint(kind, sorted(SHAPE_SIZES))}")
     size, colour = (
         table.reals("size", (1.0, 1.0, 1.0) if kind == "mesh" else ()),
         table.reals("colour", Shape("box").colour),
@@ -480,7 +480,7 @@ def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
     document.used |= used
     declared = document.declared
     for name in sorted(used - set(declared)) if declared is not None else ():
-        near = hint(name, filter(is_name, coordinates | set(declared or ())))
+        near = hint(name, sorted(filter(is_name, coordinates | set(declared or ()))))
         place = "a coordinate" if coordinates is document.coordinates else "t, x, y, z"
         raise FormatError(f"{name!r} is neither {place} nor among the [parameters]{near}")
     for name in sorted(names(value) & coordinates & set(declared or document.values or ())):
@@ -602,7 +602,7 @@ class Document:
             self.used |= used
             if self.declared is not None:
                 for name in sorted(used - set(self.declared)):
-                    raise FormatError(f"{name!r} is not among the [parameters]{hint(name, self.declared)}")
+                    raise FormatError(f"{name!r} is not among the [parameters]{hint(name, sorted(self.declared))}")
             if self.values is not None:
                 return evaluate(value, self.values)
             if used and not self.exact:

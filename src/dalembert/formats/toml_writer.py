@@ -16,7 +16,6 @@ from dalembert.algebra.rotations import rpy_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, FormatError, UnsupportedError
 from dalembert.formats.expression import LARGEST, evaluate_exact, names, written
-from dalembert.formats.suggest import hint
 from dalembert.model.body import Body, Frame, Shape
 from dalembert.model.checks import expect, shown, write_text
 from dalembert.model.constraint import Constraint
@@ -26,6 +25,7 @@ from dalembert.model.joint import Joint, Limits
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.parameters import default_values, is_default_note
 from dalembert.model.record import exact_number
+from dalembert.text.suggest import hint
 
 Pairs = list[tuple[str, str]]
 """Keys and values, both as TOML."""
@@ -104,7 +104,7 @@ def _parameters(mechanism: Mechanism, parameters: Mapping[str, float]) -> Pairs:
     for name in sorted(names - set(parameters)):
         raise ArgumentError(f"the symbol {name!r} of {mechanism.name!r} has no value among the parameters")
     for name in sorted(set(parameters) - names):
-        raise ArgumentError(f"{mechanism.name!r} has no symbol {name!r}{hint(name, names)}")
+        raise ArgumentError(f"{mechanism.name!r} has no symbol {name!r}{hint(name, sorted(names))}")
     keys = {name: name if name.isascii() else _text(name) for name in parameters}  # TOML quotes the Greek ones
     return [(keys[name], _scalar(float(value), f"parameter {name}")) for name, value in parameters.items()]
 

@@ -8,7 +8,6 @@ in the mechanism's ``notes``; what is doubtful is also a :class:`~dalembert.erro
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import warnings
@@ -34,6 +33,7 @@ from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.validation import impossible_inertias
+from dalembert.text.suggest import hint, near
 
 # ------------------------------------------------------------------------------------------------------------ the robot
 
@@ -148,9 +148,8 @@ def _ends(joint: Element, links: dict[str, Element]) -> tuple[str, str]:
         element = joint.need(role)
         name = element.attribute("link")
         if name not in links:
-            near = difflib.get_close_matches(name, links, n=3)
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-            raise element.error(f"joint {joint.attributes['name']!r}: the {role} link {name!r} does not exist{hint}")
+            problem = f"joint {joint.attributes['name']!r}: the {role} link {name!r} does not exist"
+            raise element.error(problem + hint(name, links))
         ends.append(name)
     if ends[0] == ends[1]:
         raise joint.error(f"joint {joint.attributes['name']!r} connects link {ends[0]!r} to itself")
@@ -284,9 +283,7 @@ def _mimic(joint: Element, joints: dict[str, Element], strict: bool, findings: F
     while element is not None:
         name = element.attribute("joint")
         if name not in joints:
-            near = difflib.get_close_matches(name, joints, n=3)
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-            problem = f"joint {chain[-1]!r} mimics {name!r}, which does not exist{hint}"
+            problem = f"joint {chain[-1]!r} mimics {name!r}, which does not exist{hint(name, joints)}"
             if strict:
                 raise element.error(problem)
             findings.loose.append(f"line {element.line}: {problem}; joint {chain[0]!r} moves on its own")
@@ -656,15 +653,15 @@ def doubtful_words(robot: Element) -> list[str]:
         known = CHILDREN.get(element.tag, ())
         for child in element.children:
             if known and child.tag not in known:
-                near = difflib.get_close_matches(child.tag.lower(), known, n=1, cutoff=0.75)
-                if near or child.tag in WORDS:
-                    hint = f"did you mean <{near[0]}>?" if near else "it belongs elsewhere"
+                meant = near(child.tag, known, 0.75)
+                if meant or child.tag in WORDS:
+                    hint = f"did you mean <{meant[0]}>?" if meant else "it belongs elsewhere"
                     found.append(f"line {child.line}: <{child.tag}> in <{element.tag}> is not read; {hint}")
-        for name, near in _unknown(element):
-            if near:
+        for name, meant in _unknown(element):
+            if meant:
                 found.append(
                     f"line {element.line}: <{element.tag}> has the attribute {name!r}, which is not read; "
-                    f"did you mean {near[0]!r}?"
+                    f"did you mean {meant[0]!r}?"
                 )
     return found
 
@@ -675,7 +672,7 @@ def other_attributes(robot: Element) -> list[str]:
     Args:
         robot: the root of the file.
     """
-    counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, near in _unknown(e) if not near)
+    counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, meant in _unknown(e) if not meant)
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
     return [f"attributes that are not read: {listed}"] if counts else []
 
@@ -698,4 +695,4 @@ def _unknown(element: Element) -> Iterator[tuple[str, list[str]]]:
     absent = [name for name in known if name not in element.attributes]
     for name in element.attributes:
         if known and name not in known and ":" not in name:  # a prefix belongs to another program
-            yield name, difflib.get_close_matches(name.lower(), absent, n=1, cutoff=0.6)
+            yield name, near(name, absent)

@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass
 from textwrap import wrap
 
+from dalembert.text.layout import aligned
+
 
 @dataclass(frozen=True)
 class AgreementRow:
@@ -66,8 +68,7 @@ class Agreement:
             (row.quantity, row.who, row.against, f"{row.error:.1e}", "ok" if row.ok else f"> {row.tolerance:.0e}")
             for row in self.rows
         ]
-        widths = [max(len(line[k]) for line in table) for k in range(5)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+        lines = aligned(table, left=5)
         lines.insert(1, "-" * len(lines[0]))
         good = sum(row.ok for row in self.rows)
         verdict = "all agree" if self.ok else f"{len(self.rows) - good} of {len(self.rows)} disagree"

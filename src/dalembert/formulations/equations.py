@@ -24,7 +24,7 @@ from dalembert.formulations.quantity import DerivedQuantity, kernel_of, named_in
 from dalembert.formulations.sample_ranks import is_singular
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
-from dalembert.model.layout import counted
+from dalembert.text.layout import counted
 from dalembert.tracing.evaluate import evaluate
 from dalembert.typesetting.names import unlike
 

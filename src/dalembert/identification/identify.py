@@ -16,6 +16,7 @@ from dalembert.identification.regression import LinearTorques, Visible
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_real, real_array
 from dalembert.simulation.state import as_positive
+from dalembert.text.layout import aligned
 
 FEW = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
@@ -72,10 +73,9 @@ class Identification:
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def __str__(self) -> str:
-        width = max(map(len, self.visible.combinations))
-        lines = [f"{'combination':{width}}  {'value':>12}  {'deviation':>12}"]
-        for name, value, deviation in zip(self.visible.combinations, self.values, self.deviations):
-            lines.append(f"{name:{width}}  {value:12.5g}  {deviation:12.2g}")
+        found = zip(self.visible.combinations, self.values, self.deviations)
+        rows = [(name, f"{value:.5g}", f"{deviation:.2g}") for name, value, deviation in found]
+        lines = aligned([("combination", "value", "deviation"), *rows])
         lines.append(f"condition number {self.condition:.3g}; residuals {np.array2string(self.residual, precision=3)}")
         lines += self.doubts
         return "\n".join(lines)

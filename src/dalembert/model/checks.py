@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.text.suggest import near
 
 HINTS = {"Mechanism": "a Mechanism (dalembert.load(...) makes one)", "str": "a text", "Mapping": "a mapping"}
 
@@ -55,9 +55,9 @@ def expect_choice(value: Any, choices: Iterable[str], what: str, error: type[Dal
     choices = tuple(choices)
     if isinstance(value, str) and value in choices:
         return value
-    near = difflib.get_close_matches(value.lower(), choices, n=1) if isinstance(value, str) else []
-    if near and len(choices) > 3:
-        raise error(f"{what} {shown(value)}; did you mean {near[0]!r}? There are {', '.join(choices)}")
+    meant = near(value, choices)
+    if meant and len(choices) > 3:
+        raise error(f"{what} {shown(value)}; did you mean {meant[0]!r}? There are {', '.join(choices)}")
     listed = " or ".join(map(repr, choices)) if len(choices) < 4 else f"one of {', '.join(choices)}"
     raise error(f"{what} {shown(value)}; choose {listed}")
 

@@ -19,8 +19,8 @@ from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import KINDS, Joint
-from dalembert.model.layout import columns, columns_with_text, counted, printable, wrapped
 from dalembert.model.mechanism import Mechanism
+from dalembert.text.layout import columns, columns_with_text, counted, printable, wrapped
 
 
 def table(mechanism: Mechanism) -> str:

@@ -21,10 +21,11 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint
-from dalembert.model.layout import counted
 from dalembert.model.record import Record, content, fingerprint, frozen_array
 from dalembert.model.tree import Link, Moments, Tree, depth_first
 from dalembert.model.validation import check_physics, check_structure, doubts
+from dalembert.text.layout import counted
+from dalembert.text.suggest import hint
 
 Named = TypeVar("Named", Body, Joint, Frame, Constraint, Force)
 
@@ -286,11 +287,7 @@ def _find(items: Iterable[Named], name: str, what: str, mechanism: Mechanism) ->
         if isinstance(name, str) and item.name == name:
             return item
         names.append(item.name)
-    import difflib
-
-    near = difflib.get_close_matches(name, names, n=3) if isinstance(name, str) else []
-    hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"it has {', '.join(names) or 'none'}"
-    raise ArgumentError(f"{mechanism.name!r} has no {what} {shown(name)}; {hint}")
+    raise ArgumentError(f"{mechanism.name!r} has no {what} {shown(name)}{hint(name, names, 'it has')}")
 
 
 def _scalars(nested: Any) -> Iterable[Any]:

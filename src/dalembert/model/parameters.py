@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from dalembert.model.joint import SIZES, plane_axes
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.names import formula_names
 from dalembert.model.record import Record, floats, is_finite
+from dalembert.text.suggest import hint
 
 
 def parameters(mechanism: Mechanism) -> dict[str, Scalar]:
@@ -59,7 +59,7 @@ def symbolise(mechanism: Mechanism, symbols: Mapping[str, Any]) -> Mechanism:
     changes: dict[tuple[str, str], dict[Path, Scalar]] = {}
     for address, value in symbols.items():
         if address not in places:
-            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{_hint(address, places)}")
+            raise ArgumentError(f"{mechanism.name!r} has no parameter {address!r}{hint(address, places, 'it has')}")
         kind, name, path = places[address]
         changes.setdefault((kind, name), {})[path] = _symbol(mechanism, value) if isinstance(value, str) else value
     fields: dict[str, Any] = {}
@@ -101,7 +101,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
                 f"{{{str(key)!r}: ...}}, or use the symbol in mechanism.symbols"
             )
         if not matches:
-            raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{_hint(str(key), by_name)}")
+            raise ArgumentError(f"{mechanism.name!r} has no symbol {key!r}{hint(str(key), by_name, 'it has')}")
         if any(symbol in mapping for symbol in matches):
             raise ArgumentError(f"substitute: {str(key)!r} is given twice, by name and as a symbol; keep one")
         mapping |= dict.fromkeys(matches, _exact_quarter_turn(value, sympy))
@@ -135,14 +135,6 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
     for note in notes:
         warnings.warn(f"substitute: {note}", ModelWarning, stacklevel=2)
     return result.replace(notes=(*result.notes, *notes)) if notes else result
-
-
-def _hint(wrong: str, known: Iterable[str]) -> str:
-    names = list(known)
-    near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.5)
-    if near:
-        return f"; did you mean {', '.join(map(repr, near))}?"
-    return f"; it has {', '.join(names[:8]) or 'none'}{', ...' if len(names) > 8 else ''}"
 
 
 def _assumed(symbol: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dalembert.report.document import Document, Figure, Paragraph, Table
 from dalembert.report.writer import Pairs, Writer
-from dalembert.typesetting.escape import markdown_text, printable
+from dalembert.text.layout import printable
+from dalembert.typesetting.escape import markdown_text
 
 
 def to_markdown(document: Document) -> str:

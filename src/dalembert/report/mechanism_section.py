@@ -18,7 +18,6 @@ from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.display import tree_lines
 from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
-from dalembert.model.layout import counted
 from dalembert.model.names import formula_names
 from dalembert.report.document import (
     Block,
@@ -33,6 +32,7 @@ from dalembert.report.document import (
     table,
 )
 from dalembert.report.skeleton import skeleton
+from dalembert.text.layout import counted
 from dalembert.typesetting.layout import width
 from dalembert.typesetting.notation import Notation
 

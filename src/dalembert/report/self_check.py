@@ -15,8 +15,8 @@ from dalembert.formulations.equations import Equations
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.verify import relative_error
 from dalembert.model import Mechanism
-from dalembert.model.layout import counted
 from dalembert.model.parameters import substitute
+from dalembert.text.layout import counted
 from dalembert.tracing.derivatives import forward
 
 TOLERANCE = 1e-10

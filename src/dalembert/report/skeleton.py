@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.model import WORLD, Frame, Joint, Mechanism
-from dalembert.model.layout import shortened
 from dalembert.model.names import GREEK
 from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Point
 from dalembert.report.placement import Placer
 from dalembert.report.pose import Posture, typical_posture
-from dalembert.typesetting.escape import latex_text, printable
+from dalembert.text.layout import printable, shortened
+from dalembert.typesetting.escape import latex_text
 
 WIDTH, HEIGHT, MARGIN = 640.0, 380.0, 64.0
 MOST_NAMES = 16

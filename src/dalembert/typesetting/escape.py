@@ -6,6 +6,8 @@ import html
 import re
 import unicodedata
 
+from dalembert.text.layout import printable
+
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\^{}", "~": r"\~{}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}",
@@ -58,14 +60,3 @@ def markdown_text(text: str) -> str:
     """
     escaped = _MARKDOWN.sub(r"\\\1", printable(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def printable(text: str) -> str:
-    """Text with control characters, and those that turn the direction of reading, spelled out.
-
-    Args:
-        text: from anywhere.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from dalembert.errors import FormatError, ModelWarning
-from dalembert.typesetting.escape import printable
+from dalembert.text.layout import printable
 from dalembert.viewer.mesh_files import Part, read_collada, read_obj, read_stl
 
 READERS = {".stl": read_stl, ".obj": read_obj, ".dae": read_collada}

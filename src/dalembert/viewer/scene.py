@@ -12,7 +12,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model import WORLD, Body, Mechanism
 from dalembert.model.names import position_names, velocity_names
-from dalembert.typesetting.escape import printable
+from dalembert.text.layout import printable
 from dalembert.viewer.meshes import Meshes
 
 TURN, REACH = math.pi, 1.0

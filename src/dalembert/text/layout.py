@@ -31,6 +31,28 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def filled(rows: Sequence[Sequence[str]], left: int) -> list[list[str]]:
+    """The cells of a table, filled with blanks to the width of their columns.
+
+    Args:
+        rows: the cells.
+        left: how many columns, from the first one on, hold text and are aligned left; the others hold numbers.
+    """
+    widths = [max(map(_width, column)) for column in zip(*rows)]
+    return [[_padded(cell, width, k >= left) for k, (cell, width) in enumerate(zip(row, widths))] for row in rows]
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> list[str]:
+    """Lines of a table, its columns two blanks apart.
+
+    Args:
+        rows: the cells.
+        left: how many columns, from the first one on, are aligned left.
+        indent: what every line begins with.
+    """
+    return [(indent + "  ".join(row)).rstrip() for row in filled(rows, left)]
+
+
 def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WIDTH) -> list[str]:
     """Aligned columns without the empty ones; the widest are shortened until a line fits the page.
 
@@ -44,7 +66,7 @@ def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WI
     widths = [max(_width(row[k]) for row in cells) for k in range(len(used))]
     while sum(widths) + 2 * (len(widths) - 1) > page and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
-    lines = ["  ".join(_padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in cells]
+    lines = aligned([[shortened(cell, width) for cell, width in zip(row, widths)] for row in cells], len(used))
     return [lines[0], "-" * min(page, sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
 
 
@@ -83,9 +105,9 @@ def columns_with_text(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> l
     return [line.rstrip() for line in lines]
 
 
-def _padded(cell: str, width: int) -> str:
-    shown = shortened(cell, width)
-    return shown + " " * (width - _width(shown))
+def _padded(cell: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(cell))
+    return blanks + cell if right else cell + blanks
 
 
 def shortened(cell: str, width: int) -> str:
@@ -114,17 +136,16 @@ def _width(cell: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
 
 
-def printable(cell: str) -> str:
-    """A text whose characters all show; control characters as escapes.
+def printable(text: str, keep: str = "") -> str:
+    """A text whose characters all show; control characters, and those that turn the direction of reading, as escapes.
 
     Args:
-        cell: the text.
+        text: the text.
+        keep: control characters that stay as they are, such as new lines.
     """
-    return (
-        cell
-        if cell.isprintable()
-        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cell)
-    )
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def wrapped(sentence: str, first: str = "", rest: str = "  ", page: int = WIDTH) -> list[str]:
