@@ -1,4 +1,4 @@
-"""Shared by all tests: which are slow, how many examples hypothesis looks at, and where kernels are kept.
+"""Shared by all tests: how many examples hypothesis looks at, where kernels are kept, which tests are slow.
 
 ``make test`` runs everything but the slow tests, with the profile ``quick``: a fifth of the examples. ``make test-all``
 runs everything with the profile ``thorough``, which is also what a plain ``pytest`` does. In both the examples are the
@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from quick import QUICK, REPEATED, SLOW, spread
+
 ROOT = Path(__file__).parent.parent
 
 # ------------------------------------------------------------------------------------------------------------- kernels
@@ -26,15 +28,14 @@ os.environ.setdefault("DALEMBERT_CACHE", str(ROOT / ".kernel_cache"))
 EXAMPLES = 50
 """Examples of a law where its test does not say how many."""
 
-QUICK = 5
-"""The profile ``quick`` looks at one in so many, and at no fewer than this."""
+FEWER = 5
+"""The profile ``quick`` looks at one example in so many, and at three at least."""
 
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # a busy machine fails no test
-settings.register_profile("quick", derandomize=True, max_examples=EXAMPLES // QUICK, **patient)
+settings.register_profile("quick", derandomize=True, max_examples=EXAMPLES // FEWER, **patient)
 settings.register_profile("thorough", derandomize=True, max_examples=EXAMPLES, **patient)
 settings.register_profile("explore", max_examples=EXAMPLES, **patient)
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "thorough")
-settings.load_profile(PROFILE)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "thorough"))
 
 
 def look_at_fewer_examples(items: list[pytest.Item]) -> None:
@@ -47,29 +48,34 @@ def look_at_fewer_examples(items: list[pytest.Item]) -> None:
     for function in functions:  # cases of one test share it
         asked = getattr(function, place, None)
         if asked is not None and asked.max_examples != settings().max_examples:
-            setattr(function, place, settings(asked, max_examples=min(asked.max_examples, fewer(asked.max_examples))))
+            setattr(function, place, settings(asked, max_examples=fewer(asked.max_examples)))
 
 
 def fewer(examples: int) -> int:
     """How many examples of so many the quick profile looks at."""
-    return max(QUICK, examples // QUICK)
+    return min(examples, max(3, examples // FEWER))
 
 
 # ---------------------------------------------------------------------------------------------------------------- slow
 
-SLOW: dict[str, str] = {}
-"""Tests that only ``make test-all`` runs, with the reason: whole files, or single tests with all their cases."""
 
-
-def is_slow(address: str) -> bool:
-    """Whether a test is listed in :data:`SLOW`, by itself or by its file."""
-    file, _, name = address.partition("::")
-    return file in SLOW or f"{file}::{name.partition('[')[0]}" in SLOW
+def mark_slow_tests(items: list[pytest.Item]) -> None:
+    """Mark what quick.py lists: whole tests, and the cases that only repeat a law."""
+    listed = {address for addresses in SLOW.values() for address in addresses}
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for address, found in cases.items():
+        if address in listed or address.partition("::")[0] in listed:
+            kept = []
+        else:
+            kept = spread(found, REPEATED.get(address, len(found)))
+        for item in found:
+            if item not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if PROFILE == "quick":
+    if QUICK:
         look_at_fewer_examples(items)
-    for item in items:
-        if is_slow(item.nodeid):
-            item.add_marker(pytest.mark.slow)
+    mark_slow_tests(items)

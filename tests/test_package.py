@@ -13,12 +13,14 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dalembert
+from quick import REPEATED, SLOW
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "dalembert"
@@ -73,7 +75,7 @@ def room_of(module: str) -> str:
 def imports(path: Path) -> Iterator[tuple[str, int]]:
     """Modules of the package that a file imports, anywhere in it, with line numbers; type-checking ones too."""
     package = ["dalembert", *path.relative_to(SOURCE).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -84,6 +86,11 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
         else:
             continue
         yield from ((name, node.lineno) for name in names if name.split(".")[0] == "dalembert")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def files() -> list[Path]:
@@ -130,7 +137,7 @@ def test_the_checker_sees_imports_of_every_form(tmp_path, monkeypatch):
 def test_no_star_imports_and_no_evaluation_of_strings():
     wrong = []
     for path in files():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             star = isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
             call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec")
             if star or call:
@@ -141,7 +148,7 @@ def test_no_star_imports_and_no_evaluation_of_strings():
 def test_private_names_stay_in_their_module():
     wrong = []
     for path in files():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             own = isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("dalembert"))
             if own and any(alias.name.startswith("_") for alias in node.names):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
@@ -320,7 +327,7 @@ def test_the_checker_finds_what_is_missing():
 
 
 def test_every_module_says_what_it_is_about():
-    assert [str(path) for path in files() if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))] == []
+    assert [str(path) for path in files() if not ast.get_docstring(parsed(path))] == []
 
 
 # --------------------------------------------------------------------------------------------------------------- wheel
@@ -371,3 +378,17 @@ def test_the_wheel_holds_code_types_and_robots(tmp_path):
 
 def _hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(SOURCE).parts)
+
+
+# ---------------------------------------------------------------------------------------------------------- slow tests
+
+
+def test_tests_that_are_listed_as_slow_exist():
+    listed = {*REPEATED, *(address for addresses in SLOW.values() for address in addresses)}
+    absent = []
+    for address in sorted(listed):
+        file, _, name = address.partition("::")
+        text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
+        if not text or (name and f"def {name.rpartition('::')[2]}(" not in text):
+            absent.append(address)
+    assert absent == []
