@@ -1,16 +1,23 @@
 # Two commands matter: `make demo` shows the library at work, `make test` proves it. Both set themselves up.
+# `make test` takes a coffee break: every law, on few examples. `make test-all` is what continuous integration runs.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint docs facts wheel clean
+.PHONY: demo test test-all lint docs facts wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/dalembert demo --to out/demo.html
 
+# Each worker begins with a run of whole files, whose tests share mechanisms and kernels, and helps others at the end.
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+
 test: lint
-	$(BIN)/pytest -n 2
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow"
+
+test-all: lint
+	HYPOTHESIS_PROFILE=thorough $(PYTEST)
 
 lint: $(VENV)/ready-to-test
 	$(BIN)/ruff check .
@@ -41,4 +48,4 @@ $(VENV)/ready-to-test: $(VENV)/ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site out
+	rm -rf $(VENV) .kernel_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis site out

@@ -1,14 +1,81 @@
-"""Shared by all tests: helper modules of this folder are importable, and a busy machine fails no hypothesis test.
+"""Shared by all tests: how many examples hypothesis looks at, where kernels are kept, which tests are slow.
 
-The default examples are the same in every run, so that a change is judged by the change alone. To look for new ones:
+``make test`` runs everything but the slow tests, with the profile ``quick``: a fifth of the examples. ``make test-all``
+runs everything with the profile ``thorough``, which is also what a plain ``pytest`` does. In both the examples are the
+same in every run, so that a change is judged by the change alone. To look for new ones:
 ``HYPOTHESIS_PROFILE=explore pytest``.
 """
 
-import os
+from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
-patient = {"deadline": None, "max_examples": 50, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("dalembert", derandomize=True, **patient)
-settings.register_profile("explore", **patient)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dalembert"))
+from quick import QUICK, REPEATED, SLOW, spread
+
+ROOT = Path(__file__).parent.parent
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+# One folder of machine code for all workers and runs: most tests ask for kernels that another test has compiled.
+os.environ.setdefault("DALEMBERT_CACHE", str(ROOT / ".kernel_cache"))
+
+# ---------------------------------------------------------------------------------------------------------- hypothesis
+
+EXAMPLES = 50
+"""Examples of a law where its test does not say how many."""
+
+FEWER = 5
+"""The profile ``quick`` looks at one example in so many, and at three at least."""
+
+patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # a busy machine fails no test
+settings.register_profile("quick", derandomize=True, max_examples=EXAMPLES // FEWER, **patient)
+settings.register_profile("thorough", derandomize=True, max_examples=EXAMPLES, **patient)
+settings.register_profile("explore", max_examples=EXAMPLES, **patient)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "thorough"))
+
+
+def look_at_fewer_examples(items: list[pytest.Item]) -> None:
+    """Numbers of examples that tests ask for themselves shrink as the default does.
+
+    Hypothesis has no setting for that; where it keeps those of a test is what its own pytest plugin reads, too.
+    """
+    place = "_hypothesis_internal_use_settings"
+    functions = {getattr(function, "__func__", function) for item in items if (function := getattr(item, "obj", None))}
+    for function in functions:  # cases of one test share it
+        asked = getattr(function, place, None)
+        if asked is not None and asked.max_examples != settings().max_examples:
+            setattr(function, place, settings(asked, max_examples=fewer(asked.max_examples)))
+
+
+def fewer(examples: int) -> int:
+    """How many examples of so many the quick profile looks at."""
+    return min(examples, max(3, examples // FEWER))
+
+
+# ---------------------------------------------------------------------------------------------------------------- slow
+
+
+def mark_slow_tests(items: list[pytest.Item]) -> None:
+    """Mark what quick.py lists: whole tests, and the cases that only repeat a law."""
+    listed = {address for addresses in SLOW.values() for address in addresses}
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for address, found in cases.items():
+        if address in listed or address.partition("::")[0] in listed:
+            kept = []
+        else:
+            kept = spread(found, REPEATED.get(address, len(found)))
+        for item in found:
+            if item not in kept:
+                item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if QUICK:
+        look_at_fewer_examples(items)
+    mark_slow_tests(items)

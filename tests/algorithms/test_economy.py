@@ -24,6 +24,7 @@ from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
 from dalembert.model import Body, Inertia, Joint, Mechanism, Tree
 from dalembert.tracing.evaluate import evaluate
+from quick import some
 from random_mechanisms import random_inertia, random_mechanism, random_rotation
 
 WAYS = {"reframe": reframe, "regroup": regroup, "economical": economical}
@@ -75,14 +76,14 @@ def test_nearly_parallel_axes_and_tiny_angles(seed):
 @pytest.mark.parametrize("base", ["fixed", "free"])
 def test_every_robot(base):
     worst = {}
-    for path in ROBOTS:
+    for path in (robots := some(ROBOTS, 12)):
         try:
             mechanism = read_urdf(path, base=base)
         except ValueError:
             continue  # not a file that makes a mechanism
         state = mechanism.random_state(np.random.default_rng(0))
         worst[path.stem] = same_dynamics(mechanism, economical(mechanism.tree), state)
-    assert len(worst) >= len({path.stem for path in ROBOTS}) - 2  # one or two files are broken
+    assert len(worst) >= len({path.stem for path in robots}) - 2  # one or two files are broken
     assert {name: error for name, error in worst.items() if error > 1e-10} == {}
 
 

@@ -12,6 +12,7 @@ from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.formats.urdf import read_urdf
 from dalembert.model import WORLD
+from quick import QUICK, some
 
 pin = pytest.importorskip("pinocchio")
 
@@ -46,6 +47,6 @@ def compare(path: Path, base: str) -> float:
 @pytest.mark.filterwarnings("ignore::dalembert.errors.ModelWarning")
 @pytest.mark.parametrize("base", ["fixed", "free"])
 def test_every_robot_agrees_with_pinocchio(base, robots_folder):
-    worst = {path: compare(path, base) for path in sorted(robots_folder.rglob("*.urdf"))}
-    assert sum(error >= 0 for error in worst.values()) > 50
+    worst = {path: compare(path, base) for path in some(sorted(robots_folder.rglob("*.urdf")), 20)}
+    assert sum(error >= 0 for error in worst.values()) > (10 if QUICK else 50)
     assert {str(path): error for path, error in worst.items() if error > 1e-10} == {}

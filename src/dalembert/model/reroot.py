@@ -109,10 +109,12 @@ def rerooted_state(mechanism: Mechanism, rerooted: Mechanism, q: Any, v: Any) ->
         elif joint.kind == "spherical":
             put(joint.name, quaternion_conjugate(x), -rotation_from_quaternion(x) @ u)
         else:
-            for k in range(3):
-                put(f"{joint.name}/{k + 1}", x[k], u[k])
-            if joint.kind == "free":
-                put(f"{joint.name}/4", quaternion_conjugate(x[3:]), -rotation_from_quaternion(x[3:]) @ u[3:])
+            for k, part in enumerate(joint.elementary(), 1):
+                if part.kind == "spherical":  # always the last
+                    put(f"{joint.name}/{k}", quaternion_conjugate(x), -rotation_from_quaternion(x) @ u)
+                else:
+                    put(f"{joint.name}/{k}", x[0], u[0])
+                    x, u = x[1:], u[1:]
     if root and root.kind == "free":
         put(root.name, *_free_state(mechanism, root, body, q, v))
     return new_q, new_v
