@@ -91,7 +91,7 @@ def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
 
     known: dict[str, tuple[str, ...]] = {
         "--quantity": ("all", *ALL_QUANTITIES),
-        "--language": LANGUAGES,
+        "--language": tuple(LANGUAGES),
         "--coordinates": tuple(COORDINATES),
         "--include": (*TERMS, "forces"),
         "--elements": ("all", "none"),

@@ -56,36 +56,35 @@ def share(a: np.ndarray, b: np.ndarray) -> bool:
         return True
 
 
-def no_array(what: str, x: Any, error: Exception) -> ArgumentError:
-    """An error that says why something is no array of NumPy, and who takes it.
+def no_array(what: str, x: Any, error: Exception, hints: Mapping[str, str] | None = None) -> ArgumentError:
+    """An error that says why something is no array of NumPy.
 
     Args:
         what: the argument, for the message.
         x: what the caller gave.
         error: why NumPy refused it.
+        hints: what to add for an array of a library, by its name, and for ``"cuda"``; see :class:`Arguments`.
     """
-    takers = {"torch": "TorchDynamics", "jax": "JaxDynamics"}
-    taker = takers.get(type(x).__module__.partition(".")[0])
-    if not isinstance(error, RuntimeError) and hasattr(x, "__cuda_array_interface__"):
-        hint = "; it is on a CUDA device, for which kernels are made by Dynamics(..., device='cuda')"
-    else:
-        hint = f"; {taker} takes it, and passes derivatives on" if taker else ""
-    return ArgumentError(f"{what} is no array of numbers: {str(error).rstrip('.')}{hint}")
+    on_device = not isinstance(error, RuntimeError) and hasattr(x, "__cuda_array_interface__")
+    hint = (hints or {}).get("cuda" if on_device else type(x).__module__.partition(".")[0])
+    if on_device:
+        hint = "it is on a CUDA device" + (f", {hint}" if hint else "")
+    return ArgumentError(f"{what} is no array of numbers: {str(error).rstrip('.')}" + (f"; {hint}" if hint else ""))
 
 
 class Arguments:
     """The arguments of one kernel.
 
-    Args:
-        name: of the kernel.
-        inputs: the input arrays.
-        outputs: the output arrays.
+    Attributes:
+        hints: what those who made the kernel want errors to add: by name of an input, when it is left out; under
+            ``"torch"``, ``"jax"`` and ``"cuda"``, when an array of that kind is given; under ``"mapping"``, when a
+            mapping is given for an array.
     """
 
     def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
         self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
         self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
-        self.hints: dict[str, str] = {}  # by input, what to say to whom leaves it out
+        self.hints: dict[str, str] = {}
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(
@@ -132,7 +131,7 @@ class Arguments:
             try:
                 found.append(np.asarray(x))
             except (TypeError, ValueError, RuntimeError) as error:  # the last: tensors that record derivatives
-                raise no_array(f"{self._call}: {port.name}", x, error) from error
+                raise no_array(f"{self._call}: {port.name}", x, error, self.hints) from error
         return found
 
     def refuse_longer_numbers(self, arrays: Sequence[np.ndarray]) -> None:
@@ -200,10 +199,9 @@ class Arguments:
         if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
             wanted = f"(..., {', '.join(map(str, port.shape))})" if port.shape else "(...)"
             if array.dtype == object and not array.ndim and isinstance(array.item(), Mapping):
-                where = "; q_slice(joint) and v_slice(joint) of the mechanism tell where a joint has its numbers"
+                hint = f"; {self.hints['mapping']}" if "mapping" in self.hints else ""
                 raise ArgumentError(
-                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}"
-                    + (where if name in ("q", "v", "a", "tau") else "")
+                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}{hint}"
                 )
             raise ArgumentError(f"{self._call}: {name} has shape {array.shape}, expected {wanted}")
         return array.shape[: array.ndim - rank]

@@ -174,29 +174,27 @@ class Kernel:
             An array of the batch shape followed by the shape of the output; a tuple of them if there are several.
         """
         if out is None and threads is None and not options:
-            result = self._quick(*inputs)
+            result = self._quick(*inputs)  # one state of plain arrays: 0.6 us with this frame, so it comes first
             if result is NotImplemented and not _PLAIN.isdisjoint(map(type, inputs)):
                 result = self._quick(*self._without_numbers(inputs))
             if result is not NotImplemented:
                 return result
+        return self._general(inputs, out, threads, options)
+
+    def _general(self, inputs: tuple[Any, ...], out: Any, threads: int | None, options: dict[str, Any]) -> Any:
+        """Any call: plain arrays go to the ufunc, Dask's to blocks, those of other libraries wherever these say."""
         if options or len(inputs) != len(self.inputs):
             inputs, options = self.arguments.positional(inputs, options, UFUNC_OPTIONS)
         if threads is not None and (not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1):
             raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")
         if isinstance(out, tuple) and len(out) > 1:
             self.arguments.refuse_shared_outputs(out)
-        compiled = self._compiled or self.compiled
-        if not options and self.dtype is not SINGLE and not self.arguments.has_empty:
-            few = sys.maxsize if threads == 1 and not self._streams(out) else compiled.few
-            for x in inputs:
-                if type(x) is not ndarray or x.dtype is not DOUBLE or x.size > few:
-                    break
-            else:
-                ufunc = compiled.ufunc(DOUBLE)
-                try:
-                    return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
-                except (TypeError, ValueError):  # find out what is wrong
-                    return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
+        if not options and self._needs_no_checks(inputs, out, threads):
+            ufunc = (self._compiled or self.compiled).ufunc(DOUBLE)
+            try:
+                return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
+            except (TypeError, ValueError):  # find out what is wrong
+                return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
         self.arguments.refuse_masked(inputs)
         if any(map(_is_dask, inputs)):
             given = {**options, "out": out, "threads": threads}
@@ -208,12 +206,22 @@ class Kernel:
             if out is not None:
                 options["out"] = out
             try:
-                return compiled.ufunc(None)(*inputs, **options)
+                return self.compiled.ufunc(None)(*inputs, **options)
             except (TypeError, ValueError) as error:
                 if foreign:  # its own error
                     raise
                 raise ArgumentError(f"{self.name}: {error}") from error
         return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
+
+    def _needs_no_checks(self, inputs: tuple[Any, ...], out: Any, threads: int | None) -> bool:
+        """Whether all inputs are plain arrays of doubles, so few that one thread suffices: NumPy can do the rest."""
+        if self.dtype is SINGLE or self.arguments.has_empty:
+            return False
+        few = sys.maxsize if threads == 1 and not self._streams(out) else (self._compiled or self.compiled).few
+        for x in inputs:  # noqa: SIM110 - a generator would cost as much as all the rest
+            if type(x) is not ndarray or x.dtype is not DOUBLE or x.size > few:
+                return False
+        return True
 
     def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundKernel:
         """A function without arguments that evaluates on these very arrays whenever it is called.
