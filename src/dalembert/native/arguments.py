@@ -14,12 +14,7 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def precision(what: str, dtype: Any) -> np.dtype | None:
-    """float32 or float64, however it is written, or None.
-
-    Args:
-        what: is to be computed, for the message.
-        dtype: as given by the user.
-    """
+    """float32 or float64, however it is written, or None."""
     if dtype is None:
         return None
     try:
@@ -32,24 +27,14 @@ def precision(what: str, dtype: Any) -> np.dtype | None:
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays share memory without being one and the same, so that writing one may spoil reading the other.
-
-    Args:
-        a: an array.
-        b: an array.
-    """
+    """Whether two arrays share memory without being the same, so that writing one may spoil reading the other."""
     if (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides):
         return False
     return share(a, b)
 
 
 def share(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays share memory, or may do so where it takes too long to find out.
-
-    Args:
-        a: an array.
-        b: an array.
-    """
+    """Whether two arrays share memory, or may do so where it takes too long to find out."""
     try:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -60,7 +45,6 @@ def no_array(what: str, x: Any, error: Exception, hints: Mapping[str, str] | Non
     """An error that says why something is no array of NumPy.
 
     Args:
-        what: the argument, for the message.
         x: what the caller gave.
         error: why NumPy refused it.
         hints: what to add for an array of a library, by its name, and for ``"cuda"``; see :class:`Arguments`.
@@ -121,11 +105,7 @@ class Arguments:
         return tuple(values[k] for k in range(len(self.inputs))), rest
 
     def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
-        """The inputs as NumPy arrays; raises for nested lists of different lengths.
-
-        Args:
-            given: all inputs, in order.
-        """
+        """The inputs as NumPy arrays; raises for nested lists of different lengths."""
         found = []
         for port, x in zip(self.inputs, given):
             try:
@@ -135,11 +115,7 @@ class Arguments:
         return found
 
     def refuse_longer_numbers(self, arrays: Sequence[np.ndarray]) -> None:
-        """Raise if numbers would lose digits without anybody having said so.
-
-        Args:
-            arrays: the inputs.
-        """
+        """Raise if numbers would lose digits without anybody having said so."""
         for port, array in zip(self.inputs, arrays):
             if array.dtype.kind == "f" and not np.can_cast(array.dtype, DOUBLE):
                 raise ArgumentError(
@@ -148,11 +124,7 @@ class Arguments:
                 )
 
     def refuse_masked(self, given: Sequence[Any]) -> None:
-        """Raise if entries are masked: results depend on all entries, so that no mask of theirs would be right.
-
-        Args:
-            given: all inputs, in order.
-        """
+        """Raise if entries are masked: results depend on all entries, so that no mask of theirs would be right."""
         for port, x in zip(self.inputs, given):
             if np.ma.is_masked(x):
                 raise ArgumentError(
@@ -164,7 +136,6 @@ class Arguments:
         """The common batch shape; raises if an argument has the wrong shape or kind, or if they do not fit together.
 
         Args:
-            arrays: the inputs.
             out: an array to write to, or None, for each output.
         """
         shapes = {}
@@ -221,11 +192,7 @@ class Arguments:
                     )
 
     def outputs_given(self, out: Any) -> tuple[Any, ...]:
-        """The argument ``out``, None or an array or one of them per output, as a tuple.
-
-        Args:
-            out: as given to the kernel.
-        """
+        """The argument ``out``, None or an array or one of them per output, as a tuple."""
         count = len(self.outputs)
         given = out if isinstance(out, tuple) else (out,) if count == 1 else (None,) * count if out is None else (out,)
         if len(given) != count:

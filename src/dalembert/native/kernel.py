@@ -27,10 +27,10 @@ from dalembert.native.threads import default_threads, spread
 from dalembert.native.ufunc import STREAMED, THROUGH, Loop, make_ufunc, signature
 from dalembert.tracing.program import Port, Program
 
-STREAM = 16 << 20
+STREAMED_BYTES = 16 << 20
 """Bytes of an output array from which on it is written past the caches, if it takes most of the time to write it."""
 
-WIDE = 128
+WIDE_STATE_BYTES = 128
 """Bytes of one state's output from which on writing takes most of the time."""
 
 UFUNC_OPTIONS = frozenset({"axes", "axis", "casting", "dtype", "keepdims", "order", "signature", "subok"})
@@ -272,7 +272,9 @@ class Kernel:
         Fresh memory is better written through the caches, because the system has just cleared it there.
         """
         return out is not None and any(
-            isinstance(given, ndarray) and given.nbytes >= STREAM and port.size * given.itemsize >= WIDE
+            isinstance(given, ndarray)
+            and given.nbytes >= STREAMED_BYTES
+            and port.size * given.itemsize >= WIDE_STATE_BYTES
             for port, given in zip(self.outputs, out if isinstance(out, tuple) else (out,))
         )
 
@@ -302,7 +304,7 @@ class Kernel:
 def _is_foreign(x: Any) -> bool:
     """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ...
 
-    Arrays on a device have one too, but none for kernels of the processor: they are told so like any other argument.
+    Arrays on a device have one too, but none for kernels of the processor: the error is that of any other argument.
     """
     if type(x) is np.ndarray or isinstance(x, (np.generic, Number)):
         return False
@@ -318,10 +320,10 @@ def _precision(inputs: Sequence[Any], arrays: Sequence[np.ndarray]) -> np.dtype:
 # --------------------------------------------------------------------------------------------------------- machine code
 
 
-LARGE = 200_000.0
+THREADED_NANOSECONDS = 200_000.0
 """Nanoseconds of work, by estimate, from which on a batch is divided among threads."""
 
-LONG = 20_000.0
+LOCKED_NANOSECONDS = 20_000.0
 """Nanoseconds of work, by estimate, from which on a bound call releases the interpreter lock."""
 
 
@@ -331,14 +333,9 @@ class Compiled:
     Code for the last of the precisions is made at once, for another one when it is asked for.
 
     Args:
-        name: of the ufunc.
-        doc: of the ufunc.
-        inputs: the input arrays.
-        outputs: the output arrays.
         program: gives the program; not called if the cache has the code.
         key: the program's name in the cache, if not its digest.
         dtypes: precisions to compute in, in the order in which NumPy tries them.
-        target: the processor.
 
     Attributes:
         quick: the quickest call on a single state, or None.
@@ -367,14 +364,10 @@ class Compiled:
 
         moved = sum(port.size for port in (*inputs, *outputs))
         cost = (0.3 * self.code(main).integer("operations") + 2.0 * moved) / target.lanes(main).width  # ns per state
-        self.few, self.short = int(LARGE / (cost + 1e-3)), int(LONG / (cost + 1e-3))
+        self.few, self.short = int(THREADED_NANOSECONDS / (cost + 1e-3)), int(LOCKED_NANOSECONDS / (cost + 1e-3))
 
     def code(self, dtype: np.dtype) -> Loaded:
-        """The machine code for one precision; makes it if need be.
-
-        Args:
-            dtype: one of the precisions.
-        """
+        """The machine code for one precision; makes it if need be."""
         with compiling():
             if dtype not in self._codes:
                 self._codes[dtype] = load_program(self._program, dtype, self.target, self._key)
@@ -410,9 +403,7 @@ def _on_blocks(kernel: Kernel, inputs: Sequence[Any], dtype: np.dtype, options: 
     """The results of a kernel as Dask arrays.
 
     Args:
-        kernel: what to compute.
         inputs: the inputs, at least one of them a Dask array; core dimensions that are cut are put together.
-        dtype: of the results.
         options: of the call; only ``threads`` can be passed on.
     """
     import dask.array

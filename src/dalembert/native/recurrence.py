@@ -14,7 +14,7 @@ from dalembert.native.deferred import Deferred, compiling
 from dalembert.native.llvm import arithmetic, runtime
 from dalembert.native.llvm.engine import Loaded
 from dalembert.native.llvm.loop import stepper_functions
-from dalembert.native.llvm.plan import CHUNK, Chunk, make_plan
+from dalembert.native.llvm.plan import CHUNK_OPERATIONS, Chunk, make_plan
 from dalembert.native.llvm.target import Target
 from dalembert.native.llvm.text import comment
 from dalembert.native.load import identity, load_text
@@ -76,7 +76,7 @@ class Recurrence:
         """The loop in LLVM's language, to look at."""
         lanes = self.target.lanes(self.dtype)
         program = self.program
-        plan = make_plan(program, CHUNK)
+        plan = make_plan(program, CHUNK_OPERATIONS)
         parts = [
             comment(f"{program!r}, repeated"),
             arithmetic.intrinsics(lanes),
@@ -136,8 +136,8 @@ class Recurrence:
             ("final", final, self.state), ("records", records, self.state),
         ):  # fmt: skip
             if len(arrays) != len(ports):
-                told = ", ".join(port.name for port in ports)
-                raise ArgumentError(f"{self.name}: {name} are {len(arrays)} arrays; needed are {len(ports)} ({told})")
+                names = ", ".join(port.name for port in ports)
+                raise ArgumentError(f"{self.name}: {name} are {len(arrays)} arrays; needed are {len(ports)} ({names})")
         n = next((len(array) for array in state if np.ndim(array)), 0)
         if steps < 0 or every < 1 or hold < 1:
             raise ArgumentError(f"{self.name}: steps = {steps}, every = {every}, hold = {hold} are out of range")

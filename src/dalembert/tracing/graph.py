@@ -64,7 +64,7 @@ class Graph:
         return array[()] if port.shape == () else array
 
     def constant(self, value: Any) -> Expr:
-        """The node of a number. Numbers are told apart by value; 0.0 and -0.0 are the same, and so are all
+        """The node of a number. Numbers are distinguished by value; 0.0 and -0.0 are the same, and so are all
         NaN."""
         value = float(value)
         found = self._constants.get(value)

@@ -6,20 +6,21 @@ import numpy as np
 
 from dalembert.native.llvm import arithmetic, runtime
 from dalembert.native.llvm.loop import loop_functions
-from dalembert.native.llvm.plan import CHUNK, Chunk, make_plan
+from dalembert.native.llvm.plan import CHUNK_OPERATIONS, Chunk, make_plan
 from dalembert.native.llvm.target import Target
 from dalembert.native.llvm.text import comment
 from dalembert.tracing.program import Program
 
 
 def module_text(
-    program: Program, dtype: np.dtype | type | str = np.float64, target: Target | None = None, chunk: int = CHUNK
+    program: Program,
+    dtype: np.dtype | type | str = np.float64,
+    target: Target | None = None,
+    chunk: int = CHUNK_OPERATIONS,
 ) -> str:
     """LLVM IR of a program; its one public function is ``loop`` (see the module of that name).
 
     Args:
-        program: what to compute.
-        dtype: float64 or float32.
         target: the processor; this one by default.
         chunk: the largest number of operations compiled as one function.
     """

@@ -21,12 +21,7 @@ class _Factor(NamedTuple):
 
 
 def factor(program: Program, keep_labels: bool = False) -> Program:
-    """A program with fewer multiplications. Sums are reassociated.
-
-    Args:
-        program: what to rewrite.
-        keep_labels: leave values that have a label as they are.
-    """
+    """A program with fewer multiplications. Sums are reassociated."""
     old = to_nary(program, keep_labels)
     uses, new = old.uses(), Nary(program)
     if keep_labels:

@@ -117,7 +117,6 @@ def to_nary(program: Program, keep_labels: bool = False) -> Nary:
     """A program in n-ary form.
 
     Args:
-        program: what to convert.
         keep_labels: do not merge a value that has a label into its user.
     """
     nary = Nary(program)

@@ -19,7 +19,7 @@ _ROUNDS = {1: 1, 2: 12}
 rounds."""
 
 
-LARGE = 40_000
+REGROUPED_NODES = 40_000
 """Nodes beyond which regrouping takes longer than it saves."""
 
 
@@ -37,14 +37,14 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
         keep_labels: keep every value that has a label, for printing, even where it could be merged into its
             user.
 
-    Programs of more than ``LARGE`` nodes are only cleaned and ordered: the rest takes longer than it saves.
+    Programs of more than ``REGROUPED_NODES`` nodes are only cleaned and ordered: the rest takes longer than it saves.
     """
     if level not in (0, 1, 2):
         raise ArgumentError(f"level is {level!r}; must be 0, 1 or 2")
     best = rebuild(require_program(program, "optimise"))
     if level == 0:
         return best
-    if len(best.nodes) > LARGE:
+    if len(best.nodes) > REGROUPED_NODES:
         return schedule(absorb_signs(best))
     passes: tuple[Callable[[Program], Program], ...] = (
         reduce_strength,

@@ -13,7 +13,7 @@ from typing import Any
 from dalembert.tracing.passes.nary import Nary, Product, Sum, to_nary, to_program
 from dalembert.tracing.program import Program
 
-_LONGEST = 48
+_MOST_MEMBERS = 48
 """Sums and products with more members than this are left alone: their pairs would be too many."""
 
 Members = dict[int, float]
@@ -21,12 +21,7 @@ Members = dict[int, float]
 
 
 def share(program: Program, keep_labels: bool = False) -> Program:
-    """A program with fewer additions and multiplications. Sums and products are reassociated.
-
-    Args:
-        program: what to rewrite.
-        keep_labels: leave values that have a label as they are.
-    """
+    """A program with fewer additions and multiplications. Sums and products are reassociated."""
     nary = to_nary(program, keep_labels)
     for kind in (_Products(nary), _Sums(nary)):
         _extract(kind)
@@ -41,7 +36,7 @@ class _Products:
         self.members: dict[int, Members] = {
             ref: dict(Counter(item.factors))
             for ref, item in enumerate(nary.items)
-            if isinstance(item, Product) and len(item.factors) <= _LONGEST
+            if isinstance(item, Product) and len(item.factors) <= _MOST_MEMBERS
         }
 
     def pairs(self, ref: int) -> dict[Any, int]:
@@ -71,7 +66,7 @@ class _Sums:
         self.members: dict[int, Members] = {
             ref: dict(item.terms)
             for ref, item in enumerate(nary.items)
-            if isinstance(item, Sum) and len(item.terms) <= _LONGEST
+            if isinstance(item, Sum) and len(item.terms) <= _MOST_MEMBERS
         }
 
     def pairs(self, ref: int) -> dict[Any, int]:
