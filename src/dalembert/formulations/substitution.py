@@ -19,8 +19,8 @@ from dalembert.model.checks import expect
 from dalembert.model.constants import is_finite
 from dalembert.model.record import check_scalar
 from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.graph import Expr
 from dalembert.tracing.rules import RULES
-from dalembert.tracing.traced import Expr
 
 PARTS = (
     "mass_matrix", "coriolis", "gravity", "bias", "kinematics", "input_map", "passive", "external",
