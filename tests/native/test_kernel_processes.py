@@ -38,7 +38,7 @@ def _call(run, inputs, queue, threads=None):
 def test_other_processes_get_the_same(method, used, monkeypatch):
     if method == "fork" and (sys.platform == "win32" or sys.platform == "darwin"):
         pytest.skip("fork is not for this system")
-    monkeypatch.setattr("dalembert.native.kernel.LARGE", 100.0)
+    monkeypatch.setattr("dalembert.native.kernel.THREADED_NANOSECONDS", 100.0)
     run = kernel()
     inputs = random_inputs(run.program, (4000,))
     wanted = [y.tobytes() for y in run(*inputs, threads=2)] if used else None  # threads do not survive a fork

@@ -132,8 +132,8 @@ def test_output_may_be_the_input():
 @pytest.mark.parametrize("shift", [0, 1, 3, 7])
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 49])
 def test_large_outputs_written_past_the_caches(shift, size, monkeypatch):
-    monkeypatch.setattr("dalembert.native.kernel.STREAM", 0)
-    monkeypatch.setattr("dalembert.native.kernel.WIDE", 0)
+    monkeypatch.setattr("dalembert.native.kernel.STREAMED_BYTES", 0)
+    monkeypatch.setattr("dalembert.native.kernel.WIDE_STATE_BYTES", 0)
     for dtype in (np.float64, np.float32):
         program = copy_program((size,))
         run = Kernel("copy", program.inputs, program.outputs, program)
@@ -199,7 +199,7 @@ def test_nothing_outside_an_array_is_touched(tmp_path):
     """Arrays that end or begin at a forbidden page; a touch outside would kill the process."""
     from pathlib import Path
 
-    command = [sys.executable, "-c", GUARDED, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", GUARDED, str(Path(__file__).parent.parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stderr
 

@@ -129,7 +129,7 @@ def test_no_function_calls_more_steps_than_a_group_and_groups_change_nothing(gro
     (values,) = random_inputs(program, (11,))
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
     whole = kernel(program)(values)
-    monkeypatch.setattr("dalembert.native.llvm.loop.GROUP", group)
+    monkeypatch.setattr("dalembert.native.llvm.loop.GROUP_CALLS", group)
     grouped = kernel(program)
     np.testing.assert_array_equal(grouped(values), whole)
     functions = grouped.ir.split("define ")

@@ -17,7 +17,7 @@ from llvm_programs import random_program
 @pytest.fixture(params=["stack", "heap"])
 def memory(request, monkeypatch, tmp_path):
     """Where scratch comes from, with a cache of its own: entries are named by the program, not by its memory."""
-    monkeypatch.setattr(loop, "STACK", 1 << 30 if request.param == "stack" else 0)
+    monkeypatch.setattr(loop, "STACK_BYTES", 1 << 30 if request.param == "stack" else 0)
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
     return request.param
 

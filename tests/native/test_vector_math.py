@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dalembert.native.kernel import Kernel
-from dalembert.native.llvm.functions import LIMIT, half_pi
+from dalembert.native.llvm.functions import LARGEST_ANGLE, half_pi
 from dalembert.native.llvm.target import Target
 from llvm_programs import Builder
 
@@ -55,9 +55,11 @@ def sample(dtype):
     """Angles of all sizes up to the limit and beyond."""
     rng = np.random.default_rng(3)
     small = np.exp(rng.uniform(math.log(1e-30), 0, 150))
-    large = np.exp(rng.uniform(0, math.log(LIMIT), 300))
-    beyond = np.exp(rng.uniform(math.log(LIMIT), math.log(1e30), 100))
-    edges = np.array([math.pi / 4, math.pi / 2, 0.785398, LIMIT, np.nextafter(dtype(LIMIT), dtype(np.inf))])
+    large = np.exp(rng.uniform(0, math.log(LARGEST_ANGLE), 300))
+    beyond = np.exp(rng.uniform(math.log(LARGEST_ANGLE), math.log(1e30), 100))
+    edges = np.array(
+        [math.pi / 4, math.pi / 2, 0.785398, LARGEST_ANGLE, np.nextafter(dtype(LARGEST_ANGLE), dtype(np.inf))]
+    )
     angles = np.concatenate([rng.uniform(-10, 10, 300), small, large, beyond, edges])
     return angles * rng.choice([-1, 1], angles.size)
 

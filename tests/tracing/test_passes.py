@@ -22,7 +22,7 @@ from dalembert.tracing.passes import (
     schedule,
     share,
 )
-from dalembert.tracing.passes.nary import to_nary, to_program
+from dalembert.tracing.passes.regroup import to_nary, to_program
 from dalembert.tracing.program import PREDICATES
 from dalembert.tracing.trace import label, trace
 from random_programs import exact, random_program

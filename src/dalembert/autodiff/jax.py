@@ -84,9 +84,6 @@ def _rule(jax: Any, dynamics: Dynamics, quantity: str, refuse: Callable[[], NoRe
     """A quantity of three arguments of one precision and one rank, with its rule of differentiation.
 
     Args:
-        jax: the module.
-        dynamics: gives the kernels.
-        quantity: what to compute.
         refuse: called for derivatives of derivatives.
     """
     inverse = quantity == "inverse_dynamics"

@@ -109,9 +109,6 @@ def _operations(torch: Any, dynamics: Dynamics, quantity: str, refuse: Callable[
     they pass operations by, and forward mode would find no derivatives.
 
     Args:
-        torch: the module.
-        dynamics: gives the kernels.
-        quantity: what to compute.
         refuse: called for derivatives of derivatives.
     """
     inverse = quantity == "inverse_dynamics"

@@ -92,8 +92,6 @@ def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple
     """The batch dimensions of arrays together; raises if they do not fit, or not the function.
 
     Args:
-        name: of the function, for messages.
-        ports: its inputs.
         arrays: what it was given for them.
     """
     for x, port in zip(arrays, ports):
@@ -107,14 +105,9 @@ def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple
 
 
 def operation_name(dynamics: Dynamics, quantity: str) -> str:
-    """A name that tells operations apart which compute something else, or elsewhere.
-
-    Args:
-        dynamics: gives the kernels.
-        quantity: what is computed.
-    """
-    told = (dynamics.mechanism.digest, dynamics.include, str(dynamics.dtype), dynamics.device, dynamics.optimise)
-    return f"{quantity}_{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"
+    """A name that distinguishes operations by what they compute, and where."""
+    identity = (dynamics.mechanism.digest, dynamics.include, str(dynamics.dtype), dynamics.device, dynamics.optimise)
+    return f"{quantity}_{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
 
 
 # -------------------------------------------------------------------------------------- gradients along tangent vectors

@@ -1,6 +1,6 @@
 """Functions of Python as operations of XLA that work on its own buffers, where they lie.
 
-XLA calls a registered function with a frame that tells where arguments and results are, and on which stream (the C
+XLA calls a registered function with a frame that says where arguments and results are, and on which stream (the C
 interface of XLA's foreign functions, ``xla/ffi/api/c_api.h`` in JAX's package). Here that function is Python's, made
 callable by ctypes: it launches kernels on the stream and copies nothing.
 """
@@ -106,7 +106,6 @@ def register(jax: Any, name: str, platform: str, run: Run) -> None:
     """Make an operation known to XLA; once for each name.
 
     Args:
-        jax: the module.
         name: by which ``jax.ffi.ffi_call`` finds it.
         platform: ``"CUDA"`` or ``"cpu"``.
         run: what it does.
@@ -163,5 +162,5 @@ def _stream(frame: CallFrame) -> int:
 
 
 def _failed(frame: CallFrame, message: str) -> int:
-    told = ErrorArguments(ctypes.sizeof(ErrorArguments), None, message.encode(), INTERNAL)
-    return frame.interface.contents.error_create(ctypes.byref(told))
+    arguments = ErrorArguments(ctypes.sizeof(ErrorArguments), None, message.encode(), INTERNAL)
+    return frame.interface.contents.error_create(ctypes.byref(arguments))

@@ -55,12 +55,7 @@ def library(arrays: tuple[Any, ...]) -> str:
 
 
 def take(x: Any, name: str) -> Any:
-    """Any array as a CuPy array; without copying if it is on the device.
-
-    Args:
-        x: the array.
-        name: of the argument, for messages.
-    """
+    """Any array as a CuPy array; without copying if it is on the device."""
     cp = cupy()
     if isinstance(x, cp.ndarray):
         found = x
@@ -145,7 +140,7 @@ def stream(kind: str, arrays: Sequence[Any]) -> Iterator[None]:
     cp = cupy()
     device = _device(arrays)
     with cp.cuda.Device(device):  # first, for CuPy has a current stream for each
-        if kind == "torch" and device is not None:  # else they are elsewhere, which is told when they are taken
+        if kind == "torch" and device is not None:  # else they are elsewhere, which is an error when they are taken
             import torch
 
             with stream_at(torch.cuda.current_stream(device).cuda_stream):
@@ -232,7 +227,6 @@ def device_error(name: str, error: Exception) -> DeviceError | None:
     """What CuPy raises for lack of a device, of memory or of a compiler, as an error of ours; None for all others.
 
     Args:
-        name: of what is computed, for messages.
         error: the error.
     """
     if isinstance(error, DalembertError):  # says what it is, also where there is no CuPy
@@ -259,11 +253,7 @@ def device_error(name: str, error: Exception) -> DeviceError | None:
 
 @contextmanager
 def device_errors(name: str) -> Iterator[None]:
-    """Raise errors of ours where CuPy lacks a device or memory.
-
-    Args:
-        name: of what is computed, for messages.
-    """
+    """Raise errors of ours where CuPy lacks a device or memory."""
     try:
         yield
     except Exception as error:

@@ -24,7 +24,6 @@ class CudaDialect(Infix):
     """C with a reciprocal of our own: the division of the language branches.
 
     Args:
-        number: writes constants.
         templates: of functions and comparisons.
         reciprocal: name of the function.
     """
@@ -47,8 +46,6 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
 
     Args:
         program: what they will compute.
-        real: the type of all numbers.
-        names: names given out so far.
         function: what names of the helpers begin with.
     """
     pair, reciprocal = (names.new(f"{function}_{part}") for part in ("sincos", "reciprocal"))
@@ -67,21 +64,12 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
 
 
 def called(definitions: dict[str, str], text: str) -> list[str]:
-    """Those definitions that a text needs; compilers warn of others.
-
-    Args:
-        definitions: by name.
-        text: what comes after them.
-    """
+    """Those definitions that a text needs; compilers warn of others."""
     return [definition for name, definition in definitions.items() if f"{name}(" in text]
 
 
 def device_number(real: str) -> Callable[[float], str]:
-    """Writes a constant as C does; infinity and NaN without a header.
-
-    Args:
-        real: ``double`` or ``float``.
-    """
+    """Writes a constant as C does; infinity and NaN without a header."""
     plain = c_number(real)
     suffix = "f" if real == "float" else ""
     special = {
@@ -99,17 +87,12 @@ SHIFT = {"double": 1.5 * 2.0**52, "float": 1.5 * 2.0**23}
 """Added to a number and taken off again, it leaves the nearest integer, which stands in the last bits of the sum: two
 additions instead of a rounding and a conversion, which the hardware does at a quarter of the speed."""
 
-LIMIT = {"double": 1e9, "float": 1e5}
+LARGEST_ANGLE = {"double": 1e9, "float": 1e5}
 """Largest angle, rad."""
 
 
 def sincos_source(real: str, name: str) -> str:
-    """Definition of ``void name(real x, real *sine, real *cosine)``.
-
-    Args:
-        real: ``double`` or ``float``.
-        name: of the function.
-    """
+    """Definition of ``void name(real x, real *sine, real *cosine)``."""
     f = "f" if real == "float" else ""
     parts = half_pi(53, 53, 53) if real == "double" else half_pi(24, 24, 24)
     digits = 17 if real == "double" else 9
@@ -138,7 +121,7 @@ def sincos_source(real: str, name: str) -> str:
     const {real} shifted = fma{f}(x, {number(1 / half_pi(53)[0])}, {plain(SHIFT[real])});
     const int quadrant = {"__float_as_int" if f else "__double2loint"}(shifted);
     const {real} k = shifted - {plain(SHIFT[real])};
-    {real} r = fabs{f}(x) <= {plain(LIMIT[real])} ? x : {not_a_number};
+    {real} r = fabs{f}(x) <= {plain(LARGEST_ANGLE[real])} ? x : {not_a_number};
 {reduction}
     const {real} z = r * r;
     const {real} s = fma{f}(-r * z, {polynomial(SINE[real])}, r);
@@ -162,12 +145,7 @@ def _flipped(real: str, x: str, quadrant: str) -> str:
 
 
 def reciprocal_source(real: str, name: str) -> str:
-    """Definition of ``real name(real x)``.
-
-    Args:
-        real: ``double`` or ``float``.
-        name: of the function.
-    """
+    """Definition of ``real name(real x)``."""
     head = f"__device__ __forceinline__ {real} {name}({real} x)\n{{\n    {real} r;\n"
     if real == "float":
         return head + '    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));\n    return r;\n}\n'

@@ -136,7 +136,7 @@ class CudaKernel:
             pointers: addresses of the inputs, then of the outputs.
             shared: bit k says that input k has one value for all states.
             count: number of states.
-            lend: makes a tensor of a shape, for what kernels hand on to each other; CuPy makes arrays if None. A
+            lend: makes a tensor of a shape, for what kernels pass to each other; CuPy makes arrays if None. A
                 library that records a CUDA graph must know of all memory that the graph uses.
         """
         if count:
@@ -201,7 +201,7 @@ class CudaKernel:
     def _quick(self, inputs: tuple[Any, ...], out: Any, scratch: Any = None) -> Any:
         """The common case with the least overhead: CuPy arrays, contiguous, of one precision, one batch dimension.
 
-        None if this is not such a case; everything is then checked and converted at leisure.
+        None if this is not such a case; everything is then checked and converted first.
 
         Args:
             inputs: the input arrays.
@@ -289,7 +289,7 @@ class CudaKernel:
 
 
 def _scratch(launch: Launch | StagedLaunch, count: int, dtype: np.dtype) -> list[Any]:
-    """Memory for what kernels hand on to each other, on the current device and stream."""
+    """Memory for what kernels pass to each other, on the current device and stream."""
     return [arrays.cupy().empty((count, *shape), dtype=dtype) for shape in launch.between]
 
 
@@ -320,13 +320,7 @@ class BoundCudaKernel:
 def batch_shapes(
     kernel: str, ports: tuple[Port, ...], given: Sequence[Any]
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
-    """The batch dimensions of each array, and of all of them together; an error if these do not fit.
-
-    Args:
-        kernel: its name, for messages.
-        ports: its inputs.
-        given: the arrays.
-    """
+    """The batch dimensions of each array, and of all of them together; an error if these do not fit."""
     batches = []
     for x, port in zip(given, ports):
         core = len(port.shape)
@@ -346,11 +340,7 @@ def to_write(kernel: str, ports: tuple[Port, ...], out: Any, batch: tuple[int, .
     """The arrays as CuPy's, in the memory of the caller; an error if they cannot take the results.
 
     Args:
-        kernel: its name, for messages.
-        ports: its outputs.
         out: an array, or a tuple of them.
-        batch: batch dimensions of the results.
-        dtype: their precision.
     """
     wanted = out if isinstance(out, tuple) else (out,)
     if len(wanted) != len(ports):
@@ -378,9 +368,6 @@ def same_device(kernel: str, name: str, x: Any, first: str, other: Any) -> None:
     """An error if two arrays are on different devices.
 
     Args:
-        kernel: its name, for messages.
-        name: of the array.
-        x: the array.
         first: name of the array that it is compared with.
         other: the array that it is compared with.
     """

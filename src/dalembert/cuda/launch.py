@@ -14,13 +14,7 @@ from dalembert.errors import CompilerError, DeviceError
 
 
 def compiled(name: str, source: str, kernel: str) -> Any:
-    """A kernel of a source text, compiled by NVRTC for the current device.
-
-    Args:
-        name: of what is computed, for messages.
-        source: the text.
-        kernel: name of the kernel in it.
-    """
+    """A kernel of a source text, compiled by NVRTC for the current device."""
     cp = cupy()
     try:
         return cp.RawModule(code=source, backend="nvrtc", options=("-std=c++14",)).get_function(kernel)
@@ -36,8 +30,6 @@ class Launch:
     """A kernel compiled for a device.
 
     Args:
-        name: of what is computed, for messages.
-        source: the kernel.
         device: index of the device, which must be the current one.
     """
 
@@ -63,8 +55,6 @@ class Launch:
         Args:
             arrays: inputs, then outputs: arrays or addresses.
             shared: bit k says that input k has one value for all states.
-            count: number of states.
-            scratch: none.
         """
         source = self.source
         grid = min(-(-count // source.states), self._blocks)
@@ -73,14 +63,7 @@ class Launch:
 
 
 def resident_blocks(function: Any, threads: int, shared: int, device: int) -> int:
-    """How many blocks of a kernel are at work at the same time on a whole device.
-
-    Args:
-        function: the kernel.
-        threads: of a block.
-        shared: bytes of shared memory of a block.
-        device: index of the device.
-    """
+    """How many blocks of a kernel are at work at the same time on a whole device."""
     has = cupy().cuda.Device(device).attributes
     each = has["MaxThreadsPerMultiProcessor"] // threads
     each = min(each, has["MaxRegistersPerMultiprocessor"] // max(function.num_regs, 1) // threads)
@@ -90,9 +73,5 @@ def resident_blocks(function: Any, threads: int, shared: int, device: int) -> in
 
 
 def shared_memory(device: int) -> int:
-    """Bytes of shared memory that a block can have.
-
-    Args:
-        device: index of the device.
-    """
+    """Bytes of shared memory that a block can have."""
     return cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"]

@@ -36,9 +36,8 @@ class CudaLibrary:
 
     Args:
         function: name of the function that launches.
-        header: text of the header.
         source: text of the source: kernels, and the function that launches the one that fits the card.
-        launch: in words, how they are launched.
+        launch: a sentence on how they are launched.
     """
 
     function: str
@@ -48,13 +47,7 @@ class CudaLibrary:
 
 
 def kernels(program: Program, real: Real, parts: Parts | None) -> list[CudaSource]:
-    """A kernel, and another one for cards with less shared memory if it needs much; they share a source.
-
-    Args:
-        program: what to compute.
-        real: the type of all numbers.
-        parts: the parts of the system, if it has some.
-    """
+    """A kernel, and another one for cards with less shared memory if it needs much; they share a source."""
     found = [to_cuda(program, real, parts=parts)]
     if found[0].shared > SMALL_SHARED_BYTES:
         found.append(
@@ -67,11 +60,7 @@ def cuda_library(program: Program, cuda: Sequence[CudaSource], real: Real, heade
     """The C interface of kernels that compute the same.
 
     Args:
-        program: what they compute.
         cuda: their sources; the one that needs most shared memory first.
-        real: the type of all numbers.
-        header: name of the header's file.
-        source: name of the source's file.
     """
     names = Names(C_RESERVED)
     function = launch_name(names, Names(C_RESERVED).new(program.name))
@@ -91,12 +80,8 @@ def launchers(face: Interface, cuda: Sequence[CudaSource], real: str, function: 
     """The function that launches the first of kernels for which the card has enough shared memory, and what it calls.
 
     Args:
-        face: names of the arrays.
         cuda: the kernels, the one that needs most shared memory first.
-        real: the type of all numbers.
-        function: its name.
-        head: goes before it.
-        names: names given out so far.
+        head: stands before it.
     """
     if len(cuda) == 1:
         return _launch(face, cuda[0], real, function, head)
@@ -109,7 +94,6 @@ def launch_name(names: Names, what: str) -> str:
     """A name for the function that launches something, which no kernel and none of its functions have.
 
     Args:
-        names: names given out so far.
         what: name of what is launched; of long ones the beginning, for names are cut at their ends.
     """
     return names.new(f"{what[:48]}_launch")
@@ -127,13 +111,7 @@ def in_words(cuda: Sequence[CudaSource]) -> str:
 
 
 def declaration(face: Interface, real: str, function: str) -> str:
-    """The head of a function that launches.
-
-    Args:
-        face: names of the arrays.
-        real: the type of all numbers.
-        function: its name.
-    """
+    """The head of a function that launches."""
     parameters = [*face.parameters(real), "unsigned shared_inputs", "long long n", "struct CUstream_st *stream"]
     return f"int {function}(" + ", ".join(parameters) + ")"
 
@@ -142,10 +120,6 @@ def header_text(program: Program, face: Interface, real: str, function: str, mor
     """What a program that calls the function includes.
 
     Args:
-        program: what it computes.
-        face: names of the arrays.
-        real: the type of all numbers.
-        function: its name.
         more: what else is to be known of it: lines of a comment.
     """
     guard = f"{function.upper()}_H"
@@ -240,9 +214,6 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
     Args:
         program: what they compute together; only its name and its arrays matter.
         stages: the kernels, in order.
-        real: the type of all numbers.
-        header: name of the header's file.
-        source: name of the source's file.
     """
     names = Names(C_RESERVED)
     own = Names(C_RESERVED).new(program.name)
@@ -253,7 +224,7 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
     given = [port.name for port in program.inputs]
     known = dict(zip((*given, *(port.name for port in program.outputs)), (*face.inputs, *face.outputs)))
     between: dict[str, int] = {}
-    bodies, launches, calls, told = [], [], [], []
+    bodies, launches, calls, remarks = [], [], [], []
     for number, stage in enumerate(stages):
         cuda = _kernels(stage, real, f"stage{number}_of_{own}")
         for name, port in zip(stage.gives, stage.program.outputs):
@@ -271,7 +242,7 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
         )
         passed = ", ".join(known[x] for x in (*stage.takes, *stage.gives))
         calls.append(f"    if (!failed) failed = {launch}({passed}, {flags or 0}, n, stream);\n")
-        told.append(in_words(cuda))
+        remarks.append(in_words(cuda))
     stem = source.rpartition(".")[0] or source
     before = f"/* Makefile:  {stem}.o: {source} {header} ; nvcc -O3 -arch=native -c {source} -o {stem}.o */\n"
     apart = "\n" + "".join(f"#undef {macro}\n" for macro in MACROS)
@@ -282,7 +253,10 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
     room = sum(between.values()) * NUMBER_BYTES[real]
     more = f" Takes {room} bytes for every state\n * from the memory pool of the stream meanwhile." if between else ""
     return CudaLibrary(
-        function, header_text(program, face, real, function, more), text, f"Launch, in this order, {'; '.join(told)}."
+        function,
+        header_text(program, face, real, function, more),
+        text,
+        f"Launch, in this order, {'; '.join(remarks)}.",
     )
 
 

@@ -189,13 +189,7 @@ LOCALS = (
 
 @dataclass(frozen=True)
 class StepperSource:
-    """Generated CUDA.
-
-    Args:
-        kernel: name of the kernel.
-        source: the text.
-        threads: threads of a block.
-    """
+    """Generated CUDA."""
 
     kernel: str
     source: str
@@ -219,11 +213,9 @@ def stepper_source(
         state: what a step changes.
         held: constant during a run.
         driven: read anew every so many steps.
-        real: the type of all numbers.
         threads: threads of a block; 0 for what was measured to be best.
         blocks: how many blocks of that size a multiprocessor must be able to hold; bounds the registers of a thread.
             0 for what was measured to be best.
-        longest: most nodes in one function.
     """
     check_real(real)
     threads = threads or TRAJECTORY_THREADS

@@ -53,11 +53,6 @@ class CudaSource:
     """Generated CUDA.
 
     Args:
-        function: name of the device function.
-        kernel: name of the kernel.
-        source: the text.
-        threads: threads of a block.
-        shared: bytes of shared memory of a block.
         states: states that a block works on at a time.
     """
 

@@ -23,11 +23,6 @@ def split(program: Program, live: int, most: int = 4) -> list[Program]:
     """The program as one or more programs with the same outputs, of which each leaves some elements out.
 
     Elements that are left out have node index -1 in ``results``.
-
-    Args:
-        program: what to split.
-        live: how many values may be live at once.
-        most: largest number of parts.
     """
     elements = [(p, e) for p, row in enumerate(program.results) for e in range(len(row)) if row[e] >= 0]
     elements.sort(key=lambda x: program.results[x[0]][x[1]])  # in the order in which they are computed
@@ -48,10 +43,6 @@ def output_groups(program: Program, live: int) -> OutputGroups:
     """What is computed one after the other: groups of output ports, and the programs for each.
 
     All at once if it fits; else what seems quickest, of all at once, in two halves, and the outputs one by one.
-
-    Args:
-        program: what to split.
-        live: how many values may be live at once.
     """
     ports = tuple(range(len(program.outputs)))
     whole: OutputGroups = [(ports, [program])]
@@ -73,24 +64,14 @@ def _price(plan: OutputGroups, live: int) -> float:
 
 
 def restricted(program: Program, ports: tuple[int, ...]) -> Program:
-    """The part of a program that computes some of its output ports; elements of the others have node index -1.
-
-    Args:
-        program: the whole.
-        ports: the output ports to keep.
-    """
+    """The part of a program that computes some of its output ports; elements of the others have node index -1."""
     if len(ports) == len(program.outputs):
         return program
     return part_of(program, elements_of(program, ports))
 
 
 def elements_of(program: Program, ports: tuple[int, ...]) -> list[Element]:
-    """The elements of some output ports.
-
-    Args:
-        program: the whole.
-        ports: the output ports.
-    """
+    """The elements of some output ports."""
     return [(p, e) for p in ports for e in range(len(program.results[p]))]
 
 
@@ -98,8 +79,6 @@ def part_of(program: Program, elements: list[Element], ordered: bool = True) -> 
     """The part of a program that computes some elements of its outputs; all others have node index -1.
 
     Args:
-        program: the whole.
-        elements: the elements to keep.
         ordered: for few live values, which takes ten times as long as the rest.
     """
     results = tuple(program.results[p][e] for p, e in elements)

@@ -33,7 +33,6 @@ class Stage:
     Args:
         program: what it computes; its inputs are found by name among those of the whole and what earlier stages gave.
         gives: under which names its outputs are known.
-        parts: the parts of the system, if it has some.
         columns: how many columns the matrices have on whose columns it works; 0 if it works on states.
     """
 
@@ -48,12 +47,7 @@ class Stage:
         return tuple(port.name for port in self.program.inputs if not (self.columns and port.name == UNIT))
 
     def source(self, real: Real, room: int = SHARED_BYTES) -> CudaSource:
-        """As CUDA.
-
-        Args:
-            real: the type of all numbers.
-            room: bytes of shared memory that a block can have on the device.
-        """
+        """As CUDA."""
         if self.columns:
             return columns_to_cuda(self.program, self.columns, real, room)
         return to_cuda(self.program, real, parts=self.parts, room=room)
@@ -63,12 +57,7 @@ class StagedLaunch:
     """The kernels of all stages, compiled for the current device.
 
     Args:
-        name: of what is computed, for messages.
-        inputs: of the whole.
-        outputs: of the whole.
         stages: in the order in which they are evaluated.
-        real: the type of all numbers.
-        device: index of the device.
     """
 
     def __init__(
@@ -94,7 +83,7 @@ class StagedLaunch:
 
     @property
     def between(self) -> tuple[tuple[int, ...], ...]:
-        """Shapes, for one state, of the arrays for what the kernels hand on to each other."""
+        """Shapes, for one state, of the arrays for what the kernels pass to each other."""
         return tuple(self._between.values())
 
     def __call__(self, arrays: Sequence[Any], shared: int, count: int, scratch: Sequence[Any]) -> None:
@@ -103,7 +92,6 @@ class StagedLaunch:
         Args:
             arrays: inputs, then outputs: arrays or addresses.
             shared: bit k says that input k has one value for all states.
-            count: number of states.
             scratch: arrays of the shapes :attr:`between` for all states, or their addresses.
         """
         known = dict(zip((*self._names, *self._between), (*arrays, *scratch)))
@@ -128,8 +116,6 @@ def columns_to_cuda(program: Program, columns: int, real: Real, room: int = SHAR
     Args:
         program: its first input is common to all columns of a state; all others, and the outputs, are columns.
         columns: how many columns the matrices have.
-        real: the type of all numbers.
-        room: bytes of shared memory that a block can have on the device.
     """
     names = Names(C_RESERVED | TAKEN | {"column", "common", "p"})
     face = interface(program, names)

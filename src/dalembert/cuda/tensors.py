@@ -21,11 +21,9 @@ DEVICE = "cuda"
 def quick(kernel: CudaKernel, inputs: tuple[Any, ...], out: Any) -> Any:
     """Evaluate on tensors of one precision on the current device, in memory of PyTorch only.
 
-    None if this is not such a case; everything is then checked and converted at leisure.
+    None if this is not such a case; everything is then checked and converted first.
 
     Args:
-        kernel: what to evaluate.
-        inputs: the input arrays.
         out: the tensor to write to, or a tuple of them, or None.
     """
     torch = sys.modules.get("torch")

@@ -94,13 +94,7 @@ def rows_of(
 
 
 def fits(program: Program, width: int, room: int) -> bool:
-    """Whether two warps can stage the inputs and any one output; threads write what is not staged far apart.
-
-    Args:
-        program: the whole.
-        width: bytes of a number.
-        room: bytes of shared memory that a block can have on the device.
-    """
+    """Whether two warps can stage the inputs and any one output; threads write what is not staged far apart."""
     inputs = sum(StagedArray(port.name, port.size, True, 2).words for port in program.inputs)
     widest = max(StagedArray(port.name, port.size, True, 1).words for port in program.outputs)
     return (inputs + widest) * width <= min(TILE_SHARED_BYTES, room) // 2
@@ -247,7 +241,6 @@ def copy_macros(width: int, waiting: int = 1) -> str:
     """Copies from global to shared memory that do not wait; on cards before compute capability 8.0 plain ones.
 
     Args:
-        width: bytes of a number.
         waiting: how many tiles may still be on their way when ``WAIT`` returns.
     """
     fetches = []

@@ -26,11 +26,6 @@ class WarpKernel:
     """Source of the workers' functions and of the kernel.
 
     Args:
-        layout: where things lie.
-        face: names of function and arrays.
-        names: names given out so far.
-        flavour: the language.
-        kernel: name of the kernel.
         blocks: how many blocks a multiprocessor must be able to hold.
     """
 

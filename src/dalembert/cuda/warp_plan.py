@@ -42,7 +42,6 @@ class OutputGroup:
     """Outputs that are computed together, and by whom.
 
     Args:
-        ports: the outputs.
         program: the part of the whole that computes them; elements that another group computes have node index -1.
         division: who computes what.
     """
@@ -66,11 +65,9 @@ class BlockLayout:
     """Where things lie in the shared memory of a block.
 
     Args:
-        program: the whole.
         groups: what is computed one after the other.
         warps_per_worker: warps that do the same work for different states of a tile.
         buffers: how many tiles of inputs are held, one or two.
-        width: bytes of a number.
     """
 
     program: Program
@@ -168,11 +165,7 @@ def plan_warps(
     """Cooperating warps for a program, and their blocks per multiprocessor; None if one thread per state is better.
 
     Args:
-        program: what to compute.
-        real: the type of all numbers.
-        parts: the parts of the system, if it has some.
         shape: shape of the block; None for the first of ``BLOCK_SHAPES`` that fits.
-        room: bytes of shared memory that a block can have on the device.
     """
     live, wide = max_live(program.nodes), any(port.size > WIDE_ELEMENTS for port in program.outputs)
     methods = []
@@ -208,11 +201,7 @@ class _Arrangement:
     """Groups of outputs that a block of one of several shapes computes one after the other.
 
     Args:
-        program: the whole.
-        sequence: the groups.
         shapes: of the block, the fastest first.
-        real: the type of all numbers.
-        room: bytes of shared memory that a block can have on the device.
     """
 
     program: Program
@@ -223,8 +212,8 @@ class _Arrangement:
 
     def promising(self, method: _Method) -> bool:
         """Whether there is room for inputs, results and what workers pass to each other."""
-        nobody = Division((), 0)
-        groups = [OutputGroup(ports, _only(self.program, elements), nobody) for ports, elements in self.sequence]
+        nothing = Division((), 0)
+        groups = [OutputGroup(ports, _only(self.program, elements), nothing) for ports, elements in self.sequence]
         if not any(self._layouts(groups)):
             return False
         if method.exchanged is None:
@@ -238,7 +227,6 @@ class _Arrangement:
         """The layout of the block and its blocks per multiprocessor, if its workers can share the work.
 
         Args:
-            method: how to divide it.
             forced: whether the shape is taken however many values are live.
         """
         # Of the whole program: the alternative is one thread per state, which computes all outputs.

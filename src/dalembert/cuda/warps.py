@@ -71,11 +71,7 @@ class Division:
         return len(self.phases)
 
     def joined(self, size: int) -> Division:
-        """With idle workers up to a size: all workers of a block must meet at every barrier.
-
-        Args:
-            size: how many workers there shall be.
-        """
+        """With idle workers up to a size: all workers of a block must meet at every barrier."""
         idle = tuple((None,) * PHASES for _ in range(size - self.size))
         return Division(self.phases + idle, self.slots)
 
@@ -107,8 +103,6 @@ def divide_by_parts(program: Program, parts: Parts, most: int = MOST_WORKERS) ->
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
-        parts: the parts of the system.
-        most: largest number of workers.
     """
     return _divided(program, parts, most).division
 
@@ -118,8 +112,6 @@ def exchanged_values(program: Program, parts: Parts, most: int = MOST_WORKERS) -
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
-        parts: the parts of the system.
-        most: largest number of workers.
     """
     return len(_divided(program, parts, most).slots)
 
@@ -194,7 +186,6 @@ class _Divider:
     """The programs of all workers.
 
     Args:
-        program: the whole.
         assignments: phase and worker of every operation.
         trunk: the worker of the trunk.
     """
@@ -289,7 +280,6 @@ def gathered(program: Program, needs: list[int]) -> Program:
     """The program with regrouped sums; elements of outputs that are not wanted keep node index -1.
 
     Args:
-        program: what to regroup.
         needs: for each node, the parts it depends on, a bit each.
     """
     nodes = program.nodes
@@ -372,7 +362,6 @@ def divide_by_results(program: Program, most: int = MOST_WORKERS) -> Division:
 
     Args:
         program: what to divide; elements of outputs that are not wanted have node index -1.
-        most: largest number of workers.
     """
     ranked = _ranked(program)
     ports = Port(EXCHANGE, (0,)), Port(KEPT, (0,))

@@ -14,6 +14,14 @@ from dalembert.tracing.program import Port
 Orders = Mapping[str, Sequence[str]]
 """What the rows of the inputs beyond the state belong to, by input."""
 
+FOREIGN_HINTS = {
+    "torch": "TorchDynamics takes it, and passes derivatives on",
+    "jax": "JaxDynamics takes it, and passes derivatives on",
+    "cuda": "for which kernels are made by Dynamics(..., device='cuda')",
+    "mapping": "q_slice(joint) and v_slice(joint) of the mechanism say where a joint has its numbers",
+}
+"""What errors of kernels add for arguments that are no arrays of NumPy."""
+
 
 def kernel_doc(
     mechanism: Mechanism,
@@ -43,7 +51,7 @@ def missing_input_hints(mechanism: Mechanism, orders: Orders) -> dict[str, str]:
         )
     else:
         mend = " (parameter_values has those of the mechanism)"
-    return {"wrenches": wrenches, "parameters": numbers + mend}
+    return {"wrenches": wrenches, "parameters": numbers + mend, **FOREIGN_HINTS}
 
 
 def warn_of_open_loops(mechanism: Mechanism) -> None:

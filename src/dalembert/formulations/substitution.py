@@ -17,8 +17,8 @@ from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
 from dalembert.model.record import check_scalar, is_finite
 from dalembert.tracing.evaluate import inline, interpret
+from dalembert.tracing.graph import Expr
 from dalembert.tracing.rules import RULES
-from dalembert.tracing.traced import Expr
 
 PARTS = (
     "mass_matrix", "coriolis", "gravity", "bias", "kinematics", "input_map", "passive", "external",

@@ -14,12 +14,7 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def precision(what: str, dtype: Any) -> np.dtype | None:
-    """float32 or float64, however it is written, or None.
-
-    Args:
-        what: is to be computed, for the message.
-        dtype: as given by the user.
-    """
+    """float32 or float64, however it is written, or None."""
     if dtype is None:
         return None
     try:
@@ -32,60 +27,48 @@ def precision(what: str, dtype: Any) -> np.dtype | None:
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays share memory without being one and the same, so that writing one may spoil reading the other.
-
-    Args:
-        a: an array.
-        b: an array.
-    """
+    """Whether two arrays share memory without being the same, so that writing one may spoil reading the other."""
     if (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides):
         return False
     return share(a, b)
 
 
 def share(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays share memory, or may do so where it takes too long to find out.
-
-    Args:
-        a: an array.
-        b: an array.
-    """
+    """Whether two arrays share memory, or may do so where it takes too long to find out."""
     try:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
 
-def no_array(what: str, x: Any, error: Exception) -> ArgumentError:
-    """An error that says why something is no array of NumPy, and who takes it.
+def no_array(what: str, x: Any, error: Exception, hints: Mapping[str, str] | None = None) -> ArgumentError:
+    """An error that says why something is no array of NumPy.
 
     Args:
-        what: the argument, for the message.
         x: what the caller gave.
         error: why NumPy refused it.
+        hints: what to add for an array of a library, by its name, and for ``"cuda"``; see :class:`Arguments`.
     """
-    takers = {"torch": "TorchDynamics", "jax": "JaxDynamics"}
-    taker = takers.get(type(x).__module__.partition(".")[0])
-    if not isinstance(error, RuntimeError) and hasattr(x, "__cuda_array_interface__"):
-        hint = "; it is on a CUDA device, for which kernels are made by Dynamics(..., device='cuda')"
-    else:
-        hint = f"; {taker} takes it, and passes derivatives on" if taker else ""
-    return ArgumentError(f"{what} is no array of numbers: {str(error).rstrip('.')}{hint}")
+    on_device = not isinstance(error, RuntimeError) and hasattr(x, "__cuda_array_interface__")
+    hint = (hints or {}).get("cuda" if on_device else type(x).__module__.partition(".")[0])
+    if on_device:
+        hint = "it is on a CUDA device" + (f", {hint}" if hint else "")
+    return ArgumentError(f"{what} is no array of numbers: {str(error).rstrip('.')}" + (f"; {hint}" if hint else ""))
 
 
 class Arguments:
     """The arguments of one kernel.
 
-    Args:
-        name: of the kernel.
-        inputs: the input arrays.
-        outputs: the output arrays.
+    Attributes:
+        hints: what those who made the kernel want errors to add: by name of an input, when it is left out; under
+            ``"torch"``, ``"jax"`` and ``"cuda"``, when an array of that kind is given; under ``"mapping"``, when a
+            mapping is given for an array.
     """
 
     def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
         self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
         self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
-        self.hints: dict[str, str] = {}  # by input, what to say to whom leaves it out
+        self.hints: dict[str, str] = {}
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(
@@ -122,25 +105,17 @@ class Arguments:
         return tuple(values[k] for k in range(len(self.inputs))), rest
 
     def arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
-        """The inputs as NumPy arrays; raises for nested lists of different lengths.
-
-        Args:
-            given: all inputs, in order.
-        """
+        """The inputs as NumPy arrays; raises for nested lists of different lengths."""
         found = []
         for port, x in zip(self.inputs, given):
             try:
                 found.append(np.asarray(x))
             except (TypeError, ValueError, RuntimeError) as error:  # the last: tensors that record derivatives
-                raise no_array(f"{self._call}: {port.name}", x, error) from error
+                raise no_array(f"{self._call}: {port.name}", x, error, self.hints) from error
         return found
 
     def refuse_longer_numbers(self, arrays: Sequence[np.ndarray]) -> None:
-        """Raise if numbers would lose digits without anybody having said so.
-
-        Args:
-            arrays: the inputs.
-        """
+        """Raise if numbers would lose digits without anybody having said so."""
         for port, array in zip(self.inputs, arrays):
             if array.dtype.kind == "f" and not np.can_cast(array.dtype, DOUBLE):
                 raise ArgumentError(
@@ -149,11 +124,7 @@ class Arguments:
                 )
 
     def refuse_masked(self, given: Sequence[Any]) -> None:
-        """Raise if entries are masked: results depend on all entries, so that no mask of theirs would be right.
-
-        Args:
-            given: all inputs, in order.
-        """
+        """Raise if entries are masked: results depend on all entries, so that no mask of theirs would be right."""
         for port, x in zip(self.inputs, given):
             if np.ma.is_masked(x):
                 raise ArgumentError(
@@ -165,7 +136,6 @@ class Arguments:
         """The common batch shape; raises if an argument has the wrong shape or kind, or if they do not fit together.
 
         Args:
-            arrays: the inputs.
             out: an array to write to, or None, for each output.
         """
         shapes = {}
@@ -200,10 +170,9 @@ class Arguments:
         if array.ndim < rank or array.shape[array.ndim - rank :] != port.shape:
             wanted = f"(..., {', '.join(map(str, port.shape))})" if port.shape else "(...)"
             if array.dtype == object and not array.ndim and isinstance(array.item(), Mapping):
-                where = "; q_slice(joint) and v_slice(joint) of the mechanism tell where a joint has its numbers"
+                hint = f"; {self.hints['mapping']}" if "mapping" in self.hints else ""
                 raise ArgumentError(
-                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}"
-                    + (where if name in ("q", "v", "a", "tau") else "")
+                    f"{self._call}: {name} is a {type(array.item()).__name__}, expected an array {wanted}{hint}"
                 )
             raise ArgumentError(f"{self._call}: {name} has shape {array.shape}, expected {wanted}")
         return array.shape[: array.ndim - rank]
@@ -223,11 +192,7 @@ class Arguments:
                     )
 
     def outputs_given(self, out: Any) -> tuple[Any, ...]:
-        """The argument ``out``, None or an array or one of them per output, as a tuple.
-
-        Args:
-            out: as given to the kernel.
-        """
+        """The argument ``out``, None or an array or one of them per output, as a tuple."""
         count = len(self.outputs)
         given = out if isinstance(out, tuple) else (out,) if count == 1 else (None,) * count if out is None else (out,)
         if len(given) != count:

@@ -8,7 +8,7 @@ entries exceed a limit, those unused for longest are removed.
 The cache is loaded as code, so it is kept to oneself: the folder is created for its owner only, and entries that belong
 to somebody else, or that others may write, are not loaded.
 
-Where it lies is told by the environment variable ``DALEMBERT_CACHE``: a folder, or ``off`` for no cache at
+The environment variable ``DALEMBERT_CACHE`` says where it lies: a folder, or ``off`` for no cache at
 all. By default it lies where the system keeps caches (``~/.cache/dalembert`` on Linux).
 """
 
@@ -28,18 +28,18 @@ from pathlib import Path
 from dalembert.errors import ArgumentError
 
 MAGIC = b"dalembert machine code 2\n"
-LIMIT = 512 << 20
+CACHE_BYTES = 512 << 20
 """Bytes of entries above which the oldest are removed."""
 
-FRESH = 3600.0
+NOTED_SECONDS = 3600.0
 """Seconds within which a use of an entry is not noted again."""
 
-TIDY = 16
+ENTRIES_PER_TIDYING = 16
 """One new entry in so many makes the cache look through all of them; in a full one that takes as long as compiling."""
 
 
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-"""How entries are opened: neither through links nor, should one be a pipe, waiting for somebody to fill it."""
+"""How entries are opened: neither through links nor, should one be a pipe, waiting for a writer."""
 
 
 def digest(*parts: object) -> str:
@@ -66,7 +66,7 @@ class Cache:
         limit: bytes above which the oldest entries are removed.
     """
 
-    def __init__(self, folder: Path | None, limit: int = LIMIT):
+    def __init__(self, folder: Path | None, limit: int = CACHE_BYTES):
         self.folder, self.limit = folder, limit
         self._warned = False
 
@@ -93,7 +93,7 @@ class Cache:
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
-        if time.time() - status.st_mtime > FRESH:
+        if time.time() - status.st_mtime > NOTED_SECONDS:
             with contextlib.suppress(OSError):
                 os.utime(path)
         return content[start:]
@@ -116,7 +116,7 @@ class Cache:
             except BaseException:
                 os.unlink(name)
                 raise
-            if zlib.crc32(key.encode()) % TIDY == 0:
+            if zlib.crc32(key.encode()) % ENTRIES_PER_TIDYING == 0:
                 self.tidy()
         except OSError as error:
             self._warn(
@@ -132,7 +132,7 @@ class Cache:
         for entry in os.scandir(self.folder):
             with contextlib.suppress(OSError):  # somebody else may have removed it
                 status = entry.stat(follow_symlinks=False)
-                if entry.name.startswith("new-") and time.time() - status.st_mtime > FRESH:
+                if entry.name.startswith("new-") and time.time() - status.st_mtime > NOTED_SECONDS:
                     os.unlink(entry.path)
                 else:
                     entries.append((status.st_mtime, status.st_size, entry.path))
@@ -167,7 +167,7 @@ def _is_own(status: os.stat_result) -> bool:
 
 
 def default_cache() -> Cache:
-    """The cache told by ``DALEMBERT_CACHE``, or else the user's own."""
+    """The cache named by ``DALEMBERT_CACHE``, or else the user's own."""
     return _cache_of(os.environ.get("DALEMBERT_CACHE"))
 
 

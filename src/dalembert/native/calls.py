@@ -88,10 +88,8 @@ def bound_call(
     """A function without arguments that calls a loop on fixed arrays.
 
     Args:
-        loop: where the loop begins.
         arrays: inputs and outputs, each with one batch dimension.
         ports: their core shapes.
-        count: the number of states.
         release: whether to release the interpreter lock meanwhile, which costs a little.
         keep: what must stay alive, besides the arrays.
     """
@@ -116,16 +114,9 @@ def quick_call(
     """A function of plain arrays of one state, that returns what the ufunc would; NotImplemented for anything else.
 
     None if this interpreter or NumPy lays out its objects in a way that is not known.
-
-    Args:
-        loop: where the loop begins.
-        dtype: of the arrays.
-        inputs: the input arrays.
-        outputs: the output arrays.
-        keep: what must stay alive.
     """
     ports = [*inputs, *outputs]
-    if len(ports) > MAXIMUM or not _layout_is_known():
+    if len(ports) > MOST_ARGUMENTS or not _layout_is_known():
         return None
     steps = [dtype.itemsize * math.prod(port.shape[d + 1 :]) for port in ports for d in range(len(port.shape))]
     table = _array_table()
@@ -214,9 +205,6 @@ def check_bindable(call: str, port: Port, array: Any, dtype: np.dtype) -> None:
     """Raise unless an array can be used as it lies in memory.
 
     Args:
-        call: name of the kernel, for the message.
-        port: what it is for.
-        array: the array.
         dtype: what the kernel computes in.
     """
     if not isinstance(array, np.ndarray):
@@ -231,13 +219,7 @@ def check_bindable(call: str, port: Port, array: Any, dtype: np.dtype) -> None:
 
 
 def check_overlap(kernel: Kernel, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
-    """Raise if an output shares memory with another argument, unless it is the very same array as an input.
-
-    Args:
-        kernel: what is to be bound.
-        inputs: the arrays to read.
-        outputs: the arrays to write.
-    """
+    """Raise if an output shares memory with another argument, unless it is the very same array as an input."""
     for port, y in zip(kernel.outputs, outputs):
         for other, x in zip(kernel.inputs, inputs):
             if overlap(x, y):
@@ -250,8 +232,6 @@ def flat_batch(array: np.ndarray, rank: int, batch: tuple[int, ...]) -> np.ndarr
 
     Args:
         array: with batch dimensions that broadcast to ``batch``, then ``rank`` core dimensions.
-        rank: number of core dimensions.
-        batch: the batch shape.
     """
     core = array.shape[array.ndim - rank :]
     whole = np.broadcast_to(array, (*batch, *core))
@@ -269,8 +249,6 @@ def bind(kernel: Kernel, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> Bound
     """Prepare everything that a call needs.
 
     Args:
-        kernel: what to call.
-        inputs: the arrays to read.
         out: the arrays to write, None for those to be made.
     """
     dtype = kernel.dtype or next((a.dtype for a in inputs if isinstance(a, np.ndarray)), np.dtype(np.float64))
@@ -327,7 +305,7 @@ QUICK_HEADER = (
 NumPy's array type, the dtype, the functions that make an empty array and that turn one without axes into a scalar;
 where, counted in words, the ranks of the arguments, their shapes one after the other, and the steps begin."""
 
-MAXIMUM = 32
+MOST_ARGUMENTS = 32
 """Largest number of arguments of `dalembert_quick`."""
 
 # Offsets into an array object, by NumPy's public header: data 16, nd 24, dimensions 32, descr 56, flags 64.
@@ -393,8 +371,8 @@ end:
 
 define ptr @dalembert_quick(ptr %self, ptr %args, i64 %nargs) {{
 entry:
-  %pointers = alloca [{MAXIMUM} x ptr]
-  %made = alloca [{MAXIMUM} x ptr]
+  %pointers = alloca [{MOST_ARGUMENTS} x ptr]
+  %made = alloca [{MOST_ARGUMENTS} x ptr]
 {_words()}{quick}
   %ranks.at = getelementptr i64, ptr %words, i64 %ranks
   %steps.at = getelementptr i64, ptr %words, i64 %steps

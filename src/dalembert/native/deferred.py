@@ -21,7 +21,7 @@ _known_to_forks = False
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Nobody else traces or compiles, and no process is forked, within this context; it may be entered repeatedly."""
+    """No other thread traces or compiles, and no process is forked, within this context, which may be nested."""
     global _known_to_forks
     with _lock:
         if not _known_to_forks and hasattr(os, "register_at_fork"):

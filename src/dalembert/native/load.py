@@ -26,8 +26,6 @@ def load_program(
 
     Args:
         program: gives the program; called only if the cache cannot answer.
-        dtype: float64 or float32.
-        target: the processor.
         key: a name for the program that changes whenever it would, as long as dalembert's source stays the same; the
             program's own digest by default.
     """
@@ -52,8 +50,6 @@ def load_text(parts: Sequence[object], lanes: Lanes, target: Target, text: Calla
 
     Args:
         parts: what determines the text; under it the code is kept.
-        lanes: the register type.
-        target: the processor.
         text: gives the text; called only if the cache cannot answer.
     """
     entry = digest(*parts, target, lanes, OPTIMIZATION)

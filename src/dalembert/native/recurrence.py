@@ -11,12 +11,9 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.native.deferred import Deferred, compiling
-from dalembert.native.llvm import arithmetic, runtime
 from dalembert.native.llvm.engine import Loaded
-from dalembert.native.llvm.loop import stepper_functions
-from dalembert.native.llvm.plan import CHUNK, Chunk, make_plan
+from dalembert.native.llvm.module import recurrence_text
 from dalembert.native.llvm.target import Target
-from dalembert.native.llvm.text import comment
 from dalembert.native.load import identity, load_text
 from dalembert.native.ufunc import LOOP
 from dalembert.tracing.program import Port, Program
@@ -74,19 +71,7 @@ class Recurrence:
     @property
     def ir(self) -> str:
         """The loop in LLVM's language, to look at."""
-        lanes = self.target.lanes(self.dtype)
-        program = self.program
-        plan = make_plan(program, CHUNK)
-        parts = [
-            comment(f"{program!r}, repeated"),
-            arithmetic.intrinsics(lanes),
-            runtime.declarations(lanes, self.target),
-        ]
-        for k, step in enumerate(plan.steps):
-            if isinstance(step, Chunk):
-                parts.append(arithmetic.chunk_function(f"chunk{k}", plan, step, lanes))
-        parts.append(stepper_functions(self.state, self.held, self.driven, plan, lanes, self.target))
-        return runtime.link("\n".join(parts), lanes, self.target)
+        return recurrence_text(self.program, self.state, self.held, self.driven, self.dtype, self.target)
 
     @property
     def code(self) -> Loaded:
@@ -136,8 +121,8 @@ class Recurrence:
             ("final", final, self.state), ("records", records, self.state),
         ):  # fmt: skip
             if len(arrays) != len(ports):
-                told = ", ".join(port.name for port in ports)
-                raise ArgumentError(f"{self.name}: {name} are {len(arrays)} arrays; needed are {len(ports)} ({told})")
+                names = ", ".join(port.name for port in ports)
+                raise ArgumentError(f"{self.name}: {name} are {len(arrays)} arrays; needed are {len(ports)} ({names})")
         n = next((len(array) for array in state if np.ndim(array)), 0)
         if steps < 0 or every < 1 or hold < 1:
             raise ArgumentError(f"{self.name}: steps = {steps}, every = {every}, hold = {hold} are out of range")

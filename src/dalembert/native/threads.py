@@ -1,7 +1,7 @@
 """Large batches on all cores.
 
 The states are divided among threads, which run at the same time because compiled loops do not hold the interpreter
-lock. How many, unless a call says otherwise, is told by the environment variable ``DALEMBERT_THREADS``; by default it
+lock. Unless a call says how many, the environment variable ``DALEMBERT_THREADS`` does; by default it
 is the number of cores this process may use.
 """
 

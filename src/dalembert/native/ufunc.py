@@ -72,10 +72,6 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     """NumPy's core signature of a kernel, such as ``(7),(7),(7)->(7,7),()``.
 
     NumPy has no core dimension of fixed size zero; such dimensions get a name, and the kernel checks their size.
-
-    Args:
-        inputs: the input arrays.
-        outputs: the output arrays.
     """
     side = [",".join(f"({','.join(str(n) if n else 'zero' for n in p.shape)})" for p in s) for s in (inputs, outputs)]
     return "->".join(side)
@@ -93,10 +89,7 @@ def make_ufunc(
     """A ufunc that calls compiled loops.
 
     Args:
-        name: of the ufunc.
         doc: its documentation.
-        inputs: the input arrays.
-        outputs: the output arrays.
         loops: the loops in the order in which NumPy tries them.
         keep: anything that must stay alive as long as the ufunc, such as the code of the loops.
         data: of all loops, `THROUGH` or `STREAMED`.

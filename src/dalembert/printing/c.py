@@ -132,8 +132,6 @@ class VectorInfix(Infix):
     """Arithmetic as in C; comparisons give masks, selections are made of masks, functions go lane by lane.
 
     Args:
-        real: type of one number.
-        lanes: how many.
         vector: type of a vector of numbers.
         mask: type of a vector of truth values.
     """
@@ -184,13 +182,8 @@ def vector_functions(
     """The function of ``lanes`` states at once, and the batch function that feeds it.
 
     Args:
-        program: what to print.
-        face: names of the arguments.
-        names: names given out so far.
-        real: type of one number.
         lanes: how many states at once.
         batch: name of the batch function.
-        longest: most nodes in one function.
     """
     vector, mask = names.new(f"{face.function}_vector"), names.new(f"{face.function}_mask")
     block = names.new(f"{face.function}_block")

@@ -25,8 +25,6 @@ class Interface:
 
     Args:
         function: name of the function of one state.
-        inputs: names of the inputs.
-        outputs: names of the outputs.
     """
 
     function: str
@@ -49,8 +47,8 @@ class Flavour:
         kind: type of a number.
         truth: type of a truth value.
         restrict: the qualifier of pointers that do not overlap.
-        head: goes before the function, ``void`` included.
-        piece: goes before a piece of a long function, ``void`` included.
+        head: stands before the function, ``void`` included.
+        piece: stands before a piece of a long function, ``void`` included.
         dialect: how operations are written.
         whole: makes a value of ``kind`` of the source of a constant.
         sincos: name of the function for sine and cosine together; the library's if empty.
@@ -127,16 +125,7 @@ def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, st
 
 
 def functions(program: Program, face: Interface, names: Names, flavour: Flavour, name: str, longest: int) -> str:
-    """The function of one state, and before it the pieces it calls if it is long.
-
-    Args:
-        program: what to print.
-        face: names of the arguments.
-        names: names given out so far.
-        flavour: the language.
-        name: of the function.
-        longest: most nodes in one function.
-    """
+    """The function of one state, and before it the pieces it calls if it is long."""
     chunks, uses = chunk(program, longest), count_uses(program)
     pieces = chunks.pieces or (Piece(0, 0, {}, {}),)
     parameters = face.parameters(flavour.kind, flavour.restrict)

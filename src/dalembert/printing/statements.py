@@ -72,14 +72,12 @@ class FunctionBody:
     """The statements of a program, or of a piece of one.
 
     Args:
-        program: what to print.
         dialect: in which language.
-        names: gives out names.
         read: source of the element of an input, from port number and flat element.
         start: index of the first node of the piece.
         stop: index after its last node; None for all.
         known: sources of values computed before.
-        keep: nodes that must have a name, because somebody else needs them.
+        keep: nodes that must have a name, because other code needs them.
         uses: of ``count_uses``, if the caller has it already.
     """
 
@@ -177,7 +175,6 @@ class Infix:
     """The notation that Python, C and CUDA share.
 
     Args:
-        number: writes a constant.
         functions: templates, with {0}, {1}, ... for operands, of all operations but the four of arithmetic and
             neg.
         pairs: whether sine and cosine of one argument are computed by one statement.

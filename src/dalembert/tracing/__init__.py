@@ -1,6 +1,6 @@
 """From a function over scalars to a straight-line program. Knows nothing of mechanisms.
 
-traced, graph   traced scalars and where they live
+graph           traced scalars and the graph they live in
 rules           what happens when one is made
 trace           a function over scalars becomes a Program
 program         the flat, straight-line form that everything else works on

@@ -104,7 +104,6 @@ def weight(program: Program, fused: bool = True) -> int:
     """The price of a program in additions, by ``WEIGHTS``.
 
     Args:
-        program: what to price.
         fused: count a fused multiply-add as one operation.
     """
     price = sum(WEIGHTS[node.op] for _, node in program.operations())

@@ -332,7 +332,7 @@ def _whole_power(x: Expr, base: Expr) -> tuple[int, list[Expr]]:
         factor = stack.pop()
         if factor is base:
             count += 1
-        elif factor.op == "mul" and len(between) < _LONGEST:
+        elif factor.op == "mul" and len(between) < _LONGEST_PRODUCT:
             between.append(factor)
             stack.extend(factor.args)
         else:
@@ -340,7 +340,7 @@ def _whole_power(x: Expr, base: Expr) -> tuple[int, list[Expr]]:
     return count, between
 
 
-_LONGEST = 128
+_LONGEST_PRODUCT = 128
 """Products with more factors than this are not looked through."""
 
 _UNARY: dict[str, Any] = {
@@ -362,7 +362,6 @@ def ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
     """Nodes that results need and that depend on a variable, operands first; variables are not looked into.
 
     Args:
-        results: nodes of a graph.
         variables: nodes of the same graph, held independent of each other.
     """
     independent, seen = set(variables), set()
@@ -416,11 +415,7 @@ def estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, in
 
 
 def price(results: Sequence[Any]) -> int:
-    """Operations of all that results need, weighted.
-
-    Args:
-        results: nodes of a graph.
-    """
+    """Operations of all that results need, weighted."""
     seen, stack, total = set(), list(results), 0
     while stack:
         x = stack.pop()

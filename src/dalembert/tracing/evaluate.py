@@ -71,8 +71,8 @@ def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
     try:
         batch = np.broadcast_shapes(*batches)
     except ValueError:
-        told = ", ".join(f"{port.name} {array.shape}" for port, array in zip(program.inputs, arrays))
-        raise ArgumentError(f"{program.name}: the inputs do not fit each other: {told}") from None
+        shapes = ", ".join(f"{port.name} {array.shape}" for port, array in zip(program.inputs, arrays))
+        raise ArgumentError(f"{program.name}: the inputs do not fit each other: {shapes}") from None
     with np.errstate(all="ignore"):
         values = interpret(program, flat, _NUMPY, np.float64)
     result = {}

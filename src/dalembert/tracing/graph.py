@@ -1,11 +1,16 @@
-"""A graph of traced scalars.
-
-Nodes are hash-consed: the same operation on the same operands is the same object, so common subexpressions never arise
-twice.
+"""Traced scalars, objects that record what is done to them, and the graph they live in.
 
     graph = Graph()
     q = graph.input("q", (2,))            # object array of two Expr
     y = np.sin(q[0]) * q[1] + 2
+
+An ``Expr`` stands for a number that is not known yet. It works inside plain NumPy object arrays (``A @ B``,
+``np.sin(A)``), and everything done to it adds a node to its graph, by the rules of ``rules``. Nodes are hash-consed:
+the same operation on the same operands is the same object, so common subexpressions never arise twice.
+
+Control flow cannot depend on an ``Expr``; comparisons give a ``Predicate``, and ``(x < y).select(a, b)`` chooses.
+``x.equals(y)`` is the traced comparison; ``==`` answers where the answer is known - of constants, and of an expression
+with itself - and else refuses to guess.
 """
 
 from __future__ import annotations
@@ -13,16 +18,375 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, TracingError, UnsupportedError
 from dalembert.tracing import rules
 from dalembert.tracing.program import Port
-from dalembert.tracing.traced import Constant, Expr, Predicate, lift
 
-__all__ = ["Expr", "Graph", "Predicate"]
+
+class Traced:
+    """What expressions and predicates have in common: a place in a graph.
+
+    Args:
+        graph: the graph it belongs to.
+        index: its number; operands have smaller ones.
+        op: an operation of ``program.ARITY``.
+        args: the operands; for an input the pair (port number, flat element).
+        value: the number, if it is a constant.
+    """
+
+    __slots__ = ("args", "graph", "index", "op", "value")
+
+    _op_priority = 1000.0  # SymPy numbers step back and let the methods below handle ``number * expr``
+
+    def __init__(self, graph: Graph, index: int, op: str, args: tuple, value: float = 0.0):
+        self.graph = graph
+        self.index = index
+        self.op = op
+        self.args = args
+        self.value = value
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError("a traced scalar cannot be pickled; make a Program of it with trace() and pickle that")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.index}: {_text(self, 3)}>"
+
+    @property
+    def is_constant(self) -> bool:
+        """True if the value is known."""
+        return self.op == "const"
+
+    def __bool__(self) -> bool:
+        if self.op == "const":
+            return self.value != 0
+        raise TracingError(
+            f"the truth of the traced value {self!r} is not known while tracing: if, while, and, or, min(), "
+            "max() and comparisons of whole arrays cannot depend on it. Write condition.select(yes, no) element "
+            "by element (np.less(a, b, dtype=object) compares arrays), combine conditions with & | ~, and use "
+            "x.minimum(y), x.maximum(y)"
+        )
+
+
+class Expr(Traced):
+    """A traced real number. Behaves like a float in arithmetic, and inside NumPy object arrays."""
+
+    __slots__ = ()
+
+    def __add__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.add(self, other)
+
+    def __radd__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.add(other, self)
+
+    def __sub__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.sub(self, other)
+
+    def __rsub__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.sub(other, self)
+
+    def __mul__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.mul(self, other)
+
+    def __rmul__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.mul(other, self)
+
+    def __truediv__(self, other):
+        if type(other) is not Expr and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        return rules.div(self, other)
+
+    def __rtruediv__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.div(other, self)
+
+    def __pow__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.power(self, other)
+
+    def __rpow__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.power(other, self)
+
+    def __neg__(self):
+        return rules.neg(self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return rules.absolute(self)
+
+    def __lt__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.lt(self, other)
+
+    def __le__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.le(self, other)
+
+    def __gt__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.lt(other, self)
+
+    def __ge__(self, other):
+        return NotImplemented if (other := lift(self.graph, other)) is None else rules.le(other, self)
+
+    def __eq__(self, other):
+        if not (type(other) is Predicate and other.is_constant) and (other := lift(self.graph, other)) is None:
+            return NotImplemented
+        if self.op == other.op == "const":
+            return self.value == other.value
+        if self is other:
+            return True
+        raise TracingError(
+            f"whether {self!r} == {other!r} is not known while tracing. Write x.equals(y).select(yes, no) for a choice "
+            "at run time; dalembert.algebra.scalar.is_zero(x) asks whether an expression is literally zero"
+        )
+
+    __hash__ = Traced.__hash__  # by identity, since equal expressions of a graph are one
+
+    def equals(self, other: Any) -> Predicate:
+        """The traced comparison ``self == other``, decided at run time."""
+        return rules.eq(self, _operand(self, other))
+
+    def conjugate(self) -> Expr:
+        """Itself: it is real. ``np.std`` and ``A.conj().T`` ask for it."""
+        return self
+
+    def label(self, name: str) -> Expr:
+        """Give this node a name for printing, unless it has one or is a constant or an input; returns
+        itself."""
+        if self.op not in ("const", "input"):
+            self.graph.labels.setdefault(self.index, name)
+        return self
+
+    def __float__(self) -> float:
+        if self.op == "const":
+            return self.value
+        raise TracingError(
+            f"the value of {self!r} is not known while tracing, so it cannot become a float. Keep it in arrays "
+            "of dtype=object and avoid math.*, int(), round() and np.linalg on it"
+        )
+
+    def __int__(self) -> int:
+        return int(float(self))
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)
+
+    def __trunc__(self) -> int:
+        return int(float(self))
+
+    @property
+    def is_zero(self) -> bool:
+        """True only if this is literally the constant 0."""
+        return self.op == "const" and self.value == 0
+
+    @property
+    def is_one(self) -> bool:
+        """True only if this is literally the constant 1."""
+        return self.op == "const" and self.value == 1
+
+    # Functions, by the names that NumPy asks its objects for: ``np.sin(A)`` calls ``A[k].sin()``.
+
+    def sin(self) -> Expr:
+        """Sine; the argument is in radians."""
+        return rules.sin(self)
+
+    def cos(self) -> Expr:
+        """Cosine; the argument is in radians."""
+        return rules.cos(self)
+
+    def tan(self) -> Expr:
+        """Tangent; the argument is in radians."""
+        return rules.tan(self)
+
+    def sqrt(self) -> Expr:
+        """Square root; NaN for negative numbers."""
+        return rules.sqrt(self)
+
+    def exp(self) -> Expr:
+        """Exponential function."""
+        return rules.exp(self)
+
+    def log(self) -> Expr:
+        """Natural logarithm; NaN for negative numbers."""
+        return rules.log(self)
+
+    def atan2(self, x: Any) -> Expr:
+        """Angle of the point (x, self), in radians. The sign of a zero is not kept: on the negative half of the
+        x axis, and at the origin, the answer may be that of either side."""
+        return rules.atan2(self, self.graph.lift(x))
+
+    arctan2 = atan2  # the name np.arctan2 looks for
+
+    def arctan(self) -> Expr:
+        """Angle between -pi/2 and pi/2 with this tangent, in radians."""
+        return self.atan2(1)
+
+    def arcsin(self) -> Expr:
+        """Angle between -pi/2 and pi/2 with this sine, in radians; NaN beyond one."""
+        return rules.asin(self)
+
+    def arccos(self) -> Expr:
+        """Angle between 0 and pi with this cosine, in radians; NaN beyond one."""
+        return rules.acos(self)
+
+    def sinh(self) -> Expr:
+        """Hyperbolic sine; near zero to a rounding of one, since it is made of exponentials."""
+        return rules.sinh(self)
+
+    def cosh(self) -> Expr:
+        """Hyperbolic cosine."""
+        return rules.cosh(self)
+
+    def tanh(self) -> Expr:
+        """Hyperbolic tangent; near zero to a rounding of one, since it is made of exponentials."""
+        return rules.tanh(self)
+
+    def arcsinh(self) -> Expr:
+        """Inverse of the hyperbolic sine; near zero to a rounding of one, infinite where a square overflows."""
+        return rules.asinh(self)
+
+    def arccosh(self) -> Expr:
+        """Inverse of the hyperbolic cosine; NaN below one."""
+        return rules.acosh(self)
+
+    def arctanh(self) -> Expr:
+        """Inverse of the hyperbolic tangent; NaN beyond one, near zero to a rounding of one."""
+        return rules.atanh(self)
+
+    def hypot(self, other: Any) -> Expr:
+        """Length of the vector (self, other)."""
+        return rules.sqrt(self * self + other * other)
+
+    def deg2rad(self) -> Expr:
+        """Radians of this many degrees."""
+        return self * (math.pi / 180)
+
+    def rad2deg(self) -> Expr:
+        """Degrees of this many radians."""
+        return self * (180 / math.pi)
+
+    radians, degrees = deg2rad, rad2deg  # NumPy has both names
+
+    def ratan2(self, y: Any) -> Expr:
+        """Angle of the point (self, y), in radians: ``atan2`` with the operands reflected."""
+        return rules.atan2(self.graph.lift(y), self)
+
+    def minimum(self, other: Any) -> Expr:
+        """The smaller of two numbers."""
+        return rules.minimum(self, self.graph.lift(other))
+
+    def maximum(self, other: Any) -> Expr:
+        """The larger of two numbers."""
+        return rules.maximum(self, self.graph.lift(other))
+
+
+class Constant(Expr):
+    """A traced number whose value is known. A kind of its own, so that hashing all others costs no Python."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return hash(self.value)  # that of the number it equals
+
+
+class Predicate(Traced):
+    """A traced truth value: combine with ``& | ~``, use with ``select``. It is not a number."""
+
+    __slots__ = ()
+
+    def __and__(self, other):
+        return NotImplemented if (other := _truth(self, other)) is None else rules.both(self, other)
+
+    def __or__(self, other):
+        return NotImplemented if (other := _truth(self, other)) is None else rules.either(self, other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if type(other) is not Predicate and not isinstance(other, (int, float, np.number, np.bool_)):
+            return NotImplemented
+        if self.op == "const" and getattr(other, "op", "const") == "const":
+            return bool(self) == (bool(other) if type(other) is Predicate else other)
+        raise TracingError(
+            f"whether {self!r} == {other!r} is not known while tracing. A condition needs no comparison: choose with "
+            "condition.select(yes, no), combine conditions with & | ~"
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.value) if self.op == "const" else Traced.__hash__(self)
+
+    def __invert__(self):
+        return rules.opposite(self)
+
+    def select(self, yes: Any, no: Any) -> Expr:
+        """``yes`` where this holds, else ``no``. Both are evaluated."""
+        return rules.select(self, _operand(self, yes), _operand(self, no))
+
+
+def lift(graph: Graph, value: Any) -> Expr | None:
+    """``value`` as an expression of ``graph``; None if it is not a real scalar."""
+    kind = type(value)
+    if kind is int or kind is float:
+        found = graph._constants.get(value)
+        return _constant(graph, value) if found is None else found
+    if kind is Expr or kind is Constant:
+        return value
+    if kind is Predicate:
+        raise TracingError(f"the truth value {value!r} is not a number; turn it into one with condition.select(1, 0)")
+    if isinstance(value, (np.ndarray, complex, np.complexfloating)) or not hasattr(kind, "__float__"):
+        return None  # an array then takes its turn element by element; the rest is a TypeError
+    try:
+        return _constant(graph, value)
+    except TypeError:  # a SymPy expression with free symbols
+        return None
+
+
+def _constant(graph: Graph, value: Any) -> Expr:
+    try:
+        return graph.constant(value)
+    except OverflowError as error:
+        raise ArgumentError(f"a number cannot be traced: {error}") from None
+
+
+def _operand(self: Traced, other: Any) -> Expr:
+    return other if type(other) is Expr else self.graph.lift(other)
+
+
+def _truth(self: Predicate, other: Any) -> Predicate | None:
+    if type(other) is Predicate:
+        return other
+    return self.graph.truth(bool(other)) if isinstance(other, (bool, np.bool_)) else None
+
+
+def _text(x: Traced, depth: int) -> str:
+    if x.op == "const":
+        return f"{x.value:.6g}"
+    if x.op == "input":
+        port = x.graph.inputs[x.args[0]]
+        place = ", ".join(str(int(k)) for k in np.unravel_index(x.args[1], port.shape)) if port.shape else ""
+        return f"{port.name}[{place}]" if place else port.name
+    if depth == 0:
+        return f"#{x.index}"
+    return f"{x.op}({', '.join(_text(a, depth - 1) for a in x.args)})"
+
+
+# ------------------------------------------------------------------------------------------------------------ the graph
 
 
 class Graph:
@@ -64,7 +428,7 @@ class Graph:
         return array[()] if port.shape == () else array
 
     def constant(self, value: Any) -> Expr:
-        """The node of a number. Numbers are told apart by value; 0.0 and -0.0 are the same, and so are all
+        """The node of a number. Numbers are distinguished by value; 0.0 and -0.0 are the same, and so are all
         NaN."""
         value = float(value)
         found = self._constants.get(value)

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.tracing.graph import Graph
-    from dalembert.tracing.traced import Expr, Predicate, Traced
+    from dalembert.tracing.graph import Expr, Graph, Predicate, Traced
 
 
 def different_graphs(x: Traced, graph: Graph) -> NoReturn:

@@ -68,7 +68,6 @@ def to_sympy(
     """The outputs of a program as expressions of its inputs, everything in between substituted.
 
     Args:
-        program: what to print.
         symbols: for each input an array-like of symbols (or any expressions); by default ``input_symbols``.
         constant: how constants are written.
 
@@ -89,7 +88,6 @@ def to_sympy_steps(
     ``x1``, ..., less those that an input is called.
 
     Args:
-        program: what to print.
         symbols: for each input an array-like of symbols; by default ``input_symbols``.
         constant: how constants are written.
 

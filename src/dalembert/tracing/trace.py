@@ -61,7 +61,6 @@ def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") 
         graph: all of its inputs become inputs of the program, needed or not.
         outputs: an array-like of expressions and numbers for each output, by name. A truth value counts as 1
             or 0.
-        name: of the program.
     """
     ports, exprs = [], []
     for port, value in outputs.items():
@@ -131,12 +130,12 @@ def _check_takes(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Non
         raise ArgumentError(f"trace takes a function over scalars, got {type(function).__name__}")
     try:
         inspect.signature(function).bind(*inputs)
-    except ValueError:  # some functions in C do not tell what they take
+    except ValueError:  # some functions in C do not say what they take
         pass
     except TypeError as error:
-        told = getattr(function, "__name__", type(function).__name__)
+        called = getattr(function, "__name__", type(function).__name__)
         raise ArgumentError(
-            f"trace calls {told} with one argument for each of the inputs {', '.join(inputs) or '(none)'}: {error}"
+            f"trace calls {called} with one argument for each of the inputs {', '.join(inputs) or '(none)'}: {error}"
         ) from None
 
 

@@ -7,7 +7,7 @@ from dalembert.native.llvm.plan import BlockPlan, Chunk
 from dalembert.native.llvm.target import Lanes
 from dalembert.tracing.program import PREDICATES
 
-RELOAD = 40
+RELOAD_OPERATIONS = 40
 """Operations after which a number is read from the scratch again instead of being held in a register."""
 
 INFIX = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -26,14 +26,7 @@ def intrinsics(lanes: Lanes) -> str:
 
 
 def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes) -> str:
-    """A chunk as the function ``void name(ptr scratch, ptr numbers)``, the latter being the table of constants.
-
-    Args:
-        name: of the function.
-        plan: the chunk belongs to.
-        chunk: what to compute.
-        lanes: the register type.
-    """
+    """A chunk as the function ``void name(ptr scratch, ptr numbers)``, the latter being the table of constants."""
     code, constants, slots, keep, numbers = plan.code, plan.constants, plan.slots, chunk.keep, plan.numbers
     v, suffix, truths = lanes.vector, lanes.suffix, lanes.truths
     scalar, size, align = lanes.scalar, lanes.bytes, lanes.bytes
@@ -49,7 +42,7 @@ def chunk_function(name: str, plan: BlockPlan, chunk: Chunk, lanes: Lanes) -> st
     def name_of(i: int) -> str:
         """The register of a value, read from the scratch if it is not at hand."""
         nonlocal fresh
-        if i in names and (i not in loaded or done - loaded[i] < RELOAD):
+        if i in names and (i not in loaded or done - loaded[i] < RELOAD_OPERATIONS):
             return names[i]
         fresh += 1
         register = f"%m{fresh}"

@@ -59,25 +59,13 @@ def _parse(text: str, machine: Any) -> Any:
 
 
 def object_code(text: str, target: Target, optimization: int = OPTIMIZATION) -> bytes:
-    """Compile LLVM IR to an object file.
-
-    Args:
-        text: the IR.
-        target: the processor.
-        optimization: level 0 to 3 of code generation.
-    """
+    """Compile LLVM IR to an object file."""
     machine = _machine(target, optimization)
     return machine.emit_object(_parse(text, machine))
 
 
 def assembly(text: str, target: Target, optimization: int = OPTIMIZATION) -> str:
-    """Compile LLVM IR to assembly, to look at.
-
-    Args:
-        text: the IR.
-        target: the processor.
-        optimization: level 0 to 3 of code generation.
-    """
+    """Compile LLVM IR to assembly, to look at."""
     machine = _machine(target, optimization)
     return machine.emit_assembly(_parse(text, machine))
 
@@ -86,7 +74,6 @@ def define_symbol(name: str, address: int) -> None:
     """Make a function known by name to all code loaded from now on.
 
     Args:
-        name: of the function.
         address: where it begins; it must stay there for the life of the process.
     """
     _binding().add_symbol(name, address)
@@ -97,7 +84,6 @@ class Loaded:
 
     Args:
         code: an object file made by `object_code` for this processor.
-        target: the processor.
     """
 
     def __init__(self, code: bytes, target: Target):

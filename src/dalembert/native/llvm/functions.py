@@ -20,7 +20,7 @@ from __future__ import annotations
 from dalembert.native.llvm.target import Lanes
 from dalembert.native.llvm.text import Instructions
 
-LIMIT = 1e5
+LARGEST_ANGLE = 1e5
 """Largest angle, in rad, of the vector code."""
 
 SINE = {
@@ -131,7 +131,6 @@ def sincos_function(lanes: Lanes, fused: bool) -> str:
     sine, where to put its cosine.
 
     Args:
-        lanes: the register type.
         fused: whether the processor has a fused multiply-add.
     """
     v, ints, truths, scalar = lanes.vector, lanes.integers, lanes.truths, lanes.scalar
@@ -153,7 +152,7 @@ def sincos_function(lanes: Lanes, fused: bool) -> str:
         signed = b(f"bitcast {ints} {b(f'xor {ints} {chosen}, {sign}')} to {v}")
         b.do(f"store {v} {signed}, ptr %{name}.p, align {lanes.bytes}")
     size = b(f"call {v} @llvm.fabs.{lanes.suffix}({v} {x})")
-    rare = b(f"fcmp ugt {v} {size}, {lanes.constant(LIMIT)}")
+    rare = b(f"fcmp ugt {v} {size}, {lanes.constant(LARGEST_ANGLE)}")
     any_rare = b(f"call i1 @llvm.vector.reduce.or.v{lanes.width}i1({truths} {rare})")
 
     return f"""
@@ -188,7 +187,7 @@ body:
   %x.stored = load {scalar}, ptr %angle.p
   %x = {widen(lanes, "%x.stored")}
   %size = call double @llvm.fabs.f64(double %x)
-  %rare = fcmp ugt double %size, {Lanes("double", 1).number(LIMIT)}
+  %rare = fcmp ugt double %size, {Lanes("double", 1).number(LARGEST_ANGLE)}
   br i1 %rare, label %call, label %next
 call:
   %sine.x = call double @sin(double %x)
@@ -242,7 +241,6 @@ def map_function(kind: str, lanes: Lanes) -> str:
 
     Args:
         kind: name of the function of the C library.
-        lanes: the register type.
     """
     count, scalar = ARGUMENTS[kind], lanes.scalar
     find, load = [], []

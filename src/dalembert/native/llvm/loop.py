@@ -30,10 +30,10 @@ from dalembert.native.llvm.text import Instructions
 from dalembert.native.llvm.transfer import COLUMNS, ROWS, SPLAT, STREAM, STRIDED, group
 from dalembert.tracing.program import Port, Program
 
-STACK = 1 << 16
+STACK_BYTES = 1 << 16
 """Bytes of scratch that are taken from the stack; more come from the heap."""
 
-GROUP = 128
+GROUP_CALLS = 128
 """The largest number of steps called by one function: LLVM's time grows with the square of it."""
 
 
@@ -45,7 +45,6 @@ class _Argument:
         k: its position.
         count: number of all arguments.
         core: number of core dimensions of the arguments before.
-        lanes: the register type.
         place: its part of the scratch if an input, its table of slots if an output.
     """
 
@@ -138,10 +137,7 @@ def loop_functions(program: Program, plan: BlockPlan, lanes: Lanes, target: Targ
     """The loop, the tables it reads, and the number of operations as ``@operations``.
 
     Args:
-        program: for its ports.
         plan: what to execute on every block of states; its step k, if a chunk, is the function ``chunk<k>``.
-        lanes: the register type.
-        target: the processor.
     """
     ports = [*program.inputs, *program.outputs]
     tables = [constant_table("contiguous", [k * lanes.itemsize for k in range(max(p.size for p in ports) or 1)])]
@@ -224,7 +220,6 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes) -> tuple[str, s
     Args:
         plan: its step k, if a chunk, is the function ``chunk<k>``.
         tables: gets those that the calls read.
-        lanes: the register type.
     """
     calls = []
     for k, step in enumerate(plan.steps):
@@ -235,8 +230,8 @@ def step_calls(plan: BlockPlan, tables: list[str], lanes: Lanes) -> tuple[str, s
         else:
             calls.append(f"  call void @chunk{k}(ptr %scratch, ptr @numbers)")
     functions: list[str] = []
-    while len(calls) > GROUP:
-        bodies = ["\n".join(calls[k : k + GROUP]) for k in range(0, len(calls), GROUP)]
+    while len(calls) > GROUP_CALLS:
+        bodies = ["\n".join(calls[k : k + GROUP_CALLS]) for k in range(0, len(calls), GROUP_CALLS)]
         names = [f"@group{len(functions) + k}" for k in range(len(bodies))]
         functions += [
             f"define internal void {name}(ptr %scratch) {{\n{body}\n  ret void\n}}\n"
@@ -273,7 +268,7 @@ def flag_guard(target: Target) -> tuple[str, str, str, str]:
 
 def scratch_memory(size: int) -> tuple[str, str, str, str]:
     """Declarations, what is needed on the stack, and how to get and give back ``size`` bytes, aligned to 64."""
-    if size <= STACK:
+    if size <= STACK_BYTES:
         return "", f"  %scratch = alloca [{size} x i8], align 64\n", "", ""
     return (
         "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.trap()\n",
@@ -307,8 +302,6 @@ def stepper_functions(
         held: the inputs after them.
         driven: the last inputs.
         plan: what to execute in every step; its step k, if a chunk, is the function ``chunk<k>``.
-        lanes: the register type.
-        target: the processor.
     """
     inputs = [*state, *held, *driven]
     largest = max(port.size for port in inputs) or 1

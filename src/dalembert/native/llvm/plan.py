@@ -23,7 +23,7 @@ from itertools import zip_longest
 from dalembert.errors import CompilerError
 from dalembert.tracing.program import PREDICATES, Program
 
-CHUNK = 250
+CHUNK_OPERATIONS = 250
 """The largest number of operations compiled as one function; larger ones gain nothing and take longer to compile."""
 
 FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
@@ -76,11 +76,10 @@ class BlockPlan:
     size: int
 
 
-def make_plan(program: Program, chunk: int = CHUNK) -> BlockPlan:
+def make_plan(program: Program, chunk: int = CHUNK_OPERATIONS) -> BlockPlan:
     """Cut a program up.
 
     Args:
-        program: what to execute.
         chunk: the largest number of operations compiled as one function.
     """
     code, constants = _lower(program)
@@ -224,7 +223,7 @@ def _allocate(
             planned.append(Calls(kind, [(*(slots[a] for a in code[i][1]), slot(i, k)) for i in values]))
         free.extend(dying[k])
     results = [[slots[i] for i in elements] for elements in program.results]
-    bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # tells 0 from -0
+    bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # distinguishes 0 from -0
     index = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
     numbers = {i: index[b] for i, b in bits.items()}
     table = [struct.unpack("<d", b)[0] for b in index]

@@ -18,12 +18,7 @@ from dalembert.native.llvm.target import Lanes, Target
 
 @cache
 def runtime_text(lanes: Lanes, target: Target) -> str:
-    """LLVM IR of the shared code.
-
-    Args:
-        lanes: the register type.
-        target: the processor.
-    """
+    """LLVM IR of the shared code."""
     parts = [intrinsics(lanes)]
     if lanes.scalar == "float":
         parts.append(intrinsics(Lanes("double", lanes.width)))

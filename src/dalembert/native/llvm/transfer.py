@@ -181,11 +181,7 @@ end:
 
 
 def functions(lanes: Lanes) -> str:
-    """All loads and stores.
-
-    Args:
-        lanes: the register type.
-    """
+    """All loads and stores."""
     parts = [_offsets(), _load_splat(lanes), _load_columns(lanes), _store_columns(lanes)]
     if lanes.width > 1:
         parts += [_load_strided(lanes), _store_strided(lanes), stream(lanes)]
@@ -207,7 +203,6 @@ def group(lanes: Lanes, size: int, is_input: bool) -> int:
     Measured: 16 bytes are best for loads, where halves of registers come straight from memory, and 32 for stores.
 
     Args:
-        lanes: the register type.
         size: how many numbers a state has; that many at most.
         is_input: load or store.
     """
@@ -293,7 +288,6 @@ def load_rows(lanes: Lanes, g: int) -> str:
     """The function ``void load_rows<g>(ptr base, i64 stride, i64 count, ptr to)`` for ``count`` >= g numbers a state.
 
     Args:
-        lanes: the register type.
         g: how many numbers of a state are moved together.
     """
     v, scalar = lanes.vector, lanes.scalar
@@ -320,7 +314,6 @@ def store_rows(lanes: Lanes, g: int) -> str:
     The table has the byte offsets into the scratch of the ``count`` >= g numbers of a state.
 
     Args:
-        lanes: the register type.
         g: how many numbers of a state are moved together.
     """
     v, scalar = lanes.vector, lanes.scalar
@@ -347,9 +340,6 @@ def stream(lanes: Lanes) -> str:
     """The function ``void stream(ptr from, ptr to, i64 bytes)``: copy finished rows past the caches.
 
     Both addresses must be equal modulo 64, the size of a line of the cache.
-
-    Args:
-        lanes: the register type.
     """
     scalar, size = lanes.scalar, lanes.itemsize
     return f"""

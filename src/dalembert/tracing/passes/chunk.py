@@ -1,4 +1,4 @@
-"""Cut a long program into pieces of bounded size that hand values on through a workspace.
+"""Cut a long program into pieces of bounded size that pass values on through a workspace.
 
 A compiler's time and memory grow faster than linearly with the size of a function; with pieces they grow
 linearly. A value that a later piece needs gets a slot of the workspace from where it is computed until its last
@@ -45,10 +45,9 @@ def chunk(program: Program, size: int = 2000) -> Chunks:
     """Cut a program into pieces.
 
     Within the last quarter of each piece the cut is made where the fewest values are live. Truth values are
-    never handed on: a cut is only made where none is live.
+    never passed on: a cut is only made where none is live.
 
     Args:
-        program: what to cut, best after ``schedule``.
         size: most nodes in a piece.
     """
     if size < 1:

@@ -1,25 +1,40 @@
-"""All passes in order, as long as they pay."""
+"""All passes in order, as long as they pay; and the two that look at neighbouring operations only.
+
+*Fewer divisions*: one costs about ten multiplications.
+
+    (a / b) / c           a / (b c)                       where a / b is used nowhere else
+    a / (b / c)           (a c) / b                       where b / c is used nowhere else
+    x / d, y / d          x r, y r with r = 1 / d         two or more divisions by the same d
+    x (1 / d)             x / d                           where 1 / d is used nowhere else
+
+*Fewer changes of sign*, absorbed into the operation before them. The last pass: it leaves the normal form of ``rules``.
+
+    -(a - b)  =  b - a        -(x + c)  =  (-c) - x        -(c x)  =  (-c) x        -(c / x)  =  (-c) / x
+
+each where the operation is used nowhere else and c is a number. No result changes by a single bit, except that zeros
+may change their sign.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from dalembert.errors import ArgumentError
-from dalembert.tracing.cost import weight
-from dalembert.tracing.passes.factor import factor
-from dalembert.tracing.passes.rebuild import rebuild
+from dalembert.tracing.cost import count_uses, weight
+from dalembert.tracing.graph import Graph
+from dalembert.tracing.passes.rebuild import prune, rebuild, rewrite
+from dalembert.tracing.passes.regroup import factor, share
 from dalembert.tracing.passes.schedule import schedule
-from dalembert.tracing.passes.share import share
-from dalembert.tracing.passes.signs import absorb_signs
-from dalembert.tracing.passes.strength import reduce_strength
-from dalembert.tracing.program import Program, require_program
+from dalembert.tracing.program import Node, Program, require_program
 
 _ROUNDS = {1: 1, 2: 12}
 """Merging values makes others used only once, which lets them be merged: derivatives settle after about seven
 rounds."""
 
 
-LARGE = 40_000
+REGROUPED_NODES = 40_000
 """Nodes beyond which regrouping takes longer than it saves."""
 
 
@@ -37,14 +52,14 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
         keep_labels: keep every value that has a label, for printing, even where it could be merged into its
             user.
 
-    Programs of more than ``LARGE`` nodes are only cleaned and ordered: the rest takes longer than it saves.
+    Programs of more than ``REGROUPED_NODES`` nodes are only cleaned and ordered: the rest takes longer than it saves.
     """
     if level not in (0, 1, 2):
         raise ArgumentError(f"level is {level!r}; must be 0, 1 or 2")
     best = rebuild(require_program(program, "optimise"))
     if level == 0:
         return best
-    if len(best.nodes) > LARGE:
+    if len(best.nodes) > REGROUPED_NODES:
         return schedule(absorb_signs(best))
     passes: tuple[Callable[[Program], Program], ...] = (
         reduce_strength,
@@ -54,8 +69,8 @@ def optimise(program: Program, level: int = 1, keep_labels: bool = False) -> Pro
     price = _price(best)
     for _ in range(_ROUNDS[level]):
         before = best
-        for rewrite in passes:
-            new = rewrite(best)
+        for improve in passes:
+            new = improve(best)
             if new is not best and _pays(new_price := _price(new), price):
                 best, price = new, new_price
         if best is before:
@@ -70,3 +85,101 @@ def _price(program: Program) -> tuple[int, int]:
 def _pays(new: tuple[int, int], old: tuple[int, int]) -> bool:
     """Less of one and not more of the other."""
     return new != old and new[0] <= old[0] and new[1] <= old[1]
+
+
+# ------------------------------------------------------------------------------------------------------ fewer divisions
+
+
+def reduce_strength(program: Program) -> Program:
+    """A program with fewer divisions; results change by a few roundings."""
+    if not any(node.op == "div" for node in program.nodes):
+        return program
+    return _share_reciprocals(_merge_quotients(program))
+
+
+def _merge_quotients(program: Program) -> Program:
+    nodes, uses = program.nodes, count_uses(program)
+
+    def is_quotient(k: int) -> bool:
+        return nodes[k].op == "div" and uses[k] == 1
+
+    def special(graph: Graph, k: int, values: list[Any]) -> Any:
+        op, args, _ = nodes[k]
+        if op == "div" and is_quotient(args[0]):
+            a, b = nodes[args[0]].args
+            return values[a] / (values[b] * values[args[1]])
+        if op == "div" and is_quotient(args[1]):
+            b, c = nodes[args[1]].args
+            return (values[args[0]] * values[c]) / values[b]
+        return None
+
+    return rewrite(program, special)
+
+
+def _share_reciprocals(program: Program) -> Program:
+    nodes, uses = program.nodes, count_uses(program)
+    times = Counter(args[1] for op, args, _ in nodes if op == "div" and nodes[args[1]].op != "const")
+
+    def is_lone_reciprocal(k: int) -> bool:
+        op, args, _ = nodes[k]
+        return op == "div" and uses[k] == 1 and times[args[1]] == 1 and nodes[args[0]] == ("const", (), 1.0)
+
+    def special(graph: Graph, k: int, values: list[Any]) -> Any:
+        op, args, _ = nodes[k]
+        if op == "div" and times[args[1]] > 1:
+            return values[args[0]] * (1 / values[args[1]])
+        if op == "mul" and is_lone_reciprocal(args[1]):
+            return values[args[0]] / values[nodes[args[1]].args[1]]
+        if op == "mul" and is_lone_reciprocal(args[0]):
+            return values[args[1]] / values[nodes[args[0]].args[1]]
+        return None
+
+    return rewrite(program, special)
+
+
+# ------------------------------------------------------------------------------------------------ fewer changes of sign
+
+
+def absorb_signs(program: Program) -> Program:
+    """A program with fewer changes of sign."""
+    uses = count_uses(program)
+    nodes: list[Node] = []
+    place: list[int] = []  # where the value of an old node is found
+    constants: dict[float, int] = {}
+    old = program.nodes
+
+    def append(node: Node) -> int:
+        nodes.append(node)
+        return len(nodes) - 1
+
+    def negative(k: int) -> int:
+        value = -old[k].value
+        if value not in constants:
+            constants[value] = append(Node("const", (), value))
+        return constants[value]
+
+    for op, args, value in old:
+        if op == "neg" and uses[args[0]] == 1:
+            inner, below = old[args[0]].op, old[args[0]].args
+            if inner == "sub":
+                place.append(append(Node("sub", (place[below[1]], place[below[0]]))))
+                continue
+            if inner == "add" and old[below[1]].op == "const":
+                place.append(append(Node("sub", (negative(below[1]), place[below[0]]))))
+                continue
+            if inner in ("mul", "div") and old[below[0]].op == "const":
+                place.append(append(Node(inner, (negative(below[0]), place[below[1]]))))
+                continue
+        place.append(append(Node(op, args if op == "input" else tuple([place[a] for a in args]), value)))
+        if op == "const":
+            constants.setdefault(value, place[-1])
+    return prune(
+        Program(
+            name=program.name,
+            inputs=program.inputs,
+            outputs=program.outputs,
+            nodes=tuple(nodes),
+            results=tuple(tuple([place[k] for k in row]) for row in program.results),
+            labels={place[k]: text for k, text in program.labels.items()},
+        )
+    )

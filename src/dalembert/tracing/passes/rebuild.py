@@ -27,7 +27,6 @@ def rewrite(program: Program, special: Callable[[Graph, int, list[Any]], Any]) -
     """Make a program again with exceptions.
 
     Args:
-        program: what to rewrite.
         special: called with the new graph, the index of an operation, and the new values of all nodes before
             it; gives its new value, or None for the usual one.
     """
@@ -51,7 +50,6 @@ def assemble(graph: Graph, program: Program, values: Mapping[int, Any] | Sequenc
     """A program with the outputs of another, given the new expressions of its nodes.
 
     Args:
-        graph: the graph of the expressions.
         program: gives names, shapes and results.
         values: by node, an expression where it is a result.
     """
@@ -70,7 +68,6 @@ def reorder(program: Program, order: Iterable[int]) -> Program:
     """The program with its nodes in another order.
 
     Args:
-        program: what to reorder.
         order: indices of nodes, operands before their users; nodes left out must not be needed.
     """
     place: dict[int, int] = {}
