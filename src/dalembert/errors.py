@@ -20,8 +20,8 @@ and warnings,
     SimulationWarning (UserWarning)      motions were computed, but some of them left the finite numbers
     IdentificationWarning (UserWarning)  parameters were found, but signs, units or joints of the record may be wrong
 
-A message says what is wrong, where, why it matters and what to do. These are fields, put together when somebody asks for
-the text: the command line calls arguments by its own options. SimulationError and SweepError live in
+A message says what is wrong, where, why it matters and what to do. These are fields, put together when somebody asks
+for the text: the command line calls arguments by its own options. SimulationError and SweepError live in
 :mod:`dalembert.simulation`, with what they keep.
 """
 

@@ -182,7 +182,7 @@ def test_symbols_of_a_formula_are_no_parameters_of_the_mechanism():
         (lambda: Constraint("c", "rolling-disc", "a", "b", value=-1), "positive value"),
         (lambda: Constraint("c", "motion", "j"), "either coefficients or a function"),
         (lambda: Constraint("c", "position"), "needs a function"),
-        (lambda: Constraint("c", "weld", "a", function=lambda q, t: 0), "no function"),
+        (lambda: Constraint("c", "weld", "a", function=lambda q, t: 0), "does not use function"),
         (lambda: Constraint("c", "rolling-ellipsoid", "a", coefficients=(1, 2)), "three semi-axes"),
         (lambda: Constraint("c", "rolling-ellipsoid", "a", coefficients=(1, 2, -3)), "semi-axes are positive"),
         (lambda: Constraint("c", "velocity", function="v[0]"), "expected a function"),

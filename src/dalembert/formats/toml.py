@@ -81,14 +81,16 @@ from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_
 from dalembert.formats.suggest import check_keys, hint
 from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
+from dalembert.model.constraint import FIELDS as CONSTRAINTS
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import FIELDS as FORCES
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula, coordinate_names
 from dalembert.model.inertia import Inertia
 from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.parameters import DEFAULT_VALUES, listed
-from dalembert.model.record import floats
+from dalembert.model.record import Kind, floats
 from dalembert.model.validation import impossible_inertias
 
 # ------------------------------------------------------------------------------------------------------------- the file
@@ -307,8 +309,6 @@ def _row(table: Table) -> dict[str, Any]:
 
 SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
 POSE = ("xyz", "rpy", "rotation")
-ON_NOTHING = (*OF_USERS, "user", "gravity-field", "attraction")
-"""Kinds of constraints and forces that need no end."""
 
 
 def body(table: Table) -> Body:
@@ -403,11 +403,13 @@ def frame(table: Table) -> Frame:
     return Frame(table.text("name"), table.text("body"), table.placement())
 
 
-def _between(table: Table) -> dict[str, Any]:
+def _between(table: Table, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Name, kind, ends and formula, which constraints and forces share."""
     found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind")}
-    found["a"] = table.text("a", WORLD if found["kind"] in ON_NOTHING else None)
-    on_joints = found["kind"] in ON_JOINTS or found["kind"].startswith("joint-")
+    kind = kinds.get(found["kind"], Kind(""))
+    anywhere = not kind.ends or found["kind"] == "attraction"  # whose point may be the origin of the world
+    found["a"] = table.text("a", WORLD if anywhere else None)
+    on_joints = kind.on == "joints"
     found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
     for key in ("placement_a", "placement_b"):
         if inner := table.table(key):
@@ -422,7 +424,9 @@ def _between(table: Table) -> dict[str, Any]:
 def constraint(table: Table) -> Constraint:
     """A ``[[constraint]]``."""
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients", "function"))
-    return Constraint(**_between(table), value=table.scalar("value"), coefficients=table.scalars("coefficients"))
+    return Constraint(
+        **_between(table, CONSTRAINTS), value=table.scalar("value"), coefficients=table.scalars("coefficients")
+    )
 
 
 def force(table: Table) -> Force:
@@ -430,7 +434,7 @@ def force(table: Table) -> Force:
     numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", "function", *numbers))
     given = {key: table.scalar(key) for key in numbers if key in table.data}
-    return Force(**_between(table), components=table.scalars("components"), **given)
+    return Force(**_between(table, FORCES), components=table.scalars("components"), **given)
 
 
 # ------------------------------------------------------------------------------------------------------------- formulas

@@ -18,7 +18,7 @@ from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
-from dalembert.model.joint import KINDS, Joint
+from dalembert.model.joint import JOINTS, KINDS, Joint
 from dalembert.model.layout import columns, columns_with_text, counted, printable, wrapped
 from dalembert.model.mechanism import Mechanism
 
@@ -197,8 +197,7 @@ def _conventions(mechanism: Mechanism) -> list[str]:
             "for axis y; else along x and y turned with z the shortest way onto the axis, x and -y with -z if it "
             "points down."
         )
-    free_of_axis = ("fixed", "spherical", "free")
-    symbolic = [j.name for j in mechanism.joints if j.kind not in free_of_axis and scalar.is_symbolic(j.axis)]
+    symbolic = [j.name for j in mechanism.joints if JOINTS[j.kind].directions and scalar.is_symbolic(j.axis)]
     if symbolic:
         lines.append(f"Axes with symbols are taken to have length one: {', '.join(map(repr, symbolic))}.")
     return lines
@@ -236,12 +235,11 @@ def _indented(mechanism: Mechanism) -> list[tuple[Joint, str]]:
 
 
 def _axis(joint: Joint) -> str:
-    if joint.kind in ("fixed", "spherical", "free"):
-        return ""
-    shown = _direction(joint.axis)
-    if joint.kind == "universal":
+    has = JOINTS[joint.kind].directions
+    shown = _direction(joint.axis) if "axis" in has else ""
+    if "axis2" in has:
         shown += f" then {_direction(joint.axis2)}"
-    return f"{shown}, pitch {text(joint.pitch)}" if joint.kind == "helical" else shown
+    return f"{shown}, pitch {text(joint.pitch)}" if "pitch" in has else shown
 
 
 def _direction(axis: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array, shown
-from dalembert.model.joint import Joint
+from dalembert.model.joint import JOINTS, Joint
 from dalembert.model.mechanism import Mechanism
 
 
@@ -33,23 +33,13 @@ def _all_texts(given: Any) -> bool:
         return False
 
 
-_Q = {
-    "cylindrical": ("angle", "distance"),
-    "universal": ("angle1", "angle2"),
-    "planar": ("x", "y", "angle"),
-    "spherical": ("qx", "qy", "qz", "qw"),
-    "free": ("x", "y", "z", "qx", "qy", "qz", "qw"),
-}
-_V = {**_Q, "spherical": ("wx", "wy", "wz"), "free": ("vx", "vy", "vz", "wx", "wy", "wz")}
-
-
 def position_names(mechanism: Mechanism) -> tuple[str, ...]:
     """A name for every entry of q: ``elbow``, ``base.x``, ``base.qw``.
 
     Args:
         mechanism: the mechanism.
     """
-    return _names(mechanism, _Q)
+    return tuple(name for joint in mechanism.joints if joint.nq for name, _ in position_parts(joint))
 
 
 def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
@@ -58,15 +48,7 @@ def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
     Args:
         mechanism: the mechanism.
     """
-    return _names(mechanism, _V)
-
-
-def _names(mechanism: Mechanism, suffixes: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(name for joint in mechanism.joints if joint.nq for name, _ in _coordinates(joint, suffixes))
-
-
-_METRES = ("distance", "x", "y", "z", "vx", "vy", "vz")
-_QUATERNION = ("qx", "qy", "qz", "qw")
+    return tuple(name for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint))
 
 
 def position_parts(joint: Joint) -> list[tuple[str, str]]:
@@ -75,7 +57,7 @@ def position_parts(joint: Joint) -> list[tuple[str, str]]:
     Args:
         joint: the joint.
     """
-    return _coordinates(joint, _Q)
+    return _named(joint, JOINTS[joint.kind].positions)
 
 
 def velocity_parts(joint: Joint) -> list[tuple[str, str]]:
@@ -85,15 +67,11 @@ def velocity_parts(joint: Joint) -> list[tuple[str, str]]:
     Args:
         joint: the joint.
     """
-    return _coordinates(joint, _V)
+    return _named(joint, JOINTS[joint.kind].velocities)
 
 
-def _coordinates(joint: Joint, suffixes: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
-    own = suffixes.get(joint.kind)
-    if own is None:
-        return [(joint.name, "m" if joint.kind == "prismatic" else "rad")]
-    units = ("m" if part in _METRES else "quaternion" if part in _QUATERNION else "rad" for part in own)
-    return [(f"{joint.name}.{part}", unit) for part, unit in zip(own, units)]
+def _named(joint: Joint, parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(f"{joint.name}.{part}" if part else joint.name, unit) for part, unit in parts]
 
 
 # ------------------------------------------------------------------------------------------------------ vectors by name

@@ -115,6 +115,56 @@ class Record:
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
 
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What one kind of constraint or force element is, and which fields it has; all others stay at their default.
+
+    Args:
+        meaning: in words.
+        ends: those of ``a`` and ``b`` that it acts on.
+        on: what the ends are, ``"frames"``, which have placements, or ``"joints"``.
+        needs: fields that must be given.
+        may: fields that may be given.
+    """
+
+    meaning: str
+    ends: tuple[str, ...] = ("a", "b")
+    on: str = "frames"
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        """The fields that place its ends."""
+        return tuple(f"placement_{end}" for end in self.ends) if self.on == "frames" else ()
+
+    def check(self, record: Any, where: str) -> None:
+        """Raise a ModelError for a field that is missing, or that the kind has no use for and might be believed to act.
+
+        Args:
+            record: what has the fields, among them its ``kind``.
+            where: which it is, for the message.
+        """
+        used = {"name", "kind", *self.ends, *self.placements, *self.needs, *self.may}
+        for entry in dataclasses.fields(record):
+            given = getattr(record, entry.name)
+            absent = scalar.same(given, _default(entry)) or (entry.name in ("a", "b") and given == "")
+            if entry.name not in used and not absent:
+                raise ModelError(
+                    f"a {record.kind} {_noun(record)} does not use {entry.name}, got {given!r}", where=where
+                )
+            if entry.name in self.needs and absent:
+                raise ModelError(f"a {record.kind} {_noun(record)} needs a {entry.name}", where=where)
+
+
+def _noun(record: Any) -> str:
+    return type(record).__name__.lower()
+
+
+def _default(entry: Any) -> Any:
+    return entry.default if entry.default_factory is dataclasses.MISSING else entry.default_factory()
+
+
 # ----------------------------------------------------------------------- numbers, exact constants and expressions alike
 
 

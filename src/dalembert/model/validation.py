@@ -19,7 +19,7 @@ from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.scalar import is_zero
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
-from dalembert.model.joint import SIZES, Joint, Limits
+from dalembert.model.joint import JOINTS, SIZES, Joint, Limits
 from dalembert.model.record import floats, is_finite, is_negative
 from dalembert.model.singularity import massless_ends, singular_motions
 
@@ -104,7 +104,7 @@ def _numbers(mechanism: Mechanism) -> list[str]:
         check(f"joint {joint.name!r}: placement", joint.placement.rotation)
         check(f"joint {joint.name!r}: placement", joint.placement.translation)
         check(f"joint {joint.name!r}: axis", joint.axis)
-        if joint.kind == "universal":
+        if "axis2" in JOINTS[joint.kind].directions:
             check(f"joint {joint.name!r}: axis2", joint.axis2)
         for name in ("pitch", "damping", "friction", "armature"):
             check(f"joint {joint.name!r}: {name}", getattr(joint, name))
@@ -112,7 +112,7 @@ def _numbers(mechanism: Mechanism) -> list[str]:
             value = getattr(joint, name)
             if is_negative(value):
                 problems.append(f"joint {joint.name!r}: {name} {value} is negative")
-        if joint.kind != "helical" and not scalar.is_zero(joint.pitch):
+        if "pitch" not in JOINTS[joint.kind].directions and not scalar.is_zero(joint.pitch):
             problems.append(
                 f"joint {joint.name!r}: a {joint.kind} joint has no pitch, but {joint.pitch} is given; "
                 "make it helical, or leave the pitch out"
