@@ -235,11 +235,7 @@ COLUMN, ROW = 150, 26
 
 
 def layout(mechanism: Mechanism) -> dict[str, tuple[int, float]]:
-    """(generation, row) of the ground and of every body: leaves one below the other, parents amid their children.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """(generation, row) of the ground and of every body: leaves one below the other, parents amid their children."""
     children: dict[str, list[str]] = {}
     for joint in mechanism.joints:
         children.setdefault(joint.parent, []).append(joint.child)

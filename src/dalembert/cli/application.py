@@ -105,12 +105,7 @@ class Command(Parser):
     _inside = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Read the arguments of the command, in any order; an option that is not there is an error.
-
-        Args:
-            args: the words after the command.
-            namespace: where to put what they say.
-        """
+        """Read the arguments of the command, in any order; an option that is not there is an error."""
         if self._inside or "--" in (args or ()):  # argparse reads words twice, and forgets what stood behind --
             return super().parse_known_args(args, namespace)
         self._inside = True

@@ -136,12 +136,7 @@ def _say_remarks(terminal: Terminal, remarks: Sequence[str]) -> None:
 
 
 def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]:
-    """One line for every real eigenvalue and every pair.
-
-    Args:
-        poles: eigenvalues.
-        lost: those that no input moves.
-    """
+    """One line for every real eigenvalue and every pair."""
     size = max((abs(s) for s in poles), default=1.0) or 1.0
     rows: list[Sequence[str | Cell]] = []
     for s in poles:

@@ -182,16 +182,7 @@ def _nq(there: Peer, joint: str) -> int:
 def measure(
     mechanism: Mechanism, here: Peer, there: Peer, states: int, seed: int, tolerance: float
 ) -> tuple[Measured, ...]:
-    """Worst relative difference of every quantity.
-
-    Args:
-        mechanism: the mechanism.
-        here: it, as it is computed here.
-        there: the other model.
-        states: how many random states.
-        seed: of the random states.
-        tolerance: allowed relative difference.
-    """
+    """Worst relative difference of every quantity."""
     rng = np.random.default_rng(seed)
     worst: dict[str, tuple[float, str]] = {}
     joints = [joint for joint in mechanism.joints if joint.nv]
@@ -244,13 +235,7 @@ OTHER = "the other mechanism"
 
 
 def descriptions(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
-    """Every part that differs, or is on one side only.
-
-    Args:
-        here: a mechanism with numbers only.
-        there: the other.
-        tolerance: allowed relative difference.
-    """
+    """Every part that differs, or is on one side only."""
     yield from _parts("constraints", "constraint", here.constraints, there.constraints, tolerance)
     yield from _parts("force elements", "force element", here.forces, there.forces, tolerance)
     yield from _capacities(here, there, tolerance)

@@ -347,12 +347,7 @@ def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
 
 
 def carried_point(freedom: Column, line: Column) -> Array:
-    """The point of an axis that stays the same one while a joint below carries the axis along.
-
-    Args:
-        freedom: of the joint below.
-        line: the axis.
-    """
+    """The point of an axis that stays the same one while a joint below carries the axis along."""
     if freedom.turns:  # the foot of a point that does not move
         return line.point + line.axis * (line.axis @ (freedom.point - line.point))
     along = freedom.axis
@@ -403,15 +398,7 @@ UNITS = {"armature": ("kg m^2", "kg"), "damping": ("N m s/rad", "N s/m"), "frict
 def drive_differences(
     joints: Sequence[Joint], here: Peer, there: Peer, include: Collection[str], tolerance: float
 ) -> Iterator[Difference]:
-    """Terms that enter the forces on one side only, or with another size; also mere data, where both sides keep them.
-
-    Args:
-        joints: those that both sides have.
-        here: the mechanism here.
-        there: the other model.
-        include: terms of the joints that enter our forces.
-        tolerance: allowed relative difference.
-    """
+    """Terms that enter the forces on one side only, or with another size; also data that both sides keep."""
     for name in UNITS:
         for joint in joints:
             a, b = _drive(here.drives(), joint, name), _drive(there.drives(), joint, name)
@@ -438,13 +425,7 @@ def drive_differences(
 
 
 def range_differences(joints: Sequence[Joint], here: Peer, there: Peer) -> Iterator[Difference]:
-    """Ranges of joints, where the other side is a description too; no force depends on them.
-
-    Args:
-        joints: those that both sides have.
-        here: the mechanism here.
-        there: the other model.
-    """
+    """Ranges of joints, where the other side is a description too; no force depends on them."""
     ours, theirs = here.ranges(), there.ranges()
     for joint in joints:
         a, b = ours.get(joint.name), theirs.get(joint.name)
@@ -502,12 +483,7 @@ def frame_differences(
 
 
 def frame_remarks(here: Peer, there: Peer) -> list[str]:
-    """Which bodies and frames here have no counterpart of their name; readers often join bodies that are welded.
-
-    Args:
-        here: the mechanism here.
-        there: the other model.
-    """
+    """Which bodies and frames here have no counterpart of their name; readers often join bodies that are welded."""
     q = np.asarray(here.mechanism.neutral, dtype=float)
     known = there.frames(q)
     missing = [repr(name) for name in here.frames(q) if name != WORLD and name not in known]
@@ -524,12 +500,7 @@ def _carrier(mechanism: Mechanism, frame: str) -> str:
 
 
 def gap(a: Transform, b: Transform) -> tuple[float, float]:
-    """Distance, m, and angle, rad, between two poses.
-
-    Args:
-        a: one of them.
-        b: the other.
-    """
+    """Distance, m, and angle, rad, between two poses."""
     R: Array = np.asarray(a.rotation, dtype=float).T @ np.asarray(b.rotation, dtype=float)
     twice_sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     angle = math.atan2(float(twice_sine), float(np.trace(R)) - 1)

@@ -90,11 +90,7 @@ def format_of(path: Path) -> Format | None:
 
 
 def xml_format(source: str | bytes | Path) -> Format:
-    """The format of XML by its root element; the first of all if it is none of ours, whose reader then says so.
-
-    Args:
-        source: a path, or the XML itself.
-    """
+    """The format of XML by its root element; the first of all if it is none of ours, whose reader then says so."""
     from dalembert.formats.xml import read_xml
 
     return by_root(read_xml(source).tag) or FORMATS[0]

@@ -12,12 +12,7 @@ MANY = 16
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'mass'?`` or, if nothing is near, what is known (the first few of many).
-
-    Args:
-        name: what was written.
-        known: what could have been meant.
-    """
+    """``; did you mean 'mass'?`` or, if nothing is near, what is known (the first few of many)."""
     known = sorted(known)
     close = near(name, known)
     if close:
@@ -27,12 +22,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three known names that were probably meant: those with this one in them, then the closest; case is ignored.
-
-    Args:
-        name: what was written.
-        known: what could have been meant.
-    """
+    """Up to three known names that were probably meant: those that contain it, then the closest; case is ignored."""
     words = sorted(known, key=len)
     wanted, plain = name.lower(), [word.lower() for word in words]
     close = [word for word in plain if len(wanted) > 2 and wanted in word]
@@ -41,13 +31,7 @@ def near(name: str, known: Iterable[str]) -> list[str]:
 
 
 def check_keys(table: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Raise FormatError for the first key of a table that is not known.
-
-    Args:
-        table: the keys that were written.
-        known: the keys that have a meaning.
-        where: which table it is, for the message.
-    """
+    """Raise FormatError for the first key of a table that is not known."""
     known = tuple(known)
     for key in table:
         if key not in known:

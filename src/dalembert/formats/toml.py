@@ -448,12 +448,7 @@ OF_TIME = ("motion", "joint-force")
 
 
 def formulas(table: Table, key: str) -> Formula | None:
-    """One formula, or an array of them, with the values of parameters that have one; None if there is none.
-
-    Args:
-        table: of a constraint or a force.
-        key: where it stands.
-    """
+    """One formula, or an array of them, with the values of parameters that have one; None if there is none."""
     value = table.data.get(key)
     if value is None:
         return None
@@ -492,12 +487,7 @@ def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
 
 
 def settled(mechanism: Mechanism, document: Document) -> Mechanism:
-    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them.
-
-    Args:
-        mechanism: as the file describes it.
-        document: the file.
-    """
+    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them."""
     own = {symbol.name for symbol in mechanism.symbols}
     items: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
     named = {symbol.name for item in items if isinstance(item.function, Formula) for symbol in item.function.symbols}
@@ -615,11 +605,7 @@ class Document:
 
 
 def shown(value: Any) -> str:
-    """A value for a message, not too long.
-
-    Args:
-        value: what TOML gave.
-    """
+    """A value for a message, not too long."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits
@@ -628,12 +614,7 @@ def shown(value: Any) -> str:
 
 
 def plain_number(value: Any, infinite: bool = False) -> int | float:
-    """A finite TOML number of reasonable size.
-
-    Args:
-        value: what TOML gave.
-        infinite: accept infinity.
-    """
+    """A finite TOML number of reasonable size."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise FormatError(f"expected a number or an expression in quotes, got {shown(value)}")
     if infinite and isinstance(value, float) and math.isinf(value):

@@ -485,12 +485,7 @@ def axis(joint: Element, findings: Findings) -> Array:
 
 
 def inertia(link: Element, findings: Findings) -> Inertia:
-    """Mass distribution in link axes from the ``<inertial>`` of a link; zero if it has none.
-
-    Args:
-        link: the link element.
-        findings: remembers links without an inertial.
-    """
+    """Mass distribution in link axes from the ``<inertial>`` of a link; zero if it has none."""
     element = link.one("inertial")
     if element is None:
         findings.massless.append(f"{link.attributes['name']!r} (line {link.line})")
@@ -554,12 +549,7 @@ Colour = tuple[float, float, float, float]
 
 
 def colours(robot: Element, findings: Findings) -> dict[str, Colour]:
-    """Colours of the named materials of a robot.
-
-    Args:
-        robot: the root element.
-        findings: remembers colours out of range.
-    """
+    """Colours of the named materials of a robot."""
     found: dict[str, Colour] = {}
     for material in robot.all("material"):
         colour = _colour(material, findings)
@@ -580,13 +570,7 @@ def _colour(material: Element, findings: Findings) -> Colour | None:
 
 
 def shapes(link: Element, named: dict[str, Colour], findings: Findings) -> tuple[Shape, ...]:
-    """The visual geometry of a link.
-
-    Args:
-        link: the link element.
-        named: colours of the robot's materials.
-        findings: remembers geometry that is not known.
-    """
+    """The visual geometry of a link."""
     found = []
     for visual in link.all("visual"):
         placement = origin(visual, findings)
@@ -646,11 +630,7 @@ WORDS = {word for words in CHILDREN.values() for word in words} - {"visual", "co
 
 
 def doubtful_words(robot: Element) -> list[str]:
-    """Sentences about elements and attributes that are not read but look as if they were meant to be.
-
-    Args:
-        robot: the root of the file.
-    """
+    """Sentences about elements and attributes that are not read but look as if they were meant to be."""
     found = []
     for element in _read(robot):
         known = CHILDREN.get(element.tag, ())
@@ -670,11 +650,7 @@ def doubtful_words(robot: Element) -> list[str]:
 
 
 def other_attributes(robot: Element) -> list[str]:
-    """One sentence that counts the attributes of other programs, or none.
-
-    Args:
-        robot: the root of the file.
-    """
+    """One sentence that counts the attributes of other programs, or none."""
     counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, near in _unknown(e) if not near)
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
     return [f"attributes that are not read: {listed}"] if counts else []

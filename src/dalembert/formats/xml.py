@@ -103,11 +103,7 @@ def source_bytes(source: str | bytes | Path) -> tuple[bytes, str | Path]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a regular file of reasonable size, or a FormatError.
-
-    Args:
-        path: the file.
-    """
+    """The content of a regular file of reasonable size, or a FormatError."""
     file = expect_path(path, "the source")
     try:
         if not file.is_file():

@@ -300,11 +300,7 @@ def _within(off: np.ndarray, record: Record) -> bool:
 
 
 def tell(found: Sequence[str]) -> None:
-    """Warn whoever called ``identify``.
-
-    Args:
-        found: all doubts.
-    """
+    """Warn whoever called ``identify``."""
     for text in found:
         warnings.warn(text, IdentificationWarning, stacklevel=3)
 

@@ -24,11 +24,7 @@ from dalembert.model.mechanism import Mechanism
 
 
 def table(mechanism: Mechanism) -> str:
-    """The tree of bodies and joints, their inertias, frames, constraints and forces, conventions and assumptions.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """The tree of bodies and joints, their inertias, frames, constraints and forces, conventions and assumptions."""
     blocks = [
         _headline(mechanism),
         _tree(mechanism),
@@ -45,20 +41,12 @@ def table(mechanism: Mechanism) -> str:
 
 
 def tree_lines(mechanism: Mechanism) -> list[str]:
-    """One line per body, from the ground outwards, indented by its distance from the ground.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """One line per body, from the ground outwards, indented by its distance from the ground."""
     return [WORLD, *(indent + joint.child for joint, indent in _indented(mechanism))]
 
 
 def as_html(mechanism: Mechanism) -> str:
-    """The same table for a notebook.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """The same table for a notebook."""
     return f"<pre>{html.escape(table(mechanism))}</pre>"
 
 

@@ -39,11 +39,7 @@ class Formula:
         return {symbol for x in self.expressions if scalar.is_sympy(x) for symbol in x.free_symbols}
 
     def substituted(self, values: Mapping[str, Any]) -> Formula:
-        """With expressions in the place of the symbols of those names.
-
-        Args:
-            values: by name of the symbol.
-        """
+        """With expressions in the place of the symbols of those names."""
         mapping = {symbol: values[symbol.name] for symbol in self.symbols if symbol.name in values}
         if not mapping:
             return self
@@ -77,12 +73,7 @@ def coordinate_names(joints: Iterable[Joint]) -> tuple[list[str], list[str]]:
 
 
 def as_function(value: Any, what: str) -> Any:
-    """A callable, a Formula made of SymPy expressions, or None; anything else is a ModelError that names ``what``.
-
-    Args:
-        value: what the user gave.
-        what: for the message.
-    """
+    """A callable, a Formula made of SymPy expressions, or None; anything else is a ModelError that names ``what``."""
     if value is None or callable(value) or isinstance(value, Formula):
         return value
     entries = value if isinstance(value, (list, tuple)) else [value]

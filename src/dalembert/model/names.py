@@ -14,12 +14,7 @@ from dalembert.model.mechanism import Mechanism
 
 
 def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple; a lone string, whose letters would be taken for names, is refused.
-
-    Args:
-        what: the argument, for the error.
-        given: the names.
-    """
+    """Names as a tuple; a lone string, whose letters would be taken for names, is refused."""
     if isinstance(given, (str, Mapping)) or not _all_texts(given):
         wanted = [given] if isinstance(given, str) else "['name', ...]"
         raise ArgumentError(f"{what} = {shown(given)}: a list of names is needed, {wanted}")
@@ -34,38 +29,23 @@ def _all_texts(given: Any) -> bool:
 
 
 def position_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every entry of q: ``elbow``, ``base.x``, ``base.qw``.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """A name for every entry of q: ``elbow``, ``base.x``, ``base.qw``."""
     return tuple(name for joint in mechanism.joints if joint.nq for name, _ in position_parts(joint))
 
 
 def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every entry of v and tau: ``elbow``, ``base.vx``, ``base.wz``.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """A name for every entry of v and tau: ``elbow``, ``base.vx``, ``base.wz``."""
     return tuple(name for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint))
 
 
 def position_parts(joint: Joint) -> list[tuple[str, str]]:
-    """A name for every position of a joint, also of one that follows another, and ``rad``, ``m`` or ``quaternion``.
-
-    Args:
-        joint: the joint.
-    """
+    """A name for every position of a joint, also of one that follows another, and ``rad``, ``m`` or ``quaternion``."""
     return _named(joint, JOINTS[joint.kind].positions)
 
 
 def velocity_parts(joint: Joint) -> list[tuple[str, str]]:
     """A name for every velocity of a joint, also of one that follows another, and ``rad`` or ``m``, of which it is a
     rate.
-
-    Args:
-        joint: the joint.
     """
     return _named(joint, JOINTS[joint.kind].velocities)
 

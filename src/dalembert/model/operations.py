@@ -461,12 +461,7 @@ def _moved(item: Any, place: Callable[[str], tuple[str, Transform]], joint: Call
 
 
 def refuse_functions_of_coordinates(mechanism: Mechanism, operation: str) -> None:
-    """UnsupportedError if a user's function of whole vectors would get others after an operation.
-
-    Args:
-        mechanism: the mechanism.
-        operation: its name, for the message.
-    """
+    """UnsupportedError if a user's function of whole vectors would get others after an operation."""
     items: list[Any] = [*mechanism.constraints, *mechanism.forces]
     names = ", ".join(repr(item.name) for item in items if item.of_coordinates)
     if names:

@@ -51,10 +51,6 @@ def check_scalar(x: Any, what: str) -> Any:
     if scalar.is_number(x):
         if isinstance(x, (complex, np.complexfloating)):
             raise ModelError(f"{what}: expected a real number, got {x!r}")
-        if isinstance(x, int) and x.bit_length() > 1000:
-            raise ModelError(
-                f"{what}: expected a number that a float can hold, got an integer of {x.bit_length()} bits"
-            )
         return x.item() if isinstance(x, np.number) else x
     if scalar.is_sympy(x):
         from sympy import I
@@ -228,11 +224,7 @@ def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
 
 
 def outside(function: FunctionType) -> dict[str, Any]:
-    """The variables around a function that it and the functions inside it use; not those that it assigns itself.
-
-    Args:
-        function: of Python.
-    """
+    """The variables around a function that it and the functions inside it use; not those that it assigns itself."""
     found: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         with contextlib.suppress(ValueError):  # a variable that has no value yet
@@ -243,11 +235,7 @@ def outside(function: FunctionType) -> dict[str, Any]:
 
 
 def code_of(code: CodeType) -> tuple[Any, ...]:
-    """Instructions and constants; those of inner functions too, instead of their places in memory.
-
-    Args:
-        code: of a function.
-    """
+    """Instructions and constants; those of inner functions too, instead of their places in memory."""
     constants = [code_of(item) if isinstance(item, CodeType) else _constant(item) for item in code.co_consts]
     return code.co_code.hex(), code.co_names, constants
 

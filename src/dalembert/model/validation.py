@@ -204,11 +204,7 @@ def _may_be_symmetric(tensor: Array) -> bool:
 
 
 def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
-    """Sentences about inertias that no real body can have.
-
-    Args:
-        bodies: their numbers need not be finite.
-    """
+    """Sentences about inertias that no real body can have."""
     problems = []
     for body in bodies:
         where = f"body {body.name!r}"
@@ -244,11 +240,7 @@ def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
 
 
 def name_problems(mechanism: Mechanism) -> list[str]:
-    """Names that cannot be printed, are used twice, or mean the ground.
-
-    Args:
-        mechanism: not yet validated.
-    """
+    """Names that cannot be printed, are used twice, or mean the ground."""
     problems = []
     frames: list[Any] = [*mechanism.bodies, *mechanism.frames]
     kinds: dict[str, Any] = {
