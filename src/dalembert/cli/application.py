@@ -240,7 +240,7 @@ def _failed(terminal: Terminal, message: str, code: int, words: Sequence[str]) -
 def _warnings_on(terminal: Terminal) -> Iterator[None]:
     """Show warnings without the place in the source, each line once, and not too many of them.
 
-    NumPy's about its arithmetic name no joint and no file; what comes of them, infinities, is told by those who see it.
+    NumPy's about its arithmetic name no joint and no file; those who see the infinities report them.
     """
     seen: set[str] = set()
 

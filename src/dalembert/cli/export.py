@@ -163,7 +163,7 @@ def _language(options: argparse.Namespace) -> str:
         if not fitting and not folder:
             usual = ", ".join(dict.fromkeys(SUFFIXES.values()))
             raise ArgumentError(
-                f"--to {options.to} tells no language; end it in {usual}, or in / for a folder, or give --language"
+                f"--to {options.to} names no language; end it in {usual}, or in / for a folder, or give --language"
             )
         return fitting[0] if fitting else "c"
     if options.language not in LANGUAGES:

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             else f"forces are zero, and it accelerates here, by up to {a:.3g}{advice}"
         )
     if v.any() and len(model.A):
-        remarks.append("it moves: eigenvalues tell what grows only where A stays the same along the motion")
+        remarks.append("it moves: eigenvalues show what grows only where A stays the same along the motion")
     force = np.zeros(mechanism.nv) if tau is None else tau
     lost = model.uncontrollable()
     if options.plot is not None:

@@ -63,8 +63,8 @@ class Structure:
         found += range_differences(self.joints, self.here, self.there)
         found += frame_differences(self.here, self.there, displaced, self.tolerance, self.length)
         for where, what in self.there.extras():
-            mend = "Springs and the like are force elements here; leave them out there, or simulate with both"
-            found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", mend))
+            advice = "Springs and the like are force elements here; leave them out there, or simulate with both"
+            found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", advice))
         return sorted(found, key=lambda item: TOPICS.index(item.topic))
 
     # ---------------------------------------------------------------------------------------------------------- joints
@@ -115,8 +115,8 @@ class Structure:
             text = (
                 f"joint {name!r} {a.kind} {_vector(a.axis)} here and {_vector(b.axis)} in {other}, {how} (world axes)"
             )
-            mend = "Positions, velocities and forces of this joint have the other sign there" if how[0] == "t" else ""
-            return Difference("joint axis", name, text, mend)
+            advice = "Positions, velocities and forces of this joint have the other sign there" if how[0] == "t" else ""
+            return Difference("joint axis", name, text, advice)
         if abs(a.pitch - b.pitch) > self.tolerance * self.length:
             text = f"the screw {name!r} advances {a.pitch:g} m/rad here and {b.pitch:g} m/rad in {other}"
             return Difference("joint type", name, text, "Some files give the pitch per turn")
@@ -230,8 +230,8 @@ class Structure:
             )
             yield Difference("centre of mass", joint.child, text)
         if np.abs(ours.tensor - theirs.tensor).max() > self.tolerance * self._size(ours, theirs):
-            text, mend = self._tensors(joint, ours, theirs)
-            yield Difference("inertia tensor", joint.child, text, mend)
+            text, advice = self._tensors(joint, ours, theirs)
+            yield Difference("inertia tensor", joint.child, text, advice)
 
     def _size(self, ours: View, theirs: View) -> float:
         """What counts as one in a tensor; that of a point mass is only as small as rounding makes it."""
@@ -471,14 +471,14 @@ def frame_differences(
         if far or turned:
             how = [f"stands {gaps[0][0]:.3g} m away"] if far else []
             how += [f"is turned by {math.degrees(gaps[0][1]):.3g} degrees"] if turned else []
-            told = " and ".join(how)
+            how_far = " and ".join(how)
         elif gaps[1][0] > tolerance * length or gaps[1][1] > math.sqrt(3) * tolerance:
-            told = "stands in the same place at the neutral position, but moves with another body"
+            how_far = "stands in the same place at the neutral position, but moves with another body"
         else:
             continue
         what = "the frame of body" if any(body.name == name for body in mechanism.bodies) else "the frame"
         carrier = f"what joint {joint!r} moves" if joint else "the ground"
-        text = f"{what} {name!r}, fixed to {carrier}, {told} in {there.name}; no force depends on it"
+        text = f"{what} {name!r}, fixed to {carrier}, {how_far} in {there.name}; no force depends on it"
         yield Difference("frames", name, text)
 
 

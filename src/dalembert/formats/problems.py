@@ -35,16 +35,16 @@ class Problems:
             return instead
 
     def raise_all(self) -> None:
-        """Raise one FormatError that tells all problems, one per line of text, in the order of the file."""
+        """Raise one FormatError with all problems, one per line of text, in the order of the file."""
         if not self.found:
             return
-        told = {str(error): error for error in self.found}  # the same wrong word may have been met twice
-        first, *rest = sorted(told.values(), key=lambda error: error.line or 0)
+        distinct = {str(error): error for error in self.found}  # the same wrong word may have been met twice
+        first, *rest = sorted(distinct.values(), key=lambda error: error.line or 0)
         raise FormatError("\n".join([first.message, *map(str, rest)]), first.file, first.line) from first
 
 
 def together(makes: Iterable[Callable[[], Part]]) -> list[Part]:
-    """What each of several functions returns; if some raise a FormatError, one that tells all their problems."""
+    """What each of several functions returns; if some raise a FormatError, one with all their problems."""
     problems = Problems()
     parts: list[Any] = [problems.attempt(make, None) for make in makes]
     problems.raise_all()

@@ -7,7 +7,7 @@
     positive = ["l", "m"]                   # symbols of which SymPy may assume it; all others are real
 
     [parameters]                            # default values of the symbols; if the table is there, it names them all,
-                                            # and one that no expression uses is told
+                                            # and a warning names one that no expression uses
     g = 9.81
     l = 0.5
     m = 2.0
@@ -562,7 +562,7 @@ class Document:
         positive: symbols that are known to be positive.
         notes: what was assumed.
         used: names found in expressions so far.
-        doubts: what looks like a slip; told as warnings when the whole file has been read, and among the notes.
+        doubts: what looks like a slip; reported as warnings when the whole file has been read, and among the notes.
         coordinates: what formulas of the user's own may contain beside parameters, those of fields excepted: positions,
             velocities, t.
         problems: what is wrong, to be raised when the whole file has been read.

@@ -403,8 +403,8 @@ def _number(element: Element, name: str, text: str, least: float = -math.inf, in
     elif "${" in text:
         raise element.error(f"{where}={text!r} is a xacro expression; run the file through xacro first")
     else:
-        mend = "; decimals come after a point, blanks separate numbers" if "," in text else ""
-        raise element.error(f"{where}={text!r} is not a finite number{mend}")
+        remedy = "; decimals come after a point, blanks separate numbers" if "," in text else ""
+        raise element.error(f"{where}={text!r} is not a finite number{remedy}")
     if infinite and abs(value) >= UNLIMITED:
         value = math.copysign(math.inf, value)
     elif abs(value) > LARGEST:

@@ -148,7 +148,7 @@ def _forces(mechanism: Mechanism) -> list[str]:
 
 def _attachments(item: Constraint | Force) -> list[str]:
     """Where on its bodies an element is attached, and how it is turned there, unless that is their own frame."""
-    told = []
+    found = []
     for name in item.placements:
         placement = getattr(item, name)
         if scalar.same(placement, Transform.identity()):
@@ -156,8 +156,8 @@ def _attachments(item: Constraint | Force) -> list[str]:
         position, angles = _placement(placement)
         turned = not all(scalar.is_zero(x) for x in (placement.rotation - np.eye(3, dtype=int)).ravel())
         turn = "" if not turned else ", turned" if angles == "symbolic" else f", turned by roll pitch yaw ({angles})"
-        told.append(f"at ({position}) of {name.removeprefix('placement_')}{turn}")
-    return told
+        found.append(f"at ({position}) of {name.removeprefix('placement_')}{turn}")
+    return found
 
 
 def _matters(x: Scalar) -> bool:

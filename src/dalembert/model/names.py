@@ -17,7 +17,7 @@ def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
     """Names as a tuple; a lone string, whose letters would be taken for names, is refused."""
     if isinstance(given, (str, Mapping)) or not _all_texts(given):
         wanted = [given] if isinstance(given, str) else "['name', ...]"
-        raise ArgumentError(f"{what} = {shown(given)}: a list of names is needed, {wanted}")
+        raise ArgumentError(f"{{argument}} = {shown(given)}: a list of names is needed, {wanted}", argument=what)
     return tuple(given)
 
 
@@ -114,8 +114,10 @@ def by_joint(
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for _, array in parts))
     except ValueError as error:
-        told = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
-        raise ArgumentError(f"{{argument}}: the batch dimensions do not fit together: {told}", argument=name) from error
+        shapes = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
+        raise ArgumentError(
+            f"{{argument}}: the batch dimensions do not fit together: {shapes}", argument=name
+        ) from error
     vector = np.broadcast_to(default, (*shape, len(default))).copy()
     for part, array in parts:
         vector[..., part] = array

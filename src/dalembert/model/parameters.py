@@ -78,7 +78,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
 
     Exact values such as pi/3 stay exact beside symbols; when no symbol is left, every number of the result is a float.
     A planar joint whose normal loses its symbols may take other directions in its plane for x and y, which a warning
-    and a note tell.
+    and a note report.
 
     Args:
         mechanism: the mechanism.
@@ -148,7 +148,7 @@ def _hint(wrong: str, known: Iterable[str]) -> str:
 
 
 def _assumed(symbol: Any) -> str:
-    """The assumptions that a symbol was made with: all that tells it from others of its name."""
+    """The assumptions that a symbol was made with: which distinguish it from others of its name."""
     given = getattr(symbol, "assumptions0", {})
     made = getattr(symbol, "_assumptions_orig", given)
     return ", ".join(f"{name}={value}" for name, value in sorted(made.items())) or "nothing"
@@ -338,7 +338,7 @@ DEFAULT_VALUES = "default values of the symbols: "
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """``name = value``, with commas between them, all digits told."""
+    """``name = value``, with commas between them, with all digits."""
     return ", ".join(f"{name} = {value!r}" for name, value in values.items())
 
 

@@ -50,8 +50,8 @@ def check_physics(mechanism: Mechanism) -> None:
     """Raise ValidationError with every inertia that no real mechanism can have."""
     found = doubts(mechanism)
     if found:
-        mend = "to keep it as it is, pass strict=False, or write strict = false into its TOML file"
-        raise ValidationError(f"mechanism {mechanism.name!r} (strict; {mend})", found)
+        remedy = "to keep it as it is, pass strict=False, or write strict = false into its TOML file"
+        raise ValidationError(f"mechanism {mechanism.name!r} (strict; {remedy})", found)
 
 
 def doubts(mechanism: Mechanism) -> list[str]:
@@ -65,14 +65,14 @@ def _kinematic(mechanism: Mechanism) -> bool:
 
 
 def _idle_motions(mechanism: Mechanism) -> list[str]:
-    """Motions that move no mass, of a mechanism with wrong numbers but a sound tree, as far as they can be told."""
+    """Motions that move no mass, of a mechanism with wrong numbers but a sound tree, as far as they can be found."""
     if _kinematic(mechanism):
         return []
     try:
-        mended = mechanism.replace(joints=[_with_unit_axes(joint) for joint in mechanism.joints], strict=False)
+        corrected = mechanism.replace(joints=[_with_unit_axes(joint) for joint in mechanism.joints], strict=False)
     except ValidationError:  # more is wrong than the length of an axis
         return massless_ends(mechanism)
-    return singular_motions(mended)
+    return singular_motions(corrected)
 
 
 def _with_unit_axes(joint: Joint) -> Joint:
@@ -155,7 +155,7 @@ def _symbols(mechanism: Mechanism) -> list[str]:
     """Symbols that print alike are taken for one by every reader, and by everything that goes by name."""
     counts = Counter(symbol.name for symbol in mechanism.symbols)
     return [
-        f"{count} different symbols are called {name!r} (SymPy tells symbols apart by their assumptions too, such as "
+        f"{count} different symbols are called {name!r} (SymPy distinguishes symbols by their assumptions too, such as "
         "real=True); use one and the same"
         for name, count in counts.items()
         if count > 1

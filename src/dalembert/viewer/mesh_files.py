@@ -1,4 +1,4 @@
-"""STL and OBJ files as triangles."""
+"""STL, OBJ and Collada files as triangles."""
 
 from __future__ import annotations
 

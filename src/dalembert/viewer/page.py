@@ -185,8 +185,8 @@ def _tell_of_limits(mechanism: Mechanism, q: np.ndarray) -> None:
         value = float(q[mechanism.q_slice(joint.name)][0])
         low, high = joint.limits.lower, joint.limits.upper
         if not low <= value <= high:
-            told = f"joint {printable(joint.name)!r} is shown at {value:g}, beyond its limits, {low:g} to {high:g}"
-            warnings.warn(told, ModelWarning, stacklevel=4)
+            doubt = f"joint {printable(joint.name)!r} is shown at {value:g}, beyond its limits, {low:g} to {high:g}"
+            warnings.warn(doubt, ModelWarning, stacklevel=4)
 
 
 def _at_home(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
