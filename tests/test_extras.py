@@ -45,7 +45,7 @@ def test_extras_that_are_hinted_at_exist_and_bring_the_package():
 
 
 def test_comparison_readers_name_extras_that_bring_their_library():
-    from dalembert.comparison.readers import EXTRAS as NAMED
+    from dalembert.comparison.compare import EXTRAS as NAMED
 
     for library, extra in NAMED.items():
         held = " ".join(EXTRAS[extra])

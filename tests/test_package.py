@@ -227,7 +227,7 @@ DOCUMENTED_ROOMS = (
     "algebra", "model", "formats", "algorithms", "comparison", "control", "identification", "pictures", "report",
     "viewer",
 )  # fmt: skip
-"""Rooms in which every function and class is held to it; of the others, what they offer by ``__all__``."""
+"""Rooms in which every function and class has a docstring; arguments are documented where the public sees them."""
 
 OBVIOUS = {
     "self", "cls", "tree", "mechanism", "q", "v", "a", "tau", "t", "n", "loads", "wrenches", "armature", "x", "y", "z",
@@ -237,18 +237,19 @@ OBVIOUS = {
 """Arguments whose meaning is that of the whole notation, or stands in the first sentence of a docstring."""
 
 
-def public_functions() -> Iterator[tuple[str, Any]]:
-    """Public names of the package and of every room, and all functions and classes of the documented rooms."""
+def public_functions() -> Iterator[tuple[str, Any, bool]]:
+    """Public names of the package and of every room, and all functions and classes of the documented rooms; and
+    whether they are public."""
     for name in dalembert.__all__:
         value = getattr(dalembert, name)
         if not inspect.ismodule(value):
-            yield f"dalembert.{name}", value
+            yield f"dalembert.{name}", value, True
     for room in (info.name for info in pkgutil.iter_modules(dalembert.__path__) if info.ispkg):
         package = importlib.import_module(f"dalembert.{room}")
         for name in getattr(package, "__all__", ()):
             value = getattr(package, name)
             if inspect.isfunction(value) or inspect.isclass(value):
-                yield f"{room}.{name}", value
+                yield f"{room}.{name}", value, True
     for room in DOCUMENTED_ROOMS:
         package = importlib.import_module(f"dalembert.{room}")
         inside = pkgutil.walk_packages(getattr(package, "__path__", ()), f"dalembert.{room}.")
@@ -256,7 +257,7 @@ def public_functions() -> Iterator[tuple[str, Any]]:
             for name, value in vars(module).items():
                 own = getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
                 if own and (inspect.isfunction(value) or inspect.isclass(value)):
-                    yield f"{module.__name__}.{name}", value
+                    yield f"{module.__name__}.{name}", value, False
 
 
 def methods(value: Any) -> Iterator[tuple[str, Any]]:
@@ -267,10 +268,10 @@ def methods(value: Any) -> Iterator[tuple[str, Any]]:
             yield name, function
 
 
-def undocumented(name: str, value: Any) -> Iterator[str]:
+def undocumented(name: str, value: Any, arguments: bool = True) -> Iterator[str]:
     """What is missing in the documentation of a function or class."""
     text = inspect.getdoc(value) or ""
-    if inspect.isclass(value):  # arguments may be told by a base class
+    if inspect.isclass(value):  # arguments may be documented by a base class
         text = (
             "\n".join([text, *(inspect.cleandoc(base.__doc__ or "") for base in value.__mro__[1:-1])]) if text else ""
         )
@@ -278,7 +279,7 @@ def undocumented(name: str, value: Any) -> Iterator[str]:
         yield f"{name}: no docstring"
         return
     try:
-        parameters = list(inspect.signature(value).parameters)
+        parameters = list(inspect.signature(value).parameters) if arguments else []
     except (TypeError, ValueError):
         return
     unclear = [p for p in parameters if p not in OBVIOUS and not p.startswith("_")]
@@ -293,8 +294,8 @@ def undocumented(name: str, value: Any) -> Iterator[str]:
 def missing_documentation() -> list[str]:
     """Of public names with their methods, and of all functions and classes of the documented rooms."""
     found: dict[str, None] = {}
-    for name, value in public_functions():
-        missing = list(undocumented(name, value))
+    for name, value, public in public_functions():
+        missing = list(undocumented(name, value, public))
         if inspect.isclass(value) and name.count(".") == 1:
             for method, function in methods(value):
                 missing += undocumented(f"{name}.{method}", function)

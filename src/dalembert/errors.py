@@ -130,7 +130,7 @@ class FormatError(DalembertError, ValueError):
     """A file or table cannot be read.
 
     Args:
-        message: what is wrong and how to mend it.
+        message: what is wrong and what to do.
         file: where it was found, if it came from a file.
         line: 1-based line number, if known.
         fields: those of every error.

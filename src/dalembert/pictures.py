@@ -196,7 +196,7 @@ PARTS = {
     "divisions, roots": ("divisions", "square_roots"),
     "sines, cosines, others": ("sines", "cosines", "other_functions", "comparisons"),
 }
-"""What is told apart -> fields of a cost."""
+"""What is distinguished -> fields of a cost."""
 
 
 def draw_counts(counts: Mapping[str, Cost], title: str = "") -> Any:
@@ -235,11 +235,7 @@ COLUMN, ROW = 150, 26
 
 
 def layout(mechanism: Mechanism) -> dict[str, tuple[int, float]]:
-    """(generation, row) of the ground and of every body: leaves one below the other, parents amid their children.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """(generation, row) of the ground and of every body: leaves one below the other, parents amid their children."""
     children: dict[str, list[str]] = {}
     for joint in mechanism.joints:
         children.setdefault(joint.parent, []).append(joint.child)
@@ -299,7 +295,7 @@ def draw_tree(mechanism: Mechanism) -> Any:
     deep, rows = max(x for x, _ in place.values()), max(y for _, y in place.values())
     figure.set_size_inches(min(20, 6 + 1.2 * deep), min(20, max(3, 1.5 + 0.3 * rows)))
     left, right = figure.subplots(1, 2, width_ratios=(3, 1))
-    told: dict[str, Any] = {
+    near: dict[str, Any] = {
         "textcoords": "offset points",
         "path_effects": [withStroke(linewidth=2, foreground="white")],
     }
@@ -308,13 +304,13 @@ def draw_tree(mechanism: Mechanism) -> Any:
         fixed = joint.kind == "fixed"
         left.plot([x0, x1], [y0, y1], color=FIXED if fixed else MOVING, zorder=1)
         if not fixed:
-            left.annotate(joint.name, (x1, y1), xytext=(-8, -4), fontsize=6, color="0.4", ha="right", va="top", **told)
+            left.annotate(joint.name, (x1, y1), xytext=(-8, -4), fontsize=6, color="0.4", ha="right", va="top", **near)
     for _, a, b in _loops(mechanism):
         (x0, y0), (x1, y1) = place[a], place[b]
         left.plot([x0, x1], [y0, y1], "--", color=LOOP, zorder=1)
     for body, (x, y) in place.items():
         left.scatter(x, y, _radius(mechanism, body) ** 2, color="black" if body == WORLD else "tab:orange", zorder=2)
-        left.annotate(body, (x, y), xytext=(5, 4), fontsize=7, **told)
+        left.annotate(body, (x, y), xytext=(5, 4), fontsize=7, **near)
     left.invert_yaxis()
     left.set_axis_off()
     left.margins(0.12)
@@ -361,8 +357,8 @@ def write_tree(mechanism: Mechanism, path: str | Path) -> Path:
         colour = FIXED if joint.kind == "fixed" else MOVING
         lines.append(f'<path d="M{x0} {y0} C{bend} {y0} {bend} {y1} {x1} {y1}" fill="none" stroke="{colour}"/>')
         if joint.kind != "fixed":
-            told = f"{escape(joint.name)} <tspan fill='#999'>{escape(joint.kind)}</tspan>"
-            lines.append(f'<text x="{x1 - 8}" y="{y1 + 10:.1f}" font-size="8" text-anchor="end">{told}</text>')
+            label = f"{escape(joint.name)} <tspan fill='#999'>{escape(joint.kind)}</tspan>"
+            lines.append(f'<text x="{x1 - 8}" y="{y1 + 10:.1f}" font-size="8" text-anchor="end">{label}</text>')
     for name, a, b in _loops(mechanism):
         (x0, y0), (x1, y1) = at(a), at(b)
         lines.append(f'<line x1="{x0}" y1="{y0}" x2="{x1}" y2="{y1}" stroke="{LOOP}" stroke-dasharray="4 3"/>')

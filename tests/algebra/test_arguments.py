@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import decimal
 import inspect
 import math
@@ -247,7 +246,6 @@ WRONG = {
     "ragged": [[1], [2, 3]],
     "mapping": {0: 1.0, 1: 2.0, 2: 3.0},
     "set": {1.0, 2.0, 3.0},
-    "object": object(),
     "type": float,
     "function": lambda *anything: None,
     "texts": ["1", "2", "3"],
@@ -272,8 +270,6 @@ ANSWERED = {
     "scalar": 1.0,
     "integer": 3,
     "true": True,
-    "huge": 10**400,
-    "huge ones": [10**400, 1, 1],
     "symbol": X,
     "i": 1j,
     "nan": math.nan,
@@ -388,8 +384,7 @@ def test_scalars(scalar):
     assert is_scalar(scalar)
 
 
-DURATIONS = datetime.timedelta(1), np.timedelta64(1, "s"), np.datetime64("2020-01-01")
-NO_SCALARS = [None, "1", True, np.bool_(True), [1], {}, sp.true, X > 0, sp.eye(2), int, 10**400, *DURATIONS]
+NO_SCALARS = [None, "1", True, np.bool_(True), [1], {}, sp.true, X > 0, sp.eye(2), int]
 
 
 @pytest.mark.parametrize("other", NO_SCALARS)

@@ -626,7 +626,7 @@ def test_the_suffix_of_a_file_says_which_language_is_meant(capsys, tmp_path):
 def test_a_suffix_of_no_language_needs_one_by_name(capsys, tmp_path):
     for name in ("bias.xyz", "bias"):
         outcome = run(capsys, "export", "rp_arm", "bias", "--to", str(tmp_path / name))
-        assert outcome.code == 2 and "does not say the language; end it in .c, .cu" in outcome.err
+        assert outcome.code == 2 and "names no language; end it in .c, .cu" in outcome.err
     assert not list(tmp_path.iterdir())
     for chosen in (["--language", "c", "--to", str(tmp_path / "bias.inc")], ["--to", f"{tmp_path}/made/"]):
         assert run(capsys, "export", "rp_arm", "bias", *chosen).code == 0

@@ -216,7 +216,7 @@ def test_a_base_that_floats_on_one_side_only_is_told_with_what_to_do(build):
     floating = da.with_base(carriage, "free")
     for here, there, mend in ((carriage, floating, "free"), (floating, carriage, "fixed")):
         found = da.compare(here, build(there)).first
-        assert found.topic == "joints" and f"da.with_base(mechanism, '{mend}')" in found.text
+        assert found.topic == "joints" and f"da.with_base(mechanism, '{mend}')" in found.remedy
         assert da.compare(da.with_base(here, mend), build(there)).agrees
 
 

@@ -235,7 +235,7 @@ def test_a_spring_pendulum_keeps_its_energy():
         (lambda: Force("f", "spring", "a", value=3), "does not use value"),
         (lambda: Force("f", "joint-friction", "a", stiffness=3), "does not use stiffness"),
         (lambda: Force("f", "joint-force", "j", value=3, function=scalar.sin), "either a value or a function"),
-        (lambda: Force("f", "joint-spring", "j", "k", stiffness=3), "'joint-spring' does not use b, got 'k'"),
+        (lambda: Force("f", "joint-spring", "j", "k", stiffness=3), "a joint-spring force does not use b, got 'k'"),
         (lambda: Force("f", "joint-stop", "j", upper=1, placement_a=at([1, 0, 0])), "does not use placement_a"),
         (lambda: Force("f", "attraction", "a", "b", value=1), "does not use b"),
         (lambda: Force("f", "attraction", "a", placement_b=at([1, 0, 0]), value=1), "does not use placement_b"),

@@ -18,7 +18,7 @@ from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ConstraintSet, State, constraint_rows, coordinate_symbols
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
-from dalembert.model.constraint import WITH_LENGTH
+from dalembert.model.constraint import FIELDS
 from dalembert.model.operations import joint_motion
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import trace
@@ -121,7 +121,7 @@ def test_every_loop_closure_holds_for_the_motion_its_joint_allows():
     }
     body = Body("b", Inertia.box(1, [1, 1, 1]))
     for kind, motion in allowed.items():
-        constraint = Constraint("c", kind, "world", "b", value=1 if kind in WITH_LENGTH else 0)
+        constraint = Constraint("c", kind, "world", "b", value=1 if "value" in FIELDS[kind].may else 0)
         mechanism = Mechanism("m", [body], [Joint("j", "free", "world", "b", motion)], constraints=[constraint])
         assert np.abs(constraint_rows(mechanism, mechanism.neutral).phi).max() < 1e-15, kind
         pushed = mechanism.neutral + [0.1, 0.1, 0.1, 0, 0, 0, 0]
@@ -182,7 +182,7 @@ def test_symbols_of_a_formula_are_no_parameters_of_the_mechanism():
         (lambda: Constraint("c", "rolling-disc", "a", "b", value=-1), "positive value"),
         (lambda: Constraint("c", "motion", "j"), "either coefficients or a function"),
         (lambda: Constraint("c", "position"), "needs a function"),
-        (lambda: Constraint("c", "weld", "a", function=lambda q, t: 0), "no function"),
+        (lambda: Constraint("c", "weld", "a", function=lambda q, t: 0), "does not use function"),
         (lambda: Constraint("c", "rolling-ellipsoid", "a", coefficients=(1, 2)), "three semi-axes"),
         (lambda: Constraint("c", "rolling-ellipsoid", "a", coefficients=(1, 2, -3)), "semi-axes are positive"),
         (lambda: Constraint("c", "velocity", function="v[0]"), "expected a function"),

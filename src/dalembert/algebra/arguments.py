@@ -10,7 +10,6 @@ import numbers
 import reprlib
 import sys
 from collections.abc import Mapping, Sequence, Set
-from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -32,8 +31,6 @@ ORTHOGONAL = 1e-5
 Single precision (6e-8 an entry, and some more after a chain of products) and files with six decimals (up to 2e-6)
 pass; a matrix that is scaled, sheared or mistyped in the fourth decimal does not.
 """
-
-LARGEST = int(sys.float_info.max)
 
 ROOM = 1 << 20
 """Integers below stay integers, exact beside symbols, in arrays; NumPy's wrap around where a product gets too large."""
@@ -218,16 +215,14 @@ def _has_room(x: Array) -> bool:
 
 def is_scalar(x: Any) -> bool:
     """True for whatever the algebra computes with: numbers, SymPy expressions, objects that know ``+ - * /``."""
-    if type(x) is int:
-        return -LARGEST <= x <= LARGEST  # beyond, not even a division is left
     kind: Any = type(x)
     return _computes(kind)
 
 
 @cache
 def _computes(kind: type) -> bool:
-    if issubclass(kind, (bool, np.bool_, timedelta, np.datetime64, np.timedelta64)):
-        return False  # durations cannot be multiplied with each other
+    if issubclass(kind, (bool, np.bool_, np.datetime64, np.timedelta64)):
+        return False
     sympy = sys.modules.get("sympy")
     if sympy is not None and issubclass(kind, sympy.Basic):
         return issubclass(kind, sympy.Expr) and not issubclass(kind, sympy.MatrixExpr)
@@ -252,7 +247,7 @@ def described(x: Any) -> str:
 def _short(x: Any) -> str:
     kind = type(x).__name__
     if kind == "int":
-        return f"the integer {x}" if -(10**30) < x < 10**30 else "an integer beyond all floating-point numbers"
+        return f"the integer {x}"
     return "None" if x is None else f"{kind} {' '.join(reprlib.repr(x).split())}"
 
 

@@ -107,12 +107,7 @@ class Command(Parser):
     _inside = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Read the arguments of the command, in any order; an option that is not there is an error.
-
-        Args:
-            args: the words after the command.
-            namespace: where to put what they say.
-        """
+        """Read the arguments of the command, in any order; an option that is not there is an error."""
         if self._inside or "--" in (args or ()):  # argparse reads words twice, and forgets what stood behind --
             return super().parse_known_args(args, namespace)
         self._inside = True
@@ -244,7 +239,7 @@ def _failed(terminal: Terminal, message: str, code: int, words: Sequence[str]) -
 def _warnings_on(terminal: Terminal) -> Iterator[None]:
     """Show warnings without the place in the source, each line once, and not too many of them.
 
-    NumPy's about its arithmetic name no joint and no file; what comes of them, infinities, is told by those who see it.
+    NumPy's about its arithmetic name no joint and no file; those who see the infinities report them.
     """
     seen: set[str] = set()
 

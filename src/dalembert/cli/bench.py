@@ -148,14 +148,7 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
 
 
 def say_timings(terminal: Terminal, found: list[Timing], batch: int, threads: int) -> None:
-    """Times side by side.
-
-    Args:
-        terminal: where to.
-        found: the timings.
-        batch: how many states a batch had.
-        threads: how many threads all were.
-    """
+    """Times side by side."""
     rows: list[tuple[str | Cell, ...]] = []
     for t in found:
         if t.single is None:
@@ -216,13 +209,7 @@ class Timing:
 
 
 def best(run: Callable[[], Any], seconds: float, repeat: int = 1) -> float:
-    """Shortest time of a run, of as many as fit into the given time, three at least, after one to warm up.
-
-    Args:
-        run: what to time.
-        seconds: how long to go on.
-        repeat: runs between two looks at the clock.
-    """
+    """Shortest time of a run, of as many as fit into the given time, three at least, after one to warm up."""
     run()
     shortest, count = float("inf"), 0
     end = time.perf_counter() + seconds

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 @contextmanager
 def _readable(mechanism: Mechanism, path: Path, options: argparse.Namespace) -> Iterator[Path | Mechanism]:
     """What the other library reads. TOML it cannot: it gets a URDF of that mechanism, numbers in place of symbols."""
-    from dalembert.comparison.readers import UNREAD
+    from dalembert.comparison.compare import UNREAD
     from dalembert.formats.registry import format_of
 
     format = format_of(path)

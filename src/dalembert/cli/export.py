@@ -158,8 +158,7 @@ def _language(options: argparse.Namespace) -> str:
         if not fitting and not folder:
             suffixes = ", ".join(dict.fromkeys(usual.values()))
             raise ArgumentError(
-                f"--to {options.to} does not say the language; end it in {suffixes}, or in / for a folder, or give "
-                "--language"
+                f"--to {options.to} names no language; end it in {suffixes}, or in / for a folder, or give --language"
             )
         return fitting[0] if fitting else "c"
     if options.language not in LANGUAGES:

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             else f"forces are zero, and it accelerates here, by up to {a:.3g}{advice}"
         )
     if v.any() and len(model.A):
-        remarks.append("it moves: eigenvalues tell what grows only where A stays the same along the motion")
+        remarks.append("it moves: eigenvalues show what grows only where A stays the same along the motion")
     force = np.zeros(mechanism.nv) if tau is None else tau
     lost = model.uncontrollable()
     if options.plot is not None:
@@ -136,12 +136,7 @@ def _say_remarks(terminal: Terminal, remarks: Sequence[str]) -> None:
 
 
 def mode_rows(poles: np.ndarray, lost: np.ndarray) -> list[Sequence[str | Cell]]:
-    """One line for every real eigenvalue and every pair.
-
-    Args:
-        poles: eigenvalues.
-        lost: those that no input moves.
-    """
+    """One line for every real eigenvalue and every pair."""
     size = max((abs(s) for s in poles), default=1.0) or 1.0
     rows: list[Sequence[str | Cell]] = []
     for s in poles:

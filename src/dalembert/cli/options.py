@@ -180,15 +180,7 @@ def output(*suffixes: str, makes_folders: bool = False) -> Callable[[str], str]:
 def with_extra(
     parse: Callable[[str], str], package: str, extra: str, purpose: str, suffixes: Sequence[str]
 ) -> Callable[[str], str]:
-    """A type of argument like another, which also needs an optional package; asked for before anything is computed.
-
-    Args:
-        parse: the other type.
-        package: the import that is needed.
-        extra: the extra that brings it.
-        purpose: what it is needed for.
-        suffixes: of the files that need it.
-    """
+    """A type of argument like another, which also needs an optional package; asked for before anything is computed."""
 
     def checked(text: str) -> str:
         file = parse(text)
@@ -244,12 +236,7 @@ def assignment(text: str) -> tuple[str, float]:
 
 
 def by_name(given: Iterable[tuple[str, Value]], option: str) -> dict[str, Value]:
-    """What an option says of each name; an error if it says two things.
-
-    Args:
-        given: names and values.
-        option: for the error.
-    """
+    """What an option says of each name; an error if it says two things."""
     found: dict[str, Value] = {}
     for name, value in given:
         if name in found:

@@ -1,4 +1,4 @@
-"""Simulate a motion of a mechanism, tell how it went, write it to a file, draw it.
+"""Simulate a motion of a mechanism, report how it went, write it to a file, draw it.
 
 Positions and velocities are given by joint, or all at once; closed loops are closed before the start. Control is zero
 (the mechanism falls), gravity (it floats), hold (computed torque keeps it where it starts) or constant forces.
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     control = _control(options, system, q)
     terminal.progress()
     motion = simulate(system, q, v, times, control=control, method=options.method, rtol=options.rtol, step=options.step)
-    code = 130 if motion.status == "interrupted" else 0  # what was computed is told and written all the same
+    code = 130 if motion.status == "interrupted" else 0  # what was computed is reported and written all the same
     written = []
     if options.to is not None:
         getattr(motion, WRITERS[Path(options.to).suffix.lower()])(options.to)

@@ -87,12 +87,7 @@ def numbers(text: str) -> tuple[str, tuple[float, ...]]:
 
 
 def vector(given: Given, what: str) -> Any:
-    """What ``simulate`` and others take: None, numbers, or numbers by joint.
-
-    Args:
-        given: the parsed arguments.
-        what: the name of the option, for messages.
-    """
+    """What ``simulate`` and others take: None, numbers, or numbers by joint."""
     if not given:
         return None
     whole = [values for name, values in given if not name]
@@ -128,12 +123,7 @@ def dynamics_of(
 
 
 def tidy(values: Sequence[float], digits: int = 5) -> list[str]:
-    """Numbers of one column; what is nothing beside the largest is written as 0.
-
-    Args:
-        values: the numbers.
-        digits: that are shown.
-    """
+    """Numbers of one column; what is nothing beside the largest is written as 0."""
     least = 1e-11 * max((abs(x) for x in values), default=0.0)
     return [f"{0.0 if abs(x) <= least else x:.{digits}g}" for x in values]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,10 @@ from dalembert.algebra.scalar import same
 from dalembert.algebra.transform import Transform
 from dalembert.comparison.difference import HARMLESS, TOPICS, Comparison, Difference, Measured
 from dalembert.comparison.peer import Peer, View
-from dalembert.comparison.readers import read
-from dalembert.errors import ArgumentError, DalembertError, UnsupportedError
+from dalembert.errors import ArgumentError, DalembertError, FormatError, MissingExtraError, UnsupportedError
+from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
-from dalembert.model.checks import expect_real, expect_whole
+from dalembert.model.checks import expect_choice, expect_real, expect_whole
 from dalembert.model.parameters import substitute
 from dalembert.model.record import Record, content
 
@@ -39,7 +41,7 @@ def compare(
     Both sides are compared in the order of cause: joints, axes, placements, masses, centres of mass, inertia tensors,
     gravity, drives, and bodies and frames (sites) that both know by name; of two mechanisms also constraints, force
     elements and limits; then centres of mass, gravity forces, inertia matrix, bias and inverse dynamics at random
-    states. Differing orders of joints and quaternions are mapped by :mod:`dalembert.conventions` and told as remarks.
+    states. Differing orders of joints and quaternions are mapped by :mod:`dalembert.conventions`, with a remark.
 
     Args:
         mechanism: the mechanism; its symbols must have values.
@@ -108,6 +110,45 @@ def compare(
 def _difference(topic: str, where: str, error: DalembertError) -> Difference:
     """What keeps two models from being compared at all."""
     return Difference(topic, where, error.message, error.advice, error.argument, error.value)
+
+
+EXTRAS = {"pinocchio": "peers", "mujoco": "mjcf", "drake": "drake"}
+"""Other libraries, and which extra brings each; how it reads a file stands with it."""
+
+UNREAD = ("TOML",)
+"""Formats of ours that no other library reads."""
+
+
+def read(path: str | Path, library: str, free: bool = False) -> Any:
+    """A file as a library reads it.
+
+    Args:
+        path: a URDF or MJCF file.
+        library: ``"dalembert"``, ``"pinocchio"``, ``"mujoco"`` or ``"drake"``.
+        free: let the root float, where the file does not say.
+    """
+    expect_choice(library, ("dalembert", *EXTRAS), "compare, library:")
+    path = Path(path)
+    if library == "dalembert":
+        from dalembert.formats import load
+
+        return load(str(path), **({"base": "free"} if free and is_of(path, "URDF") and not _floats(path) else {}))
+    if not path.is_file():
+        raise FormatError(f"there is no file {path}")
+    try:
+        return import_module(f"dalembert.comparison.{library}").read(path, free and not _floats(path))
+    except DalembertError:
+        raise
+    except ImportError as error:
+        raise MissingExtraError(library, EXTRAS[library], f"comparing with {library}") from error
+    except (RuntimeError, ValueError) as error:  # what the libraries raise
+        raise FormatError(f"{library} cannot read {path}: {error}") from None
+
+
+def _floats(path: Path) -> bool:
+    """Whether a URDF file has a floating joint of its own, so that its root needs no other."""
+    floating = rb"""<joint\b[^>]*\btype\s*=\s*["']floating["']"""
+    return is_of(path, "URDF") and re.search(floating, path.read_bytes()) is not None
 
 
 def _library(other: Any) -> tuple[str, Callable[[Mechanism, Any, Mapping[str, str] | None], Peer]]:
@@ -182,16 +223,7 @@ def _nq(there: Peer, joint: str) -> int:
 def measure(
     mechanism: Mechanism, here: Peer, there: Peer, states: int, seed: int, tolerance: float
 ) -> tuple[Measured, ...]:
-    """Worst relative difference of every quantity.
-
-    Args:
-        mechanism: the mechanism.
-        here: it, as it is computed here.
-        there: the other model.
-        states: how many random states.
-        seed: of the random states.
-        tolerance: allowed relative difference.
-    """
+    """Worst relative difference of every quantity."""
     rng = np.random.default_rng(seed)
     worst: dict[str, tuple[float, str]] = {}
     joints = [joint for joint in mechanism.joints if joint.nv]
@@ -244,13 +276,7 @@ OTHER = "the other mechanism"
 
 
 def descriptions(here: Mechanism, there: Mechanism, tolerance: float) -> Iterator[Difference]:
-    """Every part that differs, or is on one side only.
-
-    Args:
-        here: a mechanism with numbers only.
-        there: the other.
-        tolerance: allowed relative difference.
-    """
+    """Every part that differs, or is on one side only."""
     yield from _parts("constraints", "constraint", here.constraints, there.constraints, tolerance)
     yield from _parts("force elements", "force element", here.forces, there.forces, tolerance)
     yield from _capacities(here, there, tolerance)
@@ -268,13 +294,13 @@ def _parts(topic: str, what: str, ours: Sequence[Any], theirs: Sequence[Any], to
 
 
 def _changed(a: Record, b: Record, tolerance: float) -> list[str]:
-    """Fields that differ; values are told where they are plain numbers or names."""
+    """Fields that differ; values are given where they are plain numbers or names."""
     found = []
     for field in fields(a):  # type: ignore[arg-type]
         x, y = getattr(a, field.name), getattr(b, field.name)
         if not _same(x, y, tolerance):
-            told = isinstance(x, (int, float, str)) and isinstance(y, (int, float, str))
-            found.append(f"{field.name} ({x} here, {y} in {OTHER})" if told else field.name)
+            plain = isinstance(x, (int, float, str)) and isinstance(y, (int, float, str))
+            found.append(f"{field.name} ({x} here, {y} in {OTHER})" if plain else field.name)
     return found
 
 

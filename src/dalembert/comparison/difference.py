@@ -15,7 +15,7 @@ TOPICS = (
     "inertia tensor", "gravity", "armature", "damping", "friction", "constraints", "force elements", "limits", "frames",
     "other forces", "unexplained",
 )  # fmt: skip
-"""What can differ, causes before effects: the order in which differences are told."""
+"""What can differ, causes before effects: the order in which differences are reported."""
 
 UNMEASURED = ("constraints", "force elements")
 """Topics that change the motion, but nothing that is measured."""
@@ -112,8 +112,8 @@ class Comparison:
     def agrees(self) -> bool:
         """True if poses, forces and inertia matrices agree at all states that were tried, and so do constraints and
         force elements where both sides are mechanisms of ours."""
-        told = any(item.topic in UNMEASURED for item in self.differences)
-        return bool(self.measured) and all(row.ok for row in self.measured) and not told
+        unmeasured = any(item.topic in UNMEASURED for item in self.differences)
+        return bool(self.measured) and all(row.ok for row in self.measured) and not unmeasured
 
     @property
     def first(self) -> Difference | None:

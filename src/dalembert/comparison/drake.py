@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -106,3 +108,27 @@ class DrakePeer(Peer):
     def extras(self) -> list[tuple[str, str]]:
         elements = self.plant.num_force_elements() - 1  # gravity is the first
         return [("the whole plant", f"{elements} force elements besides gravity")] if elements else []
+
+
+def read(path: Path, free: bool) -> Any:
+    """A file as Drake reads it, with a floating root if asked for."""
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    log = logging.getLogger("drake")  # reports every tag it does not know; what matters is compared below
+    level = log.level
+    log.setLevel(logging.ERROR)
+
+    def plant(bolted: list[str]) -> Any:
+        made = MultibodyPlant(0.0)
+        Parser(made).AddModels(path)
+        for name in bolted:
+            made.WeldFrames(made.world_frame(), made.GetBodyByName(name).body_frame())
+        made.Finalize()
+        return made
+
+    try:
+        floating = plant([])
+        return floating if free else plant([floating.get_body(k).name() for k in floating.GetFloatingBaseBodies()])
+    finally:
+        log.setLevel(level)

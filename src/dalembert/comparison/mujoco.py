@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, at_origin, gathered, mean
 from dalembert.conventions import MuJoCo
+from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
 
 
@@ -135,3 +137,29 @@ class MuJoCoPeer(Peer):
             what = f"a fluid of density {m.opt.density:g} and viscosity {m.opt.viscosity:g}"
             found.append(("the whole model", what))
         return found
+
+
+def read(path: Path, free: bool) -> Any:
+    """A file as MuJoCo reads it, with a floating root if asked for."""
+    import mujoco
+
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda message: None)  # else they go to a file in the current folder
+    try:
+        return _compiled(mujoco.MjSpec.from_file(str(path)), free and is_of(path, "URDF"))
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _compiled(spec: Any, free: bool) -> Any:
+    for mesh in list(spec.meshes):  # pictures are not needed, and often not there
+        for geom in list(spec.geoms):
+            if geom.meshname == mesh.name:
+                spec.delete(geom)
+        spec.delete(mesh)
+    if free:
+        spec.compiler.fusestatic = False
+        first = spec.worldbody.first_body()
+        if first is not None and not list(first.joints):
+            first.add_freejoint()
+    return spec.compile()

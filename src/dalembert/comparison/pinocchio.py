@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.comparison.peer import Drive, Peer, View, mean
 from dalembert.conventions import Pinocchio
 from dalembert.errors import UnsupportedError
+from dalembert.formats.registry import is_of
 from dalembert.model import Mechanism
 
 
@@ -97,3 +99,12 @@ class PinocchioPeer(Peer):
         if np.any(self.model.rotorInertia):
             return ["rotorInertia is set in Pinocchio, but rnea, crba and aba use armature only"]
         return []
+
+
+def read(path: Path, free: bool) -> Any:
+    """A file as Pinocchio reads it, with a floating root if asked for."""
+    import pinocchio
+
+    if is_of(path, "MJCF"):
+        return pinocchio.buildModelFromMJCF(str(path))
+    return pinocchio.buildModelFromUrdf(str(path), *([pinocchio.JointModelFreeFlyer()] if free else []))

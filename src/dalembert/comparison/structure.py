@@ -63,8 +63,8 @@ class Structure:
         found += range_differences(self.joints, self.here, self.there)
         found += frame_differences(self.here, self.there, displaced, self.tolerance, self.length)
         for where, what in self.there.extras():
-            mend = "Springs and the like are force elements here; leave them out there, or simulate with both"
-            found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", mend))
+            advice = "Springs and the like are force elements here; leave them out there, or simulate with both"
+            found.append(Difference("other forces", where, f"{self.there.name} has {what} ({where})", advice))
         return sorted(found, key=lambda item: TOPICS.index(item.topic))
 
     # ---------------------------------------------------------------------------------------------------------- joints
@@ -115,8 +115,8 @@ class Structure:
             text = (
                 f"joint {name!r} {a.kind} {_vector(a.axis)} here and {_vector(b.axis)} in {other}, {how} (world axes)"
             )
-            mend = "Positions, velocities and forces of this joint have the other sign there" if how[0] == "t" else ""
-            return Difference("joint axis", name, text, mend)
+            advice = "Positions, velocities and forces of this joint have the other sign there" if how[0] == "t" else ""
+            return Difference("joint axis", name, text, advice)
         if abs(a.pitch - b.pitch) > self.tolerance * self.length:
             text = f"the screw {name!r} advances {a.pitch:g} m/rad here and {b.pitch:g} m/rad in {other}"
             return Difference("joint type", name, text, "Some files give the pitch per turn")
@@ -230,8 +230,8 @@ class Structure:
             )
             yield Difference("centre of mass", joint.child, text)
         if np.abs(ours.tensor - theirs.tensor).max() > self.tolerance * self._size(ours, theirs):
-            text, mend = self._tensors(joint, ours, theirs)
-            yield Difference("inertia tensor", joint.child, text, mend)
+            text, advice = self._tensors(joint, ours, theirs)
+            yield Difference("inertia tensor", joint.child, text, advice)
 
     def _size(self, ours: View, theirs: View) -> float:
         """What counts as one in a tensor; that of a point mass is only as small as rounding makes it."""
@@ -347,12 +347,7 @@ def turned(axis: Column, amount: float, vector: Array, is_point: bool) -> Array:
 
 
 def carried_point(freedom: Column, line: Column) -> Array:
-    """The point of an axis that stays the same one while a joint below carries the axis along.
-
-    Args:
-        freedom: of the joint below.
-        line: the axis.
-    """
+    """The point of an axis that stays the same one while a joint below carries the axis along."""
     if freedom.turns:  # the foot of a point that does not move
         return line.point + line.axis * (line.axis @ (freedom.point - line.point))
     along = freedom.axis
@@ -403,15 +398,7 @@ UNITS = {"armature": ("kg m^2", "kg"), "damping": ("N m s/rad", "N s/m"), "frict
 def drive_differences(
     joints: Sequence[Joint], here: Peer, there: Peer, include: Collection[str], tolerance: float
 ) -> Iterator[Difference]:
-    """Terms that enter the forces on one side only, or with another size; also mere data, where both sides keep them.
-
-    Args:
-        joints: those that both sides have.
-        here: the mechanism here.
-        there: the other model.
-        include: terms of the joints that enter our forces.
-        tolerance: allowed relative difference.
-    """
+    """Terms that enter the forces on one side only, or with another size; also data that both sides keep."""
     for name in UNITS:
         for joint in joints:
             a, b = _drive(here.drives(), joint, name), _drive(there.drives(), joint, name)
@@ -438,13 +425,7 @@ def drive_differences(
 
 
 def range_differences(joints: Sequence[Joint], here: Peer, there: Peer) -> Iterator[Difference]:
-    """Ranges of joints, where the other side is a description too; no force depends on them.
-
-    Args:
-        joints: those that both sides have.
-        here: the mechanism here.
-        there: the other model.
-    """
+    """Ranges of joints, where the other side is a description too; no force depends on them."""
     ours, theirs = here.ranges(), there.ranges()
     for joint in joints:
         a, b = ours.get(joint.name), theirs.get(joint.name)
@@ -490,24 +471,19 @@ def frame_differences(
         if far or turned:
             how = [f"stands {gaps[0][0]:.3g} m away"] if far else []
             how += [f"is turned by {math.degrees(gaps[0][1]):.3g} degrees"] if turned else []
-            told = " and ".join(how)
+            how_far = " and ".join(how)
         elif gaps[1][0] > tolerance * length or gaps[1][1] > math.sqrt(3) * tolerance:
-            told = "stands in the same place at the neutral position, but moves with another body"
+            how_far = "stands in the same place at the neutral position, but moves with another body"
         else:
             continue
         what = "the frame of body" if any(body.name == name for body in mechanism.bodies) else "the frame"
         carrier = f"what joint {joint!r} moves" if joint else "the ground"
-        text = f"{what} {name!r}, fixed to {carrier}, {told} in {there.name}; no force depends on it"
+        text = f"{what} {name!r}, fixed to {carrier}, {how_far} in {there.name}; no force depends on it"
         yield Difference("frames", name, text)
 
 
 def frame_remarks(here: Peer, there: Peer) -> list[str]:
-    """Which bodies and frames here have no counterpart of their name; readers often join bodies that are welded.
-
-    Args:
-        here: the mechanism here.
-        there: the other model.
-    """
+    """Which bodies and frames here have no counterpart of their name; readers often join bodies that are welded."""
     q = np.asarray(here.mechanism.neutral, dtype=float)
     known = there.frames(q)
     missing = [repr(name) for name in here.frames(q) if name != WORLD and name not in known]
@@ -524,12 +500,7 @@ def _carrier(mechanism: Mechanism, frame: str) -> str:
 
 
 def gap(a: Transform, b: Transform) -> tuple[float, float]:
-    """Distance, m, and angle, rad, between two poses.
-
-    Args:
-        a: one of them.
-        b: the other.
-    """
+    """Distance, m, and angle, rad, between two poses."""
     R: Array = np.asarray(a.rotation, dtype=float).T @ np.asarray(b.rotation, dtype=float)
     twice_sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     angle = math.atan2(float(twice_sine), float(np.trace(R)) - 1)

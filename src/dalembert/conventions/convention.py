@@ -339,12 +339,7 @@ def base_of(mechanism: Mechanism, joint: Joint) -> Transform | None:
 
 
 def numbers(entries: Any, what: str) -> Array:
-    """Floats; symbols on which the maps between two libraries depend are refused.
-
-    Args:
-        entries: of a vector or matrix.
-        what: named in the message.
-    """
+    """Floats; symbols on which the maps between two libraries depend are refused."""
     found = floats(arrays.asarray(entries))
     if found is None:
         raise ArgumentError(f"{what} contains symbols, on which the coordinates depend; substitute(...) gives values")
@@ -364,12 +359,7 @@ ROUNDING = 1e-5
 
 
 def twists(mechanism: Mechanism, q: Array) -> Array:
-    """6 x nv: what each velocity does, all others at rest: [linear, of the point at the world's origin; angular].
-
-    Args:
-        mechanism: a mechanism of numbers.
-        q: one position.
-    """
+    """6 x nv: what each velocity does, all others at rest: [linear, of the point at the world's origin; angular]."""
     tree = mechanism.tree
     columns = np.zeros((6, mechanism.nv))
     places: list[tuple[Array, Array]] = []

@@ -170,11 +170,7 @@ def _row(entry: Any, index: int) -> dict[str, Any]:
 
 
 def symmetric_tensor(value: Any) -> Any:
-    """A 3 x 3 tensor from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz (tensor entries); 0 means zero.
-
-    Args:
-        value: one of these, entries of any scalar kind.
-    """
+    """A 3 x 3 tensor from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz (tensor entries); 0 means zero."""
     if scalar.is_number(value) and value == 0:
         return np.zeros((3, 3))
     if hasattr(value, "tolist"):  # an array or a SymPy matrix

@@ -244,40 +244,23 @@ _TOKEN = re.compile(
 
 
 def names(text: str) -> set[str]:
-    """The names in an expression that are neither functions nor ``pi``: its symbols.
-
-    Args:
-        text: the expression.
-    """
+    """The names in an expression that are neither functions nor ``pi``: its symbols."""
     return {word for kind, word in _tokens(text) if kind == "name" and word not in RESERVED}
 
 
 def constants(text: str) -> set[str]:
-    """The names in an expression that stand for pi.
-
-    Args:
-        text: the expression.
-    """
+    """The names in an expression that stand for pi."""
     return {word for kind, word in _tokens(text) if kind == "name" and word in PI}
 
 
 def is_name(text: str) -> bool:
-    """Whether an expression can have a symbol of this name.
-
-    Args:
-        text: the name.
-    """
+    """Whether an expression can have a symbol of this name."""
     match = _TOKEN.fullmatch(text)
     return match is not None and match["name"] == text and text not in RESERVED
 
 
 def evaluate(text: str, values: Mapping[str, float] | None = None) -> float:
-    """The number an expression stands for.
-
-    Args:
-        text: the expression.
-        values: the numbers that names stand for.
-    """
+    """The number an expression stands for."""
     return _Parser(text, Floats(text, values or {})).parse()
 
 
@@ -295,11 +278,7 @@ def evaluate_exact(text: str, positive: Collection[str] = ()) -> Any:
 
 
 def written(expression: Any) -> str:
-    """A SymPy expression in the spelling of :func:`evaluate_exact`, which may not know everything in it.
-
-    Args:
-        expression: of exact numbers.
-    """
+    """A SymPy expression in the spelling of :func:`evaluate_exact`, which may not know everything in it."""
     import sympy
 
     named = sympy.sympify(expression).xreplace({sympy.E: sympy.Symbol("exp(1)")})  # else it is printed as a symbol E

@@ -40,9 +40,9 @@ def load(source: str | bytes | os.PathLike[str] | Mechanism, **options: Any) -> 
         return _read(xml_format(source), source, options)
     if not isinstance(source, str):
         code = "'utf-16'" if isinstance(source, (bytes, bytearray)) and source[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-        mend = f"; decode it first: source.decode({code})" if isinstance(source, (bytes, bytearray)) else ""
+        remedy = f"; decode it first: source.decode({code})" if isinstance(source, (bytes, bytearray)) else ""
         raise ArgumentError(
-            f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}{mend}"
+            f"load takes a path, a text, the name of a robot or a Mechanism, got {type(source).__name__}{remedy}"
         )
     if source.lstrip("\ufeff \t\r\n").startswith("<"):
         return _read(xml_format(source), source, options)

@@ -205,14 +205,7 @@ def pose(position: Array, quaternion: Array) -> Transform:
 
 
 def constraints(mujoco: Any, model: Any, bodies: list[str], joints: list[str]) -> tuple[tuple[Constraint, ...], Notes]:
-    """Equality constraints of connect, weld, joint and fixed tendon; and notes on those that were not taken over.
-
-    Args:
-        mujoco: the package.
-        model: the compiled model.
-        bodies: names of the bodies by index.
-        joints: names of the joints by index.
-    """
+    """Equality constraints of connect, weld, joint and fixed tendon; and notes on those that were not taken over."""
     kinds = mujoco.mjtEq
     found, notes, used = [], [], set()
     for k in range(model.neq):
@@ -296,12 +289,7 @@ def _coupling(name: str, lengths: list[Length], polynomial: Any) -> Constraint:
 
 
 def springs(model: Any, joints: list[str]) -> tuple[tuple[Force, ...], Notes]:
-    """Springs of hinges and slides as force elements; and notes on springs of other joints.
-
-    Args:
-        model: the compiled model.
-        joints: names of the joints by index.
-    """
+    """Springs of hinges and slides as force elements; and notes on springs of other joints."""
     found, notes = [], []
     for k in range(model.njnt):
         stiffness = float(model.jnt_stiffness[k])
@@ -314,13 +302,7 @@ def springs(model: Any, joints: list[str]) -> tuple[tuple[Force, ...], Notes]:
 
 
 def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes]:
-    """The geoms of a body for pictures; and a note if some cannot be drawn.
-
-    Args:
-        mujoco: the package.
-        model: the compiled model.
-        body: index of the body.
-    """
+    """The geoms of a body for pictures; and a note if some cannot be drawn."""
     kinds = mujoco.mjtGeom
     found, missing = [], 0
     for k in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
@@ -349,12 +331,7 @@ def shapes(mujoco: Any, model: Any, body: int) -> tuple[tuple[Shape, ...], Notes
 
 
 def leftovers(mujoco: Any, model: Any) -> Notes:
-    """A note that lists everything of the model that was not taken over, and one on what the file switches off.
-
-    Args:
-        mujoco: the package.
-        model: the compiled model.
-    """
+    """A note that lists everything of the model that was not taken over, and one on what the file switches off."""
     collide = int(np.sum((np.asarray(model.geom_contype) != 0) | (np.asarray(model.geom_conaffinity) != 0)))
     fluid = bool(model.opt.density or model.opt.viscosity or np.any(model.opt.wind))
     counts = {
@@ -377,12 +354,7 @@ def leftovers(mujoco: Any, model: Any) -> Notes:
 
 
 def begins(model: Any, joints: Sequence[str]) -> Notes:
-    """A note on positions at which MuJoCo begins and that are not the neutral ones.
-
-    Args:
-        model: the compiled model.
-        joints: names of its joints.
-    """
+    """A note on positions at which MuJoCo begins and that are not the neutral ones."""
     places = []
     for k, name in enumerate(joints):
         first = model.jnt_qposadr[k]
@@ -401,12 +373,7 @@ def begins(model: Any, joints: Sequence[str]) -> Notes:
 
 
 def largest_effort(model: Any, joint: int) -> float:
-    """The largest force or torque that actuators may exert on a joint, if the range is symmetric.
-
-    Args:
-        model: the compiled model.
-        joint: index of the joint.
-    """
+    """The largest force or torque that actuators may exert on a joint, if the range is symmetric."""
     low, high = (float(x) for x in model.jnt_actfrcrange[joint])
     return high if model.jnt_actfrclimited[joint] and low == -high else math.inf
 

@@ -35,20 +35,16 @@ class Problems:
             return instead
 
     def raise_all(self) -> None:
-        """Raise one FormatError that tells all problems, one per line of text, in the order of the file."""
+        """Raise one FormatError with all problems, one per line of text, in the order of the file."""
         if not self.found:
             return
-        told = {str(error): error for error in self.found}  # the same wrong word may have been met twice
-        first, *rest = sorted(told.values(), key=lambda error: error.line or 0)
+        distinct = {str(error): error for error in self.found}  # the same wrong word may have been met twice
+        first, *rest = sorted(distinct.values(), key=lambda error: error.line or 0)
         raise FormatError("\n".join([first.message, *map(str, rest)]), first.file, first.line) from first
 
 
 def together(makes: Iterable[Callable[[], Part]]) -> list[Part]:
-    """What each of several functions returns; if some raise a FormatError, one that tells all their problems.
-
-    Args:
-        makes: each reads one part of the file.
-    """
+    """What each of several functions returns; if some raise a FormatError, one with all their problems."""
     problems = Problems()
     parts: list[Any] = [problems.attempt(make, None) for make in makes]
     problems.raise_all()
@@ -56,11 +52,7 @@ def together(makes: Iterable[Callable[[], Part]]) -> list[Part]:
 
 
 def kept(instead: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a method of something with a ``document``: leave its FormatError to the problems of that.
-
-    Args:
-        instead: what the method then returns.
-    """
+    """Decorator of a method of something with a ``document``: leave its FormatError to the problems of that."""
 
     def decorate(access: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(access)
@@ -81,10 +73,5 @@ _DEGREES = {0.0, *map(float, range(15, 361, 15))}
 
 
 def look_like_degrees(lower: float, upper: float) -> bool:
-    """True for a range whose ends are seldom meant to be radians.
-
-    Args:
-        lower: smallest angle.
-        upper: largest angle.
-    """
+    """True for a range whose ends are seldom meant to be radians."""
     return abs(lower) in _DEGREES and abs(upper) in _DEGREES and (lower, upper) != (0, 0)

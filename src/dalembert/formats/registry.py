@@ -89,12 +89,14 @@ def format_of(path: Path) -> Format | None:
     return xml_format(path) if len(found) > 1 else found[0] if found else None
 
 
-def xml_format(source: str | bytes | Path) -> Format:
-    """The format of XML by its root element; the first of all if it is none of ours, whose reader then says so.
+def is_of(path: Path, name: str) -> bool:
+    """Whether a path is that of a file of the format of that name."""
+    format = format_of(path) if path.is_file() else None
+    return format is not None and format.name == name
 
-    Args:
-        source: a path, or the XML itself.
-    """
+
+def xml_format(source: str | bytes | Path) -> Format:
+    """The format of XML by its root element; the first of all if it is none of ours, whose reader then says so."""
     from dalembert.formats.xml import read_xml
 
     return by_root(read_xml(source).tag) or FORMATS[0]

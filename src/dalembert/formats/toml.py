@@ -7,7 +7,7 @@
     positive = ["l", "m"]                   # symbols of which SymPy may assume it; all others are real
 
     [parameters]                            # default values of the symbols; if the table is there, it names them all,
-                                            # and one that no expression uses is told
+                                            # and a warning names one that no expression uses
     g = 9.81
     l = 0.5
     m = 2.0
@@ -80,7 +80,9 @@ from dalembert.formats.expression import LARGEST, RESERVED, constants, evaluate,
 from dalembert.formats.problems import RADIANS, TURN, Problems, kept, look_like_degrees, together
 from dalembert.formats.xml import TEXT, read_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
-from dalembert.model.constraint import OF_USERS, ON_JOINTS, Constraint
+from dalembert.model.constraint import FIELDS as CONSTRAINTS
+from dalembert.model.constraint import Constraint
+from dalembert.model.force import FIELDS as FORCES
 from dalembert.model.force import Force
 from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
@@ -88,7 +90,7 @@ from dalembert.model.joint import Joint, Limits, Mimic
 from dalembert.model.mechanism import Mechanism
 from dalembert.model.names import formula_names
 from dalembert.model.parameters import DEFAULT_VALUES, listed
-from dalembert.model.record import floats
+from dalembert.model.record import Kind, floats
 from dalembert.model.validation import impossible_inertias
 from dalembert.text.suggest import check_keys, hint
 
@@ -308,8 +310,6 @@ def _row(table: Table) -> dict[str, Any]:
 
 SHAPE_SIZES = {"box": 3, "sphere": 1, "ellipsoid": 3, "cylinder": 2, "capsule": 2, "mesh": 3}
 POSE = ("xyz", "rpy", "rotation")
-ON_NOTHING = (*OF_USERS, "user", "gravity-field", "attraction")
-"""Kinds of constraints and forces that need no end."""
 
 
 def body(table: Table) -> Body:
@@ -404,11 +404,13 @@ def frame(table: Table) -> Frame:
     return Frame(table.text("name"), table.text("body"), table.placement())
 
 
-def _between(table: Table) -> dict[str, Any]:
+def _between(table: Table, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Name, kind, ends and formula, which constraints and forces share."""
     found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind")}
-    found["a"] = table.text("a", WORLD if found["kind"] in ON_NOTHING else None)
-    on_joints = found["kind"] in ON_JOINTS or found["kind"].startswith("joint-")
+    kind = kinds.get(found["kind"], Kind(""))
+    anywhere = not kind.ends or found["kind"] == "attraction"  # whose point may be the origin of the world
+    found["a"] = table.text("a", WORLD if anywhere else None)
+    on_joints = kind.on == "joints"
     found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
     for key in ("placement_a", "placement_b"):
         if inner := table.table(key):
@@ -423,7 +425,9 @@ def _between(table: Table) -> dict[str, Any]:
 def constraint(table: Table) -> Constraint:
     """A ``[[constraint]]``."""
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "value", "coefficients", "function"))
-    return Constraint(**_between(table), value=table.scalar("value"), coefficients=table.scalars("coefficients"))
+    return Constraint(
+        **_between(table, CONSTRAINTS), value=table.scalar("value"), coefficients=table.scalars("coefficients")
+    )
 
 
 def force(table: Table) -> Force:
@@ -431,7 +435,7 @@ def force(table: Table) -> Force:
     numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", "function", *numbers))
     given = {key: table.scalar(key) for key in numbers if key in table.data}
-    return Force(**_between(table), components=table.scalars("components"), **given)
+    return Force(**_between(table, FORCES), components=table.scalars("components"), **given)
 
 
 # ------------------------------------------------------------------------------------------------------------- formulas
@@ -445,12 +449,7 @@ OF_TIME = ("motion", "joint-force")
 
 
 def formulas(table: Table, key: str) -> Formula | None:
-    """One formula, or an array of them, with the values of parameters that have one; None if there is none.
-
-    Args:
-        table: of a constraint or a force.
-        key: where it stands.
-    """
+    """One formula, or an array of them, with the values of parameters that have one; None if there is none."""
     value = table.data.get(key)
     if value is None:
         return None
@@ -489,12 +488,7 @@ def _formula(document: Document, coordinates: set[str], value: Any) -> Any:
 
 
 def settled(mechanism: Mechanism, document: Document) -> Mechanism:
-    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them.
-
-    Args:
-        mechanism: as the file describes it.
-        document: the file.
-    """
+    """With values in the place of parameters that occur in formulas only, since no kernel has an input for them."""
     own = {symbol.name for symbol in mechanism.symbols}
     items: tuple[Any, ...] = (*mechanism.constraints, *mechanism.forces)
     named = {symbol.name for item in items if isinstance(item.function, Formula) for symbol in item.function.symbols}
@@ -569,7 +563,7 @@ class Document:
         positive: symbols that are known to be positive.
         notes: what was assumed.
         used: names found in expressions so far.
-        doubts: what looks like a slip; told as warnings when the whole file has been read, and among the notes.
+        doubts: what looks like a slip; reported as warnings when the whole file has been read, and among the notes.
         coordinates: what formulas of the user's own may contain beside parameters, those of fields excepted: positions,
             velocities, t.
         problems: what is wrong, to be raised when the whole file has been read.
@@ -612,11 +606,7 @@ class Document:
 
 
 def shown(value: Any) -> str:
-    """A value for a message, not too long.
-
-    Args:
-        value: what TOML gave.
-    """
+    """A value for a message, not too long."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits
@@ -625,12 +615,7 @@ def shown(value: Any) -> str:
 
 
 def plain_number(value: Any, infinite: bool = False) -> int | float:
-    """A finite TOML number of reasonable size.
-
-    Args:
-        value: what TOML gave.
-        infinite: accept infinity.
-    """
+    """A finite TOML number of reasonable size."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise FormatError(f"expected a number or an expression in quotes, got {shown(value)}")
     if infinite and isinstance(value, float) and math.isinf(value):

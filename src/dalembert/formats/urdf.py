@@ -400,8 +400,8 @@ def _number(element: Element, name: str, text: str, least: float = -math.inf, in
     elif "${" in text:
         raise element.error(f"{where}={text!r} is a xacro expression; run the file through xacro first")
     else:
-        mend = "; decimals come after a point, blanks separate numbers" if "," in text else ""
-        raise element.error(f"{where}={text!r} is not a finite number{mend}")
+        remedy = "; decimals come after a point, blanks separate numbers" if "," in text else ""
+        raise element.error(f"{where}={text!r} is not a finite number{remedy}")
     if infinite and abs(value) >= UNLIMITED:
         value = math.copysign(math.inf, value)
     elif abs(value) > LARGEST:
@@ -482,12 +482,7 @@ def axis(joint: Element, findings: Findings) -> Array:
 
 
 def inertia(link: Element, findings: Findings) -> Inertia:
-    """Mass distribution in link axes from the ``<inertial>`` of a link; zero if it has none.
-
-    Args:
-        link: the link element.
-        findings: remembers links without an inertial.
-    """
+    """Mass distribution in link axes from the ``<inertial>`` of a link; zero if it has none."""
     element = link.one("inertial")
     if element is None:
         findings.massless.append(f"{link.attributes['name']!r} (line {link.line})")
@@ -551,12 +546,7 @@ Colour = tuple[float, float, float, float]
 
 
 def colours(robot: Element, findings: Findings) -> dict[str, Colour]:
-    """Colours of the named materials of a robot.
-
-    Args:
-        robot: the root element.
-        findings: remembers colours out of range.
-    """
+    """Colours of the named materials of a robot."""
     found: dict[str, Colour] = {}
     for material in robot.all("material"):
         colour = _colour(material, findings)
@@ -577,13 +567,7 @@ def _colour(material: Element, findings: Findings) -> Colour | None:
 
 
 def shapes(link: Element, named: dict[str, Colour], findings: Findings) -> tuple[Shape, ...]:
-    """The visual geometry of a link.
-
-    Args:
-        link: the link element.
-        named: colours of the robot's materials.
-        findings: remembers geometry that is not known.
-    """
+    """The visual geometry of a link."""
     found = []
     for visual in link.all("visual"):
         placement = origin(visual, findings)
@@ -643,11 +627,7 @@ WORDS = {word for words in CHILDREN.values() for word in words} - {"visual", "co
 
 
 def doubtful_words(robot: Element) -> list[str]:
-    """Sentences about elements and attributes that are not read but look as if they were meant to be.
-
-    Args:
-        robot: the root of the file.
-    """
+    """Sentences about elements and attributes that are not read but look as if they were meant to be."""
     found = []
     for element in _read(robot):
         known = CHILDREN.get(element.tag, ())
@@ -667,11 +647,7 @@ def doubtful_words(robot: Element) -> list[str]:
 
 
 def other_attributes(robot: Element) -> list[str]:
-    """One sentence that counts the attributes of other programs, or none.
-
-    Args:
-        robot: the root of the file.
-    """
+    """One sentence that counts the attributes of other programs, or none."""
     counts = Counter(f"{e.tag} {name}" for e in _read(robot) for name, meant in _unknown(e) if not meant)
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
     return [f"attributes that are not read: {listed}"] if counts else []

@@ -103,11 +103,7 @@ def source_bytes(source: str | bytes | Path) -> tuple[bytes, str | Path]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a regular file of reasonable size, or a FormatError.
-
-    Args:
-        path: the file.
-    """
+    """The content of a regular file of reasonable size, or a FormatError."""
     file = expect_path(path, "the source")
     try:
         if not file.is_file():
@@ -185,9 +181,9 @@ def read_xml(source: str | bytes | Path) -> Element:
         parser.Parse(data, True)
     except expat.ExpatError as problem:
         what = expat.ErrorString(problem.code) or "unreadable"
-        mend = "" if _is_utf8(data) else "; the file is not UTF-8: save it so, or name its encoding in <?xml ...?>"
+        remedy = "" if _is_utf8(data) else "; the file is not UTF-8: save it so, or name its encoding in <?xml ...?>"
         raise FormatError(
-            f"malformed XML: {what}, column {problem.offset + 1}{mend}", file, problem.lineno
+            f"malformed XML: {what}, column {problem.offset + 1}{remedy}", file, problem.lineno
         ) from problem
     except (LookupError, ValueError) as problem:  # encodings expat asks Python for
         if isinstance(problem, FormatError):

@@ -2,7 +2,7 @@
 
 signals           velocities and accelerations from recorded positions
 regression        the linear model of torques, and what of its parameters can be seen
-excitation        how much a motion tells, and motions that tell much
+excitation        how informative a motion is, and informative motions
 identify          weighted least squares, confidence, physical consistency
 consistency       of all possible bodies, the most plausible ones
 doubts            whether measurements and mechanism belong together

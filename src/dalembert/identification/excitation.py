@@ -1,4 +1,4 @@
-"""How much a motion tells about the parameters, and motions that tell much."""
+"""How informative a motion is about the parameters, and informative motions."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SLIGHT = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What a motion told about a mechanism.
+    """What a motion revealed about a mechanism.
 
     Args:
         visible: the combinations of parameters that torques can show.
@@ -155,7 +155,7 @@ def identify(
     guess = W @ (visible.matrix @ initial) if guessed else None
     record = Record(tau, rest, left, values, covariance, freedom, sigma)
     doubtful = tuple(doubts(record, visible, theta, guess))
-    tell(doubtful)
+    warn_of(doubtful)
     return Identification(
         visible, values, np.sqrt(np.diag(covariance)), covariance, np.sqrt((left**2).mean(axis=0)), condition,
         dict(zip(visible.names, theta.tolist())), _updated(torques, theta), freedom, doubtful,
@@ -180,7 +180,7 @@ def _weighted(
         if size[-1] < 1e-10 * size[0]:
             weakest = visible.combinations[int(np.argmax(np.abs(Vt[-1])))]
             raise SingularityError(
-                f"the motion cannot tell {count} parameters apart (condition number {size[0] / size[-1]:.1g}), worst "
+                f"the motion cannot distinguish {count} parameters (condition number {size[0] / size[-1]:.1g}), worst "
                 f"{weakest}; use a motion with a better excitation score"
             )
         values = (Vt.T @ ((U.T @ triangle[:count, count]) / size)) / lengths
@@ -299,12 +299,8 @@ def _within(off: np.ndarray, record: Record) -> bool:
     return added <= max(record.left.size, chance)
 
 
-def tell(found: Sequence[str]) -> None:
-    """Warn whoever called ``identify``.
-
-    Args:
-        found: all doubts.
-    """
+def warn_of(found: Sequence[str]) -> None:
+    """Warn whoever called ``identify``."""
     for text in found:
         warnings.warn(text, IdentificationWarning, stacklevel=3)
 

@@ -17,11 +17,7 @@ HINTS = {"Mechanism": "a Mechanism (dalembert.load(...) makes one)", "str": "a t
 
 
 def shown(value: Any) -> str:
-    """A value for a message: its type, and the value itself if it is short.
-
-    Args:
-        value: anything.
-    """
+    """A value for a message: its type, and the value itself if it is short."""
     try:
         text = repr(value)
     except Exception:  # an object may refuse to be printed, and Python refuses integers of thousands of digits
@@ -40,18 +36,12 @@ def expect(value: Any, kind: type, what: str, error: type[DalembertError] = Argu
     """
     if isinstance(value, kind):
         return value
-    raise error(f"{what}: expected {HINTS.get(kind.__name__, f'a {kind.__name__}')}, got {shown(value)}")
+    wanted = HINTS.get(kind.__name__, f"a {kind.__name__}")
+    raise error(f"{{argument}}: expected {wanted}, got {shown(value)}", argument=what)
 
 
 def expect_choice(value: Any, choices: Iterable[str], what: str, error: type[DalembertError] = ArgumentError) -> str:
-    """One of several words.
-
-    Args:
-        value: what the caller gave.
-        choices: what may be given.
-        what: the argument, for the message.
-        error: the class of the error.
-    """
+    """One of several words."""
     choices = tuple(choices)
     if isinstance(value, str) and value in choices:
         return value
@@ -63,57 +53,34 @@ def expect_choice(value: Any, choices: Iterable[str], what: str, error: type[Dal
 
 
 def expect_items(value: Any, kind: type, what: str, error: type[DalembertError] = ArgumentError) -> tuple[Any, ...]:
-    """A tuple of things of one kind, out of any iterable of them but a text or a mapping.
-
-    Args:
-        value: what the caller gave.
-        kind: the class every item must belong to.
-        what: the argument, for the message.
-        error: the class of the error.
-    """
+    """A tuple of things of one kind, out of any iterable of them but a text or a mapping."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         of = "" if kind is object else f" of {kind.__name__}"
-        raise error(f"{what}: expected a sequence{of}, got {shown(value)}")
+        raise error(f"{{argument}}: expected a sequence{of}, got {shown(value)}", argument=what)
     return tuple(expect(item, kind, f"{what}, item {k}", error) for k, item in enumerate(value))
 
 
 def expect_names(value: Any, what: str) -> tuple[str, ...]:
-    """One name or several, as a tuple; a single one is not taken for its letters.
-
-    Args:
-        value: what the caller gave.
-        what: the argument, for the message.
-    """
+    """One name or several, as a tuple; a single one is not taken for its letters."""
     return (value,) if isinstance(value, str) else expect_items(value, str, what)
 
 
 def expect_real(value: Any, what: str, low: float = -math.inf) -> float:
-    """A finite number.
-
-    Args:
-        value: what the caller gave.
-        what: the argument, for the message.
-        low: the smallest that makes sense.
-    """
+    """A finite number."""
     array = real_array(value, what)
     if array.shape or not np.isfinite(array) or array < low:
         floor = f" not below {low:g}" if low > -math.inf else ""
-        raise ArgumentError(f"{what}: expected one finite number{floor}, got {shown(value)}")
+        raise ArgumentError(f"{{argument}}: expected one finite number{floor}, got {shown(value)}", argument=what)
     return float(array)
 
 
 def expect_whole(value: Any, what: str, low: int = 0, high: int = 2**31) -> int:
-    """A whole number.
-
-    Args:
-        value: what the caller gave.
-        what: the argument, for the message.
-        low: the smallest that makes sense.
-        high: the largest that can be meant.
-    """
+    """A whole number."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
     if not whole or not low <= value <= high:
-        raise ArgumentError(f"{what}: expected a whole number from {low} to {high}, got {shown(value)}")
+        raise ArgumentError(
+            f"{{argument}}: expected a whole number from {low} to {high}, got {shown(value)}", argument=what
+        )
     return int(value)
 
 
@@ -132,37 +99,27 @@ def real_array(value: Any, what: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         pass
     except RuntimeError as error:  # tensors that record derivatives
-        raise ArgumentError(f"{what}: no array of numbers: {error}") from error
+        raise ArgumentError(f"{{argument}}: no array of numbers: {error}", argument=what) from error
     if hasattr(value, "__cuda_array_interface__"):
         raise ArgumentError(
-            f"{what} is on a CUDA device; Dynamics and rollout take device='cuda', all others a copy of it"
+            "{argument} is on a CUDA device; Dynamics and rollout take device='cuda', all others a copy of it",
+            argument=what,
         )
-    raise ArgumentError(f"{what}: expected real numbers, got {shown(value)}")
+    raise ArgumentError(f"{{argument}}: expected real numbers, got {shown(value)}", argument=what)
 
 
 def expect_path(value: Any, what: str) -> Path:
-    """A path.
-
-    Args:
-        value: what the caller gave.
-        what: the argument, for the message.
-    """
+    """A path."""
     if not isinstance(value, (str, os.PathLike)):
-        raise ArgumentError(f"{what}: expected a path, got {shown(value)}")
+        raise ArgumentError(f"{{argument}}: expected a path, got {shown(value)}", argument=what)
     return Path(os.fsdecode(value))
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write a file, or say why it cannot be written.
-
-    Args:
-        path: what the caller gave as path.
-        text: what to write.
-        what: the argument, for the message.
-    """
+    """Write a file, or say why it cannot be written."""
     try:
         expect_path(path, what).write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
-        raise ArgumentError(f"{what}: cannot write {shown(path)}: {error}") from error
+        raise ArgumentError(f"{{argument}}: cannot write {shown(path)}: {error}", argument=what) from error

@@ -6,47 +6,53 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.algebra.scalar import Scalar, is_number, same
+from dalembert.algebra.scalar import Scalar, is_number
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
 from dalembert.model.checks import expect, expect_choice, expect_items, shown
 from dalembert.model.formula import as_function
-from dalembert.model.record import Record, check_scalar
+from dalembert.model.record import Kind, Record, check_scalar
 
-CONSTRAINT_KINDS = {
-    "weld": "both frames coincide",
-    "spherical": "both origins coincide",
-    "revolute": "origins and z axes coincide",
-    "prismatic": "frame b slides along z of frame a",
-    "cylindrical": "frame b slides along and turns about z of frame a",
-    "universal": "origins coincide, z of a stays normal to z of b",
-    "distance": "the origins keep the distance `value`",
-    "point-on-line": "origin of b stays on the z axis of a",
-    "point-on-plane": "origin of b stays in the xy plane of a",
-    "coupling": "position of joint b is a polynomial (`coefficients`) of the position of joint a",
-    "motion": "position of joint a is `function(t)`, or a polynomial (`coefficients`) of time",
-    "rolling-disc": "thin disc of radius `value` in the xy plane of frame a rolls on the xy plane of frame b",
-    "rolling-sphere": "sphere of radius `value` about the origin of a rolls on the xy plane of frame b",
-    "rolling-ellipsoid": "ellipsoid with semi-axes `coefficients` along x, y, z of a rolls on the xy plane of frame b",
-    "rolling-wheel": "wheel of radius `value`, kept upright by its joints, does not slip on the xy plane of frame b",
-    "skate": "origin of a has no velocity along y of frame a, seen from frame b",
-    "position": "the user's `function(q, t)` is zero",
-    "velocity": "the user's `function(q, v, t)`, linear in v, is zero",
-}
-"""Every kind of constraint with its meaning. Where something rolls, it is on the side of positive z."""
+FIELDS = {
+    "weld": Kind("both frames coincide"),
+    "spherical": Kind("both origins coincide"),
+    "revolute": Kind("origins and z axes coincide"),
+    "prismatic": Kind("frame b slides along z of frame a"),
+    "cylindrical": Kind("frame b slides along and turns about z of frame a"),
+    "universal": Kind("origins coincide, z of a stays normal to z of b"),
+    "distance": Kind("the origins keep the distance `value`", may=("value",)),
+    "point-on-line": Kind("origin of b stays on the z axis of a"),
+    "point-on-plane": Kind("origin of b stays in the xy plane of a"),
+    "coupling": Kind(
+        "position of joint b is a polynomial (`coefficients`) of the position of joint a",
+        on="joints", may=("coefficients",),
+    ),
+    "motion": Kind(
+        "position of joint a is `function(t)`, or a polynomial (`coefficients`) of time",
+        ("a",), "joints", may=("coefficients", "function"),
+    ),
+    "rolling-disc": Kind(
+        "thin disc of radius `value` in the xy plane of frame a rolls on the xy plane of frame b", may=("value",)
+    ),
+    "rolling-sphere": Kind(
+        "sphere of radius `value` about the origin of a rolls on the xy plane of frame b", may=("value",)
+    ),
+    "rolling-ellipsoid": Kind(
+        "ellipsoid with semi-axes `coefficients` along x, y, z of a rolls on the xy plane of frame b",
+        may=("coefficients",),
+    ),
+    "rolling-wheel": Kind(
+        "wheel of radius `value`, kept upright by its joints, does not slip on the xy plane of frame b", may=("value",)
+    ),
+    "skate": Kind("origin of a has no velocity along y of frame a, seen from frame b"),
+    "position": Kind("the user's `function(q, t)` is zero", (), needs=("function",)),
+    "velocity": Kind("the user's `function(q, v, t)`, linear in v, is zero", (), needs=("function",)),
+}  # fmt: skip
+"""Every kind of constraint with its meaning and its fields. Where something rolls, it is on the side of positive z."""
 
-ON_JOINTS = ("coupling", "motion")
-"""Kinds whose ends are joints, not bodies or frames."""
-
-OF_USERS = ("position", "velocity")
-"""Kinds without ends."""
-
-WITH_LENGTH = ("distance", "rolling-disc", "rolling-sphere", "rolling-wheel")
-"""Kinds that need a positive ``value``."""
-
-WITH_COEFFICIENTS = ("coupling", "motion", "rolling-ellipsoid")
-"""Kinds that have ``coefficients``."""
+CONSTRAINT_KINDS = {name: kind.meaning for name, kind in FIELDS.items()}
+"""Every kind of constraint with its meaning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,73 +97,53 @@ class Constraint(Record):
         object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
         for value in (self.value, *self.coefficients):
             check_scalar(value, f"{where}, value or coefficient")
-        self._check_needs(where)
+        FIELDS[self.kind].check(self, where)
+        self._check_values(where)
 
-    def _check_needs(self, where: str) -> None:
-        if self.kind in WITH_LENGTH and is_number(self.value) and not 0 < self.value < math.inf:
-            raise ModelError(f"{where}: a {self.kind} constraint needs a positive value (metres), got {self.value}")
-        if self.kind == "rolling-ellipsoid" and len(self.coefficients) != 3:
-            raise ModelError(f"{where}: give the three semi-axes as coefficients, got {len(self.coefficients)} numbers")
-        if self.kind in OF_USERS and self.function is None:
-            raise ModelError(f"{where}: a {self.kind} constraint needs a function")
-        if self.kind == "motion" and (self.function is None) == (not self.coefficients):
-            raise ModelError(f"{where}: give either coefficients or a function of time")
-        if self.function is not None and self.kind not in (*OF_USERS, "motion"):
-            raise ModelError(f"{where}: a {self.kind} constraint has no function; use 'position' or 'velocity'")
-        if self.kind == "coupling" and not self.coefficients:
-            raise ModelError(f"{where}: give the coefficients of its polynomial, constant first; (0, 1) is b = a")
-        if self.kind == "coupling" and self.a == self.b:
-            raise ModelError(f"{where}: couples joint {self.a!r} with itself; without b it fixes a joint where it is")
-        if self.kind == "rolling-ellipsoid" and any(is_number(x) and not 0 < x < math.inf for x in self.coefficients):
-            raise ModelError(f"{where}: semi-axes are positive lengths (metres), got {list(self.coefficients)}")
-        self._check_uses(where)
-
-    def _check_uses(self, where: str) -> None:
-        """What a kind has no use for must stay at its default, so that nobody believes it to act."""
-        idle: dict[str, tuple[Any, ...]] = {}
-        if self.kind not in WITH_LENGTH:
-            idle["value"] = (0,)
-        if self.kind not in WITH_COEFFICIENTS:
-            idle["coefficients"] = ((),)
-        if not self.placements:
-            idle |= {"placement_a": (Transform.identity(),), "placement_b": (Transform.identity(),)}
-        if not self.has_ends:
-            idle["a"] = (WORLD, "")
-        if not self.has_ends or self.kind == "motion":
-            idle["b"] = (WORLD, "")
-        for name, defaults in idle.items():
-            given = getattr(self, name)
-            if not any(same(given, default) for default in defaults):
-                raise ModelError(f"{where}: a {self.kind} constraint does not use {name}, got {given!r}")
+    def _check_values(self, where: str) -> None:
+        count, wrong = len(self.coefficients), ""
+        if "value" in self.numbers and is_number(self.value) and not 0 < self.value < math.inf:
+            wrong = f"a {self.kind} constraint needs a positive value (metres), got {self.value}"
+        elif self.kind == "rolling-ellipsoid" and count != 3:
+            wrong = f"give the three semi-axes as coefficients, got {count} numbers"
+        elif self.kind == "rolling-ellipsoid" and any(is_number(x) and not 0 < x < math.inf for x in self.coefficients):
+            wrong = f"semi-axes are positive lengths (metres), got {list(self.coefficients)}"
+        elif self.kind == "motion" and (self.function is None) == (not self.coefficients):
+            wrong = "give either coefficients or a function of time"
+        elif self.kind == "coupling" and not self.coefficients:
+            wrong = "give the coefficients of its polynomial, constant first; (0, 1) is b = a"
+        elif self.kind == "coupling" and self.a == self.b:
+            wrong = f"couples joint {self.a!r} with itself; without b it fixes a joint where it is"
+        if wrong:
+            raise ModelError(wrong, where=where)
 
     @property
     def on_joints(self) -> bool:
         """True if its ends are joints."""
-        return self.kind in ON_JOINTS
+        return FIELDS[self.kind].on == "joints"
 
     @property
     def has_ends(self) -> bool:
         """False for a user's own constraint, which may depend on anything."""
-        return self.kind not in OF_USERS
+        return bool(FIELDS[self.kind].ends)
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Those of ``a`` and ``b`` that matter; the last of them is the joint that a coupling or a motion holds."""
-        if not self.has_ends:
-            return ()
-        return ("a",) if self.kind == "motion" or (self.on_joints and self.b in ("", WORLD)) else ("a", "b")
+        """Those of ``a`` and ``b`` that matter; the last is the joint that a coupling or motion prescribes."""
+        fixes = self.kind == "coupling" and self.b in ("", WORLD)
+        return ("a",) if fixes else FIELDS[self.kind].ends
 
     @property
     def of_coordinates(self) -> bool:
         """True if a user's function gets whole vectors, whose layout belongs to one mechanism."""
-        return self.kind in OF_USERS
+        return not self.has_ends
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """Names of the single numbers that matter for this kind."""
-        return ("value",) if self.kind in WITH_LENGTH else ()
+        return tuple(name for name in FIELDS[self.kind].may if name == "value")
 
     @property
     def placements(self) -> tuple[str, ...]:
         """Names of the placements that matter for this kind."""
-        return () if self.on_joints or not self.has_ends else ("placement_a", "placement_b")
+        return FIELDS[self.kind].placements

@@ -18,17 +18,13 @@ from dalembert.model.constraint import CONSTRAINT_KINDS, Constraint
 from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula
 from dalembert.model.inertia import Inertia
-from dalembert.model.joint import KINDS, Joint
+from dalembert.model.joint import JOINTS, KINDS, Joint
 from dalembert.model.mechanism import Mechanism
 from dalembert.text.layout import columns, columns_with_text, counted, printable, wrapped
 
 
 def table(mechanism: Mechanism) -> str:
-    """The tree of bodies and joints, their inertias, frames, constraints and forces, conventions and assumptions.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """The tree of bodies and joints, their inertias, frames, constraints and forces, conventions and assumptions."""
     blocks = [
         _headline(mechanism),
         _tree(mechanism),
@@ -45,20 +41,12 @@ def table(mechanism: Mechanism) -> str:
 
 
 def tree_lines(mechanism: Mechanism) -> list[str]:
-    """One line per body, from the ground outwards, indented by its distance from the ground.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """One line per body, from the ground outwards, indented by its distance from the ground."""
     return [WORLD, *(indent + joint.child for joint, indent in _indented(mechanism))]
 
 
 def as_html(mechanism: Mechanism) -> str:
-    """The same table for a notebook.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """The same table for a notebook."""
     return f"<pre>{html.escape(table(mechanism))}</pre>"
 
 
@@ -160,7 +148,7 @@ def _forces(mechanism: Mechanism) -> list[str]:
 
 def _attachments(item: Constraint | Force) -> list[str]:
     """Where on its bodies an element is attached, and how it is turned there, unless that is their own frame."""
-    told = []
+    found = []
     for name in item.placements:
         placement = getattr(item, name)
         if scalar.same(placement, Transform.identity()):
@@ -168,8 +156,8 @@ def _attachments(item: Constraint | Force) -> list[str]:
         position, angles = _placement(placement)
         turned = not all(scalar.is_zero(x) for x in (placement.rotation - np.eye(3, dtype=int)).ravel())
         turn = "" if not turned else ", turned" if angles == "symbolic" else f", turned by roll pitch yaw ({angles})"
-        told.append(f"at ({position}) of {name.removeprefix('placement_')}{turn}")
-    return told
+        found.append(f"at ({position}) of {name.removeprefix('placement_')}{turn}")
+    return found
 
 
 def _matters(x: Scalar) -> bool:
@@ -197,8 +185,7 @@ def _conventions(mechanism: Mechanism) -> list[str]:
             "for axis y; else along x and y turned with z the shortest way onto the axis, x and -y with -z if it "
             "points down."
         )
-    free_of_axis = ("fixed", "spherical", "free")
-    symbolic = [j.name for j in mechanism.joints if j.kind not in free_of_axis and scalar.is_symbolic(j.axis)]
+    symbolic = [j.name for j in mechanism.joints if JOINTS[j.kind].directions and scalar.is_symbolic(j.axis)]
     if symbolic:
         lines.append(f"Axes with symbols are taken to have length one: {', '.join(map(repr, symbolic))}.")
     return lines
@@ -236,12 +223,11 @@ def _indented(mechanism: Mechanism) -> list[tuple[Joint, str]]:
 
 
 def _axis(joint: Joint) -> str:
-    if joint.kind in ("fixed", "spherical", "free"):
-        return ""
-    shown = _direction(joint.axis)
-    if joint.kind == "universal":
+    has = JOINTS[joint.kind].directions
+    shown = _direction(joint.axis) if "axis" in has else ""
+    if "axis2" in has:
         shown += f" then {_direction(joint.axis2)}"
-    return f"{shown}, pitch {text(joint.pitch)}" if joint.kind == "helical" else shown
+    return f"{shown}, pitch {text(joint.pitch)}" if "pitch" in has else shown
 
 
 def _direction(axis: Any) -> str:

@@ -12,37 +12,43 @@ from dalembert.errors import ModelError
 from dalembert.model.body import WORLD
 from dalembert.model.checks import expect, expect_choice, expect_items, shown
 from dalembert.model.formula import as_function
-from dalembert.model.record import Record, check_scalar
+from dalembert.model.record import Kind, Record, check_scalar
 
-FORCE_KINDS = {
-    "spring": "spring and damper along the line between a point of body a and a point of body b",
-    "torsional-spring": "spring and damper on the angle of frame b about z of frame a",
-    "joint-spring": "spring and damper on the position of one-degree joint a",
-    "joint-friction": "Coulomb friction of `value` in one-degree joint a; smooth over speeds of about `smoothing`",
-    "joint-stop": "spring and damper that never pull on one-degree joint a outside `lower` .. `upper`; see `smoothing`",
-    "joint-force": "`value`, or `function(t)`, on one-degree joint a",
-    "wrench": "constant `components` [force; moment] at frame a, in the axes of frame b",
-    "user": "the user's generalised forces `function(q, v, t)`, nv of them",
-    "user-wrench": "the user's `function(q, v, t)` = [force; moment] at frame a, in the axes of frame b",
-    "attraction": "inverse-square gravity of a point at frame a of the ground, `value` = G M, on every body",
-    "gravity-field": "the user's acceleration of free fall `function(p, t)` at point p, world axes, on every body",
-}
+_SPRING = ("stiffness", "damping", "rest")
+
+FIELDS = {
+    "spring": Kind("spring and damper along the line between a point of body a and a point of body b", may=_SPRING),
+    "torsional-spring": Kind("spring and damper on the angle of frame b about z of frame a", may=_SPRING),
+    "joint-spring": Kind("spring and damper on the position of one-degree joint a", ("a",), "joints", may=_SPRING),
+    "joint-friction": Kind(
+        "Coulomb friction of `value` in one-degree joint a; smooth over speeds of about `smoothing`",
+        ("a",), "joints", may=("value", "smoothing"),
+    ),
+    "joint-stop": Kind(
+        "spring and damper that never pull on one-degree joint a outside `lower` .. `upper`; see `smoothing`",
+        ("a",), "joints", may=("stiffness", "damping", "lower", "upper", "smoothing"),
+    ),
+    "joint-force": Kind(
+        "`value`, or `function(t)`, on one-degree joint a", ("a",), "joints", may=("value", "function")
+    ),
+    "wrench": Kind("constant `components` [force; moment] at frame a, in the axes of frame b", may=("components",)),
+    "user": Kind("the user's generalised forces `function(q, v, t)`, nv of them", (), needs=("function",)),
+    "user-wrench": Kind(
+        "the user's `function(q, v, t)` = [force; moment] at frame a, in the axes of frame b", needs=("function",)
+    ),
+    "attraction": Kind(
+        "inverse-square gravity of a point at frame a of the ground, `value` = G M, on every body",
+        ("a",), may=("value",),
+    ),
+    "gravity-field": Kind(
+        "the user's acceleration of free fall `function(p, t)` at point p, world axes, on every body",
+        (), needs=("function",),
+    ),
+}  # fmt: skip
+"""Every kind of force with its meaning and its fields."""
+
+FORCE_KINDS = {name: kind.meaning for name, kind in FIELDS.items()}
 """Every kind of force with its meaning."""
-
-USES: dict[str, tuple[str, ...]] = {
-    "spring": ("stiffness", "damping", "rest"),
-    "torsional-spring": ("stiffness", "damping", "rest"),
-    "joint-spring": ("stiffness", "damping", "rest"),
-    "joint-friction": ("value", "smoothing"),
-    "joint-stop": ("stiffness", "damping", "lower", "upper", "smoothing"),
-    "joint-force": ("value", "function"),
-    "wrench": ("components",),
-    "user": ("function",),
-    "user-wrench": ("function",),
-    "attraction": ("value",),
-    "gravity-field": ("function",),
-}
-"""The fields beyond name, kind, ends and placements that matter for each kind; others must stay at their default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,60 +110,47 @@ class Force(Record):
             check_scalar(getattr(self, name), f"{where}, {name}")
         for value in self.components:
             check_scalar(value, f"{where}, component")
-        self._check_needs(where)
+        FIELDS[self.kind].check(self, where)
+        self._check_values(where)
 
-    def _check_needs(self, where: str) -> None:
-        for name, default in DEFAULTS.items():
-            given = getattr(self, name)
-            if name not in USES[self.kind] and not same(given, default):
-                raise ModelError(f"{where}: kind {self.kind!r} does not use {name}, got {given!r}")
-        for name in ("a", "b"):
-            if name not in self.ends and getattr(self, name) not in (WORLD, ""):
-                raise ModelError(f"{where}: kind {self.kind!r} does not use {name}, got {getattr(self, name)!r}")
-            if f"placement_{name}" not in self.placements:
-                given = getattr(self, f"placement_{name}")
-                if not same(given, Transform.identity()):
-                    raise ModelError(f"{where}: kind {self.kind!r} does not use placement_{name}, got {given!r}")
+    def _check_values(self, where: str) -> None:
+        lower, upper = self.lower, self.upper
+        known = is_number(lower) and is_number(upper)
+        wrong = ""
         if self.kind == "wrench" and len(self.components) != 6:
-            raise ModelError(f"{where}: a wrench has six components [force; moment], got {len(self.components)}")
-        if USES[self.kind] == ("function",) and self.function is None:
-            raise ModelError(f"{where}: a {self.kind} force needs a function")
-        if self.kind == "joint-force" and self.function is not None and not same(self.value, 0):
-            raise ModelError(f"{where}: give either a value or a function of time, not both")
-        if self.kind == "joint-stop" and all(is_number(x) and math.isinf(x) for x in (self.lower, self.upper)):
-            raise ModelError(f"{where}: give the stop a lower or an upper position")
-        if self.kind == "joint-stop" and any(is_number(x) and math.isnan(x) for x in (self.lower, self.upper)):
-            raise ModelError(f"{where}: a stop begins somewhere, got lower = {self.lower}, upper = {self.upper}")
-        if (
-            self.kind == "joint-stop"
-            and all(is_number(x) for x in (self.lower, self.upper))
-            and self.lower > self.upper
-        ):
-            raise ModelError(f"{where}: the lower position {self.lower} lies above the upper one, {self.upper}")
-        if self.kind == "joint-friction" and is_number(self.value) and self.value < 0:
-            raise ModelError(f"{where}: friction takes energy, its value must not be negative, got {self.value}")
+            wrong = f"a wrench has six components [force; moment], got {len(self.components)}"
+        elif self.kind == "joint-force" and self.function is not None and not same(self.value, 0):
+            wrong = "give either a value or a function of time, not both"
+        elif self.kind == "joint-stop" and any(is_number(x) and math.isnan(x) for x in (lower, upper)):
+            wrong = f"a stop begins somewhere, got lower = {lower}, upper = {upper}"
+        elif self.kind == "joint-stop" and known and math.isinf(lower) and math.isinf(upper):
+            wrong = "give the stop a lower or an upper position"
+        elif self.kind == "joint-stop" and known and lower > upper:
+            wrong = f"the lower position {lower} lies above the upper one, {upper}"
+        elif self.kind == "joint-friction" and is_number(self.value) and self.value < 0:
+            wrong = f"friction takes energy, its value must not be negative, got {self.value}"
+        if wrong:
+            raise ModelError(wrong, where=where)
 
     @property
     def on_joints(self) -> bool:
         """True if its ends are joints."""
-        return self.kind.startswith("joint-")
+        return FIELDS[self.kind].on == "joints"
 
     @property
     def has_ends(self) -> bool:
         """False for forces that act on everything or on any generalised coordinate."""
-        return self.kind not in ("user", "gravity-field")
+        return bool(self.ends)
 
     @property
     def ends(self) -> tuple[str, ...]:
         """Those of ``a`` and ``b`` that matter for this kind."""
-        if not self.has_ends:
-            return ()
-        return ("a",) if self.on_joints or self.is_field else ("a", "b")
+        return FIELDS[self.kind].ends
 
     @property
     def placements(self) -> tuple[str, ...]:
         """Names of the placements that matter for this kind."""
-        return () if self.on_joints else tuple(f"placement_{end}" for end in self.ends)
+        return FIELDS[self.kind].placements
 
     @property
     def is_field(self) -> bool:
@@ -172,10 +165,4 @@ class Force(Record):
     @property
     def numbers(self) -> tuple[str, ...]:
         """Names of the single numbers that matter for this kind."""
-        return tuple(name for name in USES[self.kind] if name not in ("components", "function"))
-
-
-DEFAULTS = {
-    "stiffness": 0, "damping": 0, "rest": 0, "value": 0, "smoothing": 0, "lower": -math.inf, "upper": math.inf,
-    "components": (), "function": None,
-}  # fmt: skip
+        return tuple(name for name in FIELDS[self.kind].may if name not in ("components", "function"))

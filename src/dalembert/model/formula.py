@@ -13,8 +13,8 @@ class Formula:
     """SymPy expressions of positions, velocities and time, kept as one opaque value.
 
     The symbols in it are coordinates - what each is called says :func:`dalembert.constraints.coordinate_symbols` - and
-    symbols of the mechanism's own numbers, recognised by their names. A symbol that occurs only here is none of the
-    mechanism.
+    symbols of the mechanism's own numbers, recognised by their names. None that occurs only here counts among the
+    symbols of the mechanism.
 
     Args:
         expressions: one expression, or a sequence of them.
@@ -36,11 +36,7 @@ class Formula:
         return {symbol for x in self.expressions if scalar.is_sympy(x) for symbol in x.free_symbols}
 
     def substituted(self, values: Mapping[str, Any]) -> Formula:
-        """With expressions in the place of the symbols of those names.
-
-        Args:
-            values: by name of the symbol.
-        """
+        """With expressions in the place of the symbols of those names."""
         mapping = {symbol: values[symbol.name] for symbol in self.symbols if symbol.name in values}
         if not mapping:
             return self
@@ -60,12 +56,7 @@ class Formula:
 
 
 def as_function(value: Any, what: str) -> Any:
-    """A callable, a Formula made of SymPy expressions, or None; anything else is a ModelError that names ``what``.
-
-    Args:
-        value: what the user gave.
-        what: for the message.
-    """
+    """A callable, a Formula made of SymPy expressions, or None; anything else is a ModelError that names ``what``."""
     if value is None or callable(value) or isinstance(value, Formula):
         return value
     entries = value if isinstance(value, (list, tuple)) else [value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,24 +16,61 @@ from dalembert.errors import ModelError
 from dalembert.model.checks import expect, expect_choice, shown
 from dalembert.model.record import Record, check_scalar, frozen_array
 
-KINDS = {
-    "fixed": "no motion",
-    "revolute": "rotation about the axis; q = angle",
-    "continuous": "as revolute, without limits",
-    "prismatic": "translation along the axis; q = distance",
-    "helical": "screw along the axis, pitch in metres per radian; q = angle",
-    "cylindrical": "rotation about and translation along the axis; q = [angle, distance]",
-    "universal": "rotation about the axis, then about the moved second axis; q = [angle, angle]",
-    "planar": "motion in the plane normal to the axis; q = [x, y, angle]",
-    "spherical": "any rotation; q = unit quaternion [x, y, z, w], v = angular velocity in child axes",
-    "free": "any motion; q = [x, y, z, quaternion x, y, z, w], v = [linear in parent axes; angular in child axes]",
-}
+
+class JointKind(NamedTuple):
+    """What is known of a kind of joint besides its motion, which :meth:`Joint.elementary` gives.
+
+    Args:
+        meaning: in words, with its coordinates.
+        positions: name and unit of each coordinate; a single one has the name of the joint, and none here.
+        velocities: name and unit, of which it is a rate, of each velocity.
+        directions: those of ``axis``, ``axis2`` and ``pitch`` that it has.
+    """
+
+    meaning: str
+    positions: tuple[tuple[str, str], ...] = ()
+    velocities: tuple[tuple[str, str], ...] = ()
+    directions: tuple[str, ...] = ("axis",)
+
+
+def _parts(names: str, unit: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, unit) for name in names.split())
+
+
+_ANGLE, _DISTANCE, _QUATERNION = (("", "rad"),), (("", "m"),), _parts("qx qy qz qw", "quaternion")
+_BOTH, _ANGLES = (("angle", "rad"), ("distance", "m")), _parts("angle1 angle2", "rad")
+_PLANE, _PLACE = (*_parts("x y", "m"), ("angle", "rad")), _parts("x y z", "m")
+_LINEAR, _ANGULAR = _parts("vx vy vz", "m"), _parts("wx wy wz", "rad")
+
+JOINTS = {
+    "fixed": JointKind("no motion", directions=()),
+    "revolute": JointKind("rotation about the axis; q = angle", _ANGLE, _ANGLE),
+    "continuous": JointKind("as revolute, without limits", _ANGLE, _ANGLE),
+    "prismatic": JointKind("translation along the axis; q = distance", _DISTANCE, _DISTANCE),
+    "helical": JointKind(
+        "screw along the axis, pitch in metres per radian; q = angle", _ANGLE, _ANGLE, ("axis", "pitch")
+    ),
+    "cylindrical": JointKind("rotation about and translation along the axis; q = [angle, distance]", _BOTH, _BOTH),
+    "universal": JointKind(
+        "rotation about the axis, then about the moved second axis; q = [angle, angle]",
+        _ANGLES, _ANGLES, ("axis", "axis2"),
+    ),
+    "planar": JointKind("motion in the plane normal to the axis; q = [x, y, angle]", _PLANE, _PLANE),
+    "spherical": JointKind(
+        "any rotation; q = unit quaternion [x, y, z, w], v = angular velocity in child axes",
+        _QUATERNION, _ANGULAR, (),
+    ),
+    "free": JointKind(
+        "any motion; q = [x, y, z, quaternion x, y, z, w], v = [linear in parent axes; angular in child axes]",
+        (*_PLACE, *_QUATERNION), (*_LINEAR, *_ANGULAR), (),
+    ),
+}  # fmt: skip
+"""Every kind of joint. To add one made of elementary joints, enter it here and in :meth:`Joint.elementary`."""
+
+KINDS = {name: kind.meaning for name, kind in JOINTS.items()}
 """Every kind of joint with its coordinates."""
 
-SIZES = {
-    "fixed": (0, 0), "revolute": (1, 1), "continuous": (1, 1), "prismatic": (1, 1), "helical": (1, 1),
-    "cylindrical": (2, 2), "universal": (2, 2), "planar": (3, 3), "spherical": (4, 3), "free": (7, 6),
-}  # fmt: skip
+SIZES = {name: (len(kind.positions), len(kind.velocities)) for name, kind in JOINTS.items()}
 """(nq, nv) of every kind."""
 
 

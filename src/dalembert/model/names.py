@@ -19,20 +19,15 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import real_array, shown
-from dalembert.model.joint import Joint
+from dalembert.model.joint import JOINTS, Joint
 from dalembert.model.mechanism import Mechanism
 
 
 def as_names(what: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Names as a tuple; a lone string, whose letters would be taken for names, is refused.
-
-    Args:
-        what: the argument, for the error.
-        given: the names.
-    """
+    """Names as a tuple; a lone string, whose letters would be taken for names, is refused."""
     if isinstance(given, (str, Mapping)) or not _all_texts(given):
         wanted = [given] if isinstance(given, str) else "['name', ...]"
-        raise ArgumentError(f"{what} = {shown(given)}: a list of names is needed, {wanted}")
+        raise ArgumentError(f"{{argument}} = {shown(given)}: a list of names is needed, {wanted}", argument=what)
     return tuple(given)
 
 
@@ -43,67 +38,30 @@ def _all_texts(given: Any) -> bool:
         return False
 
 
-_Q = {
-    "cylindrical": ("angle", "distance"),
-    "universal": ("angle1", "angle2"),
-    "planar": ("x", "y", "angle"),
-    "spherical": ("qx", "qy", "qz", "qw"),
-    "free": ("x", "y", "z", "qx", "qy", "qz", "qw"),
-}
-_V = {**_Q, "spherical": ("wx", "wy", "wz"), "free": ("vx", "vy", "vz", "wx", "wy", "wz")}
-
-
 def position_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every entry of q: ``elbow``, ``base.x``, ``base.qw``.
-
-    Args:
-        mechanism: the mechanism.
-    """
-    return _names(mechanism, _Q)
+    """A name for every entry of q: ``elbow``, ``base.x``, ``base.qw``."""
+    return tuple(name for joint in mechanism.joints if joint.nq for name, _ in position_parts(joint))
 
 
 def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every entry of v and tau: ``elbow``, ``base.vx``, ``base.wz``.
-
-    Args:
-        mechanism: the mechanism.
-    """
-    return _names(mechanism, _V)
-
-
-def _names(mechanism: Mechanism, suffixes: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(name for joint in mechanism.joints if joint.nq for name, _ in _coordinates(joint, suffixes))
-
-
-_METRES = ("distance", "x", "y", "z", "vx", "vy", "vz")
-_QUATERNION = ("qx", "qy", "qz", "qw")
+    """A name for every entry of v and tau: ``elbow``, ``base.vx``, ``base.wz``."""
+    return tuple(name for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint))
 
 
 def position_parts(joint: Joint) -> list[tuple[str, str]]:
-    """A name for every position of a joint, also of one that follows another, and ``rad``, ``m`` or ``quaternion``.
-
-    Args:
-        joint: the joint.
-    """
-    return _coordinates(joint, _Q)
+    """A name for every position of a joint, also of one that follows another, and ``rad``, ``m`` or ``quaternion``."""
+    return _named(joint, JOINTS[joint.kind].positions)
 
 
 def velocity_parts(joint: Joint) -> list[tuple[str, str]]:
     """A name for every velocity of a joint, also of one that follows another, and ``rad`` or ``m``, of which it is a
     rate.
-
-    Args:
-        joint: the joint.
     """
-    return _coordinates(joint, _V)
+    return _named(joint, JOINTS[joint.kind].velocities)
 
 
-def _coordinates(joint: Joint, suffixes: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
-    own = suffixes.get(joint.kind)
-    if own is None:
-        return [(joint.name, "m" if joint.kind == "prismatic" else "rad")]
-    units = ("m" if part in _METRES else "quaternion" if part in _QUATERNION else "rad" for part in own)
-    return [(f"{joint.name}.{part}", unit) for part, unit in zip(own, units)]
+def _named(joint: Joint, parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(f"{joint.name}.{part}" if part else joint.name, unit) for part, unit in parts]
 
 
 # ------------------------------------------------------------------------------------------------------ vectors by name
@@ -166,8 +124,10 @@ def by_joint(
     try:
         shape = np.broadcast_shapes(*(array.shape[:-1] for _, array in parts))
     except ValueError as error:
-        told = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
-        raise ArgumentError(f"{{argument}}: the batch dimensions do not fit together: {told}", argument=name) from error
+        shapes = ", ".join(f"{joint!r} {np.shape(value)}" for joint, value in given.items())
+        raise ArgumentError(
+            f"{{argument}}: the batch dimensions do not fit together: {shapes}", argument=name
+        ) from error
     vector = np.broadcast_to(default, (*shape, len(default))).copy()
     for part, array in parts:
         vector[..., part] = array

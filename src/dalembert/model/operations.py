@@ -217,7 +217,7 @@ def merge_fixed(mechanism: Mechanism) -> Mechanism:
 
     Bodies fixed to the ground become frames of the ground; their matter does not move and is left out. Forces of kind
     ``attraction`` and ``gravity-field`` are expanded about the centre of mass of each body; about that of a larger one
-    they leave out more, which a note tells.
+    they leave out more, which a note reports.
 
     Args:
         mechanism: the mechanism.
@@ -461,12 +461,7 @@ def _moved(item: Any, place: Callable[[str], tuple[str, Transform]], joint: Call
 
 
 def refuse_functions_of_coordinates(mechanism: Mechanism, operation: str) -> None:
-    """UnsupportedError if a user's function of whole vectors would get others after an operation.
-
-    Args:
-        mechanism: the mechanism.
-        operation: its name, for the message.
-    """
+    """UnsupportedError if a user's function of whole vectors would get others after an operation."""
     items: list[Any] = [*mechanism.constraints, *mechanism.forces]
     names = ", ".join(repr(item.name) for item in items if item.of_coordinates)
     if names:
@@ -491,9 +486,9 @@ def dropped(before: Iterable[Any], after: Iterable[Any], why: str) -> list[str]:
     ]
 
 
-def _refuse_clashes(mechanism: Mechanism, places: list[str], joints: list[str], mend: str, *rest: list[str]) -> None:
+def _refuse_clashes(mechanism: Mechanism, places: list[str], joints: list[str], remedy: str, *rest: list[str]) -> None:
     own = [{WORLD, *_places(mechanism)}, {*_names(mechanism.joints)}]
     own += [{*_names(mechanism.constraints)}, {*_names(mechanism.forces)}]
     clashes = [name for new, taken in zip((places, joints, *rest), own) for name in new if name in taken]
     if clashes:
-        raise ArgumentError(f"{mechanism.name!r} already has {', '.join(map(repr, clashes))}; {mend}")
+        raise ArgumentError(f"{mechanism.name!r} already has {', '.join(map(repr, clashes))}; {remedy}")

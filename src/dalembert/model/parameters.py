@@ -76,7 +76,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
 
     Exact values such as pi/3 stay exact beside symbols; when no symbol is left, every number of the result is a float.
     A planar joint whose normal loses its symbols may take other directions in its plane for x and y, which a warning
-    and a note tell.
+    and a note report.
 
     Args:
         mechanism: the mechanism.
@@ -138,7 +138,7 @@ def substitute(mechanism: Mechanism, values: Mapping[Any, Any]) -> Mechanism:
 
 
 def _assumed(symbol: Any) -> str:
-    """The assumptions that a symbol was made with: all that tells it from others of its name."""
+    """The assumptions that a symbol was made with: which distinguish it from others of its name."""
     given = getattr(symbol, "assumptions0", {})
     made = getattr(symbol, "_assumptions_orig", given)
     return ", ".join(f"{name}={value}" for name, value in sorted(made.items())) or "nothing"
@@ -261,11 +261,7 @@ Path = tuple[Any, ...]
 
 
 def addresses(mechanism: Mechanism) -> dict[str, tuple[str, str, Path]]:
-    """For every address the kind and name of the owner and the path inside it.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """For every address the kind and name of the owner and the path inside it."""
     found = [
         (f"{name}.{attribute}" if name else attribute, kind, name, path)
         for kind, name, attribute, path in _slots(mechanism)
@@ -332,29 +328,17 @@ DEFAULT_VALUES = "default values of the symbols: "
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """``name = value``, with commas between them, all digits told.
-
-    Args:
-        values: by name.
-    """
+    """``name = value``, with commas between them, with all digits."""
     return ", ".join(f"{name} = {value!r}" for name, value in values.items())
 
 
 def is_default_note(note: str) -> bool:
-    """True for a note that lists default values, be it of a mechanism that was attached.
-
-    Args:
-        note: one note.
-    """
+    """True for a note that lists default values, be it of a mechanism that was attached."""
     return DEFAULT_VALUES in note
 
 
 def default_values(mechanism: Mechanism) -> dict[str, float]:
-    """The default values that the notes of a mechanism list, by name; a name with two different ones has none.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """The default values that the notes of a mechanism list, by name; a name with two different ones has none."""
     found: dict[str, set[float]] = {}
     for note in filter(is_default_note, mechanism.notes):
         for item in note.partition(DEFAULT_VALUES)[2].split(", "):
@@ -365,12 +349,7 @@ def default_values(mechanism: Mechanism) -> dict[str, float]:
 
 
 def with_current_notes(mechanism: Mechanism, before: Mechanism) -> Mechanism:
-    """A mechanism without the default values of symbols that have gone.
-
-    Args:
-        mechanism: the result of an operation.
-        before: what it was made from.
-    """
+    """A mechanism without the default values of symbols that have gone."""
     gone = {symbol.name for symbol in before.symbols} - {symbol.name for symbol in mechanism.symbols}
     notes = []
     for note in mechanism.notes:
@@ -385,13 +364,7 @@ def with_current_notes(mechanism: Mechanism, before: Mechanism) -> Mechanism:
 
 
 def turned_planes(before: Mechanism, after: Mechanism, values: Mapping[Any, Any]) -> Iterator[str]:
-    """A sentence for every planar joint whose x and y changed their directions when its normal became numbers.
-
-    Args:
-        before: the mechanism with symbols.
-        after: the same with values in their place.
-        values: by symbol.
-    """
+    """A sentence for every planar joint whose x and y changed their directions when its normal became numbers."""
     for old, new in zip(before.joints, after.joints):
         if old.kind != "planar" or floats(old.axis) is not None or (normal := floats(new.axis)) is None:
             continue

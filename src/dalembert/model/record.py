@@ -51,10 +51,6 @@ def check_scalar(x: Any, what: str) -> Any:
     if scalar.is_number(x):
         if isinstance(x, (complex, np.complexfloating)):
             raise ModelError(f"{what}: expected a real number, got {x!r}")
-        if isinstance(x, int) and x.bit_length() > 1000:
-            raise ModelError(
-                f"{what}: expected a number that a float can hold, got an integer of {x.bit_length()} bits"
-            )
         return x.item() if isinstance(x, np.number) else x
     if scalar.is_sympy(x):
         from sympy import I
@@ -113,6 +109,56 @@ class Record:
     def replace(self, **changes: Any) -> Any:
         """A copy with the given fields changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What one kind of constraint or force element is, and which fields it has; all others stay at their default.
+
+    Args:
+        meaning: in words.
+        ends: those of ``a`` and ``b`` that it acts on.
+        on: what the ends are, ``"frames"``, which have placements, or ``"joints"``.
+        needs: fields that must be given.
+        may: fields that may be given.
+    """
+
+    meaning: str
+    ends: tuple[str, ...] = ("a", "b")
+    on: str = "frames"
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        """The fields that place its ends."""
+        return tuple(f"placement_{end}" for end in self.ends) if self.on == "frames" else ()
+
+    def check(self, record: Any, where: str) -> None:
+        """Raise a ModelError for a field that is missing, or that the kind has no use for and might be believed to act.
+
+        Args:
+            record: what has the fields, among them its ``kind``.
+            where: which it is, for the message.
+        """
+        used = {"name", "kind", *self.ends, *self.placements, *self.needs, *self.may}
+        for entry in dataclasses.fields(record):
+            given = getattr(record, entry.name)
+            absent = scalar.same(given, _default(entry)) or (entry.name in ("a", "b") and given == "")
+            if entry.name not in used and not absent:
+                raise ModelError(
+                    f"a {record.kind} {_noun(record)} does not use {entry.name}, got {given!r}", where=where
+                )
+            if entry.name in self.needs and absent:
+                raise ModelError(f"a {record.kind} {_noun(record)} needs a {entry.name}", where=where)
+
+
+def _noun(record: Any) -> str:
+    return type(record).__name__.lower()
+
+
+def _default(entry: Any) -> Any:
+    return entry.default if entry.default_factory is dataclasses.MISSING else entry.default_factory()
 
 
 # ----------------------------------------------------------------------- numbers, exact constants and expressions alike
@@ -178,11 +224,7 @@ def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
 
 
 def outside(function: FunctionType) -> dict[str, Any]:
-    """The variables around a function that it and the functions inside it use; not those that it assigns itself.
-
-    Args:
-        function: of Python.
-    """
+    """The variables around a function that it and the functions inside it use; not those that it assigns itself."""
     found: dict[str, Any] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         with contextlib.suppress(ValueError):  # a variable that has no value yet
@@ -193,11 +235,7 @@ def outside(function: FunctionType) -> dict[str, Any]:
 
 
 def code_of(code: CodeType) -> tuple[Any, ...]:
-    """Instructions and constants; those of inner functions too, instead of their places in memory.
-
-    Args:
-        code: of a function.
-    """
+    """Instructions and constants; those of inner functions too, instead of their places in memory."""
     constants = [code_of(item) if isinstance(item, CodeType) else _constant(item) for item in code.co_consts]
     return code.co_code.hex(), code.co_names, constants
 

@@ -328,11 +328,7 @@ def branches(tree: Tree, workers: int = 4) -> tuple[int, ...]:
 
 
 def coordinate_branches(tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The branch of each position and of each velocity; 0 if links of several branches follow it.
-
-    Args:
-        tree: the links.
-    """
+    """The branch of each position and of each velocity; 0 if links of several branches follow it."""
     q: list[set[int]] = [set() for _ in range(tree.nq)]
     v: list[set[int]] = [set() for _ in range(tree.nv)]
     for link, branch in zip(tree.links, branches(tree)):
@@ -342,12 +338,7 @@ def coordinate_branches(tree: Tree) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def element_branches(velocities: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The branch of each element of an array whose axes of length nv run over the velocities: the first that is not 0.
-
-    Args:
-        velocities: the branch of each velocity.
-        shape: of the array.
-    """
+    """The branch of each element of an array whose axes of length nv run over velocities: the first that is not 0."""
     axes = [velocities if size == len(velocities) else (0,) * size for size in shape]
     return tuple(next(filter(None, place), 0) for place in itertools.product(*axes))
 

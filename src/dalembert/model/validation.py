@@ -19,7 +19,7 @@ from dalembert.algebra.rotations import is_rotation
 from dalembert.algebra.scalar import is_zero
 from dalembert.errors import ValidationError
 from dalembert.model.body import WORLD, Body
-from dalembert.model.joint import SIZES, Joint, Limits
+from dalembert.model.joint import JOINTS, SIZES, Joint, Limits
 from dalembert.model.record import floats, is_finite, is_negative
 from dalembert.model.singularity import massless_ends, singular_motions
 
@@ -50,8 +50,8 @@ def check_physics(mechanism: Mechanism) -> None:
     """Raise ValidationError with every inertia that no real mechanism can have."""
     found = doubts(mechanism)
     if found:
-        mend = "to keep it as it is, pass strict=False, or write strict = false into its TOML file"
-        raise ValidationError(f"mechanism {mechanism.name!r} (strict; {mend})", found)
+        remedy = "to keep it as it is, pass strict=False, or write strict = false into its TOML file"
+        raise ValidationError(f"mechanism {mechanism.name!r} (strict; {remedy})", found)
 
 
 def doubts(mechanism: Mechanism) -> list[str]:
@@ -65,14 +65,14 @@ def _kinematic(mechanism: Mechanism) -> bool:
 
 
 def _idle_motions(mechanism: Mechanism) -> list[str]:
-    """Motions that move no mass, of a mechanism with wrong numbers but a sound tree, as far as they can be told."""
+    """Motions that move no mass, of a mechanism with wrong numbers but a sound tree, as far as they can be found."""
     if _kinematic(mechanism):
         return []
     try:
-        mended = mechanism.replace(joints=[_with_unit_axes(joint) for joint in mechanism.joints], strict=False)
+        corrected = mechanism.replace(joints=[_with_unit_axes(joint) for joint in mechanism.joints], strict=False)
     except ValidationError:  # more is wrong than the length of an axis
         return massless_ends(mechanism)
-    return singular_motions(mended)
+    return singular_motions(corrected)
 
 
 def _with_unit_axes(joint: Joint) -> Joint:
@@ -104,7 +104,7 @@ def _numbers(mechanism: Mechanism) -> list[str]:
         check(f"joint {joint.name!r}: placement", joint.placement.rotation)
         check(f"joint {joint.name!r}: placement", joint.placement.translation)
         check(f"joint {joint.name!r}: axis", joint.axis)
-        if joint.kind == "universal":
+        if "axis2" in JOINTS[joint.kind].directions:
             check(f"joint {joint.name!r}: axis2", joint.axis2)
         for name in ("pitch", "damping", "friction", "armature"):
             check(f"joint {joint.name!r}: {name}", getattr(joint, name))
@@ -112,7 +112,7 @@ def _numbers(mechanism: Mechanism) -> list[str]:
             value = getattr(joint, name)
             if is_negative(value):
                 problems.append(f"joint {joint.name!r}: {name} {value} is negative")
-        if joint.kind != "helical" and not scalar.is_zero(joint.pitch):
+        if "pitch" not in JOINTS[joint.kind].directions and not scalar.is_zero(joint.pitch):
             problems.append(
                 f"joint {joint.name!r}: a {joint.kind} joint has no pitch, but {joint.pitch} is given; "
                 "make it helical, or leave the pitch out"
@@ -155,7 +155,7 @@ def _symbols(mechanism: Mechanism) -> list[str]:
     """Symbols that print alike are taken for one by every reader, and by everything that goes by name."""
     counts = Counter(symbol.name for symbol in mechanism.symbols)
     return [
-        f"{count} different symbols are called {name!r} (SymPy tells symbols apart by their assumptions too, such as "
+        f"{count} different symbols are called {name!r} (SymPy distinguishes symbols by their assumptions too, such as "
         "real=True); use one and the same"
         for name, count in counts.items()
         if count > 1
@@ -204,11 +204,7 @@ def _may_be_symmetric(tensor: Array) -> bool:
 
 
 def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
-    """Sentences about inertias that no real body can have.
-
-    Args:
-        bodies: their numbers need not be finite.
-    """
+    """Sentences about inertias that no real body can have."""
     problems = []
     for body in bodies:
         where = f"body {body.name!r}"
@@ -244,11 +240,7 @@ def impossible_inertias(bodies: Iterable[Body]) -> list[str]:
 
 
 def name_problems(mechanism: Mechanism) -> list[str]:
-    """Names that cannot be printed, are used twice, or mean the ground.
-
-    Args:
-        mechanism: not yet validated.
-    """
+    """Names that cannot be printed, are used twice, or mean the ground."""
     problems = []
     frames: list[Any] = [*mechanism.bodies, *mechanism.frames]
     kinds: dict[str, Any] = {

@@ -54,13 +54,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> l
 
 
 def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WIDTH) -> list[str]:
-    """Aligned columns without the empty ones; the widest are shortened until a line fits the page.
-
-    Args:
-        titles: one for every column.
-        rows: the cells.
-        page: columns of characters at hand.
-    """
+    """Aligned columns without the empty ones; the widest are shortened until a line fits the page."""
     used = [k for k in range(len(titles)) if any(row[k] for row in rows)]
     cells = [[printable(row[k]) for k in used] for row in ([*titles], *rows)]
     widths = [max(_width(row[k]) for row in cells) for k in range(len(used))]
@@ -71,26 +65,14 @@ def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WI
 
 
 def matrix_lines(name: str, matrix: Any, rows: Sequence[str], titles: Sequence[str]) -> list[str]:
-    """A matrix of numbers with names of its rows and columns; of one that no page holds, how large it is.
-
-    Args:
-        name: of the matrix.
-        matrix: the numbers.
-        rows: names of its rows.
-        titles: names of its columns.
-    """
+    """A matrix of numbers with names of its rows and columns; of one that no page holds, how large it is."""
     if len(titles) > MATRIX:
         return [f"{name}: {len(rows)} rows, {len(titles)} columns"]
     return columns((name, *titles), [(row, *(f"{x:.5g}" for x in line)) for row, line in zip(rows, matrix)])
 
 
 def columns_with_text(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns, the last of which holds sentences: they are wrapped, never shortened.
-
-    Args:
-        titles: one for every column.
-        rows: the cells.
-    """
+    """Aligned columns, the last of which holds sentences: they are wrapped, never shortened."""
     front = columns(titles[:-1], [row[:-1] for row in rows], WIDTH - TEXT - 2)
     left = max(map(_width, front)) + 2
     texts = [[titles[-1]], None, *(wrapped(printable(row[-1]), rest="", page=WIDTH - left) or [""] for row in rows)]
@@ -111,12 +93,7 @@ def _padded(cell: str, width: int, right: bool) -> str:
 
 
 def shortened(cell: str, width: int) -> str:
-    """A text that fits into ``width`` columns: its middle gives way to a dot-dot-dot, its leading blanks stay.
-
-    Args:
-        cell: the text.
-        width: columns at hand.
-    """
+    """A text that fits into ``width`` columns: its middle gives way to a dot-dot-dot, its leading blanks stay."""
     if _width(cell) <= width:
         return cell
     word = cell.lstrip(" ")
@@ -149,12 +126,5 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def wrapped(sentence: str, first: str = "", rest: str = "  ", page: int = WIDTH) -> list[str]:
-    """Lines of a sentence.
-
-    Args:
-        sentence: the text.
-        first: indentation of the first line.
-        rest: indentation of the others.
-        page: columns of characters at hand.
-    """
+    """Lines of a sentence."""
     return textwrap.wrap(sentence, page, initial_indent=first, subsequent_indent=rest)

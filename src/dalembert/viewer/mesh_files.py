@@ -1,4 +1,4 @@
-"""STL and OBJ files as triangles."""
+"""STL, OBJ and Collada files as triangles."""
 
 from __future__ import annotations
 
@@ -34,11 +34,7 @@ class Part:
 
 
 def read_stl(file: Path) -> list[Part]:
-    """A binary or textual STL file.
-
-    Args:
-        file: to read.
-    """
+    """A binary or textual STL file."""
     data = read_bytes(file)
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else -1
     if count >= 0 and len(data) >= 84 + 50 * count and not (count == 0 and data.lstrip()[:5].lower() == b"solid"):
@@ -56,11 +52,7 @@ def read_stl(file: Path) -> list[Part]:
 
 
 def read_obj(file: Path) -> list[Part]:
-    """The polygons of a Wavefront OBJ file, with the diffuse colours of its materials.
-
-    Args:
-        file: to read.
-    """
+    """The polygons of a Wavefront OBJ file, with the diffuse colours of its materials."""
     points: list[list[float]] = []
     faces: dict[str, list[tuple[int, int, int]]] = {"": []}
     colours: dict[str, Colour] = {}
@@ -122,11 +114,7 @@ MOST_NODES = 100_000
 
 
 def read_collada(file: Path) -> list[Part]:
-    """The scene of a Collada file, in metres.
-
-    Args:
-        file: to read.
-    """
+    """The scene of a Collada file, in metres."""
     return _Scene(read_xml(file), file).parts()
 
 

@@ -96,12 +96,7 @@ class Meshes:
     _path: tuple[Path, ...] | None = None
 
     def add(self, address: str, body: str) -> int:
-        """The number of a mesh; it is read when it is asked for the first time.
-
-        Args:
-            address: as it stands in the model.
-            body: which wants it, for warnings.
-        """
+        """The number of a mesh; it is read when it is asked for the first time."""
         if address not in self._known:
             self._known[address] = len(self.parts)
             try:

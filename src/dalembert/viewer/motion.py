@@ -114,10 +114,10 @@ def _read_parquet(path: str | Path, mechanism: Mechanism) -> Trajectory:
 def _expect_columns(titles: Sequence[str], mechanism: Mechanism, path: str | Path) -> None:
     missing = [name for name in ("t", *(f"q.{name}" for name in position_names(mechanism))) if name not in titles]
     if missing:
-        mend = "; put commas between entries, not semicolons" if any(";" in title for title in titles) else ""
+        remedy = "; put commas between entries, not semicolons" if any(";" in title for title in titles) else ""
         raise FormatError(
             f"the columns {', '.join(map(repr, missing[:6]))} of {mechanism.name!r} are not there; the file has "
-            f"{', '.join(map(repr, titles[:12]))}{mend}",
+            f"{', '.join(map(repr, titles[:12]))}{remedy}",
             path,
         )
     twice = [title for title, times in Counter(titles).items() if times > 1]
@@ -138,22 +138,22 @@ def _of_columns(columns: dict[str, np.ndarray], mechanism: Mechanism) -> Traject
 
 
 def incomplete(trajectory: Trajectory) -> list[str]:
-    """What the page must tell of a motion whose velocities or forces are not all known.
+    """What the page must say of a motion whose velocities or forces are not all known.
 
     Args:
         trajectory: of :func:`as_trajectory`.
     """
     names = np.array(velocity_names(trajectory.mechanism))
     unknown = {kind: ~np.isfinite(getattr(trajectory, kind)).all(axis=0) for kind in ("v", "tau")}
-    told = []
+    notes = []
     if trajectory.interpolant is None and len(trajectory) > 1:
         which = (
             "No velocities" if unknown["v"].all() else f"Not all velocities ({', '.join(names[unknown['v']])} missing)"
         )
-        told.append(f"{which} were given: between its samples the motion is shown along straight lines.")
+        notes.append(f"{which} were given: between its samples the motion is shown along straight lines.")
     if unknown["tau"].any() and not unknown["tau"].all():
-        told.append(f"Not all forces ({', '.join(names[unknown['tau']])} missing) were given: none are plotted.")
-    return told
+        notes.append(f"Not all forces ({', '.join(names[unknown['tau']])} missing) were given: none are plotted.")
+    return notes
 
 
 def _plain(

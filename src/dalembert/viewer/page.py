@@ -10,12 +10,31 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import warnings
 import zlib
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import dalembert
+from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.errors import ArgumentError, DalembertError, ModelWarning
+from dalembert.formulations.equations import Equations
+from dalembert.model import Mechanism
+from dalembert.model.parameters import substitute
+from dalembert.report.pose import LENGTHS, typical_posture
+from dalembert.report.skeleton import view_of
+from dalembert.simulation import Trajectory
+from dalembert.simulation.state import as_position
+from dalembert.text.layout import printable
 from dalembert.typesetting.escape import html_text
+from dalembert.viewer.formulas import formulas
+from dalembert.viewer.meshes import Meshes
+from dalembert.viewer.motion import as_trajectory, incomplete, motion
+from dalembert.viewer.programs import programs, script
+from dalembert.viewer.scene import scene
 
 POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -74,3 +93,121 @@ def _asset(name: str) -> str:
 
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+# ----------------------------------------------------------------------------------------------- all parts put together
+
+
+FEW = 7
+"""Coordinates up to which a skeleton begins with its joints away from zero; more of them bent would be a tangle."""
+
+
+def make(
+    mechanism: Mechanism, trajectory: Any, q: Any, equations: Mechanism | Equations | bool, folder: Path | None
+) -> str:
+    """The page; see :func:`dalembert.viewer.view.view`."""
+    moved = None if trajectory is None else as_trajectory(trajectory, mechanism)
+    numeric, notes = _numeric(mechanism, moved)
+    start, facing = _start(numeric, moved, q)
+    meshes = Meshes(folder)
+    data: dict[str, Any] = {"scene": scene(numeric, start, meshes), "facing": facing}
+    data["meshes"], block = meshes.packed()
+    if moved is not None:
+        notes += incomplete(moved)
+        block += bytes(-len(block) % 4)
+        data["motion"], samples = motion(moved)
+        data["motion"]["base"] = len(block)
+        block += samples
+    found = programs(numeric, start)
+    data["programs"] = {name: {port.name: port.size for port in program.outputs} for name, program in found.items()}
+    data["notes"] = [printable(note) for note in (*notes, *meshes.notes)]
+    subject = mechanism if equations is True else equations
+    panel = "" if subject is False or isinstance(subject, bool) else formulas(subject)
+    return page(f"{printable(mechanism.name)} · dalembert", data, block, script(found), panel)
+
+
+def _numeric(mechanism: Mechanism, trajectory: Trajectory | None) -> tuple[Mechanism, list[str]]:
+    """The mechanism with numbers for its symbols: those of the trajectory, or some of the order of one, and says so."""
+    if not mechanism.symbols:
+        return mechanism, []
+    names = [symbol.name for symbol in mechanism.symbols]
+    loose = mechanism.replace(strict=False)
+    if trajectory is not None:
+        if not trajectory.mechanism.symbols:
+            return trajectory.mechanism, []
+        if trajectory.parameters is None:
+            raise ArgumentError(
+                f"the trajectory does not say which values {', '.join(names)} of {mechanism.name!r} have",
+                argument="parameters",
+                value="default",
+                remedy="give the mechanism with numbers, for example by load(..., {setting})",
+            )
+        found = dict(zip(trajectory.dynamics.parameter_names, map(float, trajectory.parameters)))
+        return substitute(loose, {name: found[name] for name in names}), []
+    values = {name: LENGTHS[k % len(LENGTHS)] for k, name in enumerate(names)}
+    listed = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    return substitute(loose, values), [f"Shown with {listed}, because no values were given."]
+
+
+def _start(mechanism: Mechanism, trajectory: Trajectory | None, q: Any) -> tuple[np.ndarray, list[float] | None]:
+    """The position to begin with, loops closed if possible; and from where to look, if the mechanism is planar."""
+    typical = typical_posture(mechanism)
+    view = view_of(typical)
+    planar = bool(np.isclose(np.abs(view[2]).max(), 1.0))
+    facing = [float(x) for x in view[2]] if planar else None
+    if trajectory is not None:
+        if q is not None:
+            raise ArgumentError(
+                "{argument} is where a mechanism stands that does not move", argument="q", remedy="leave it out"
+            )
+        return np.array(trajectory.q[0], dtype=float), facing
+    if q is not None:
+        wanted = as_position(mechanism, q, name="q")
+        _tell_of_limits(mechanism, wanted)
+        return _closed(mechanism, wanted, q), facing
+    drawn = any(body.shapes for body in mechanism.bodies)
+    if not drawn and mechanism.nq <= FEW:
+        return _at_home(mechanism, typical.q), facing
+    start = mechanism.neutral
+    for joint in mechanism.joints:
+        if joint.nq == 1 and joint.kind != "continuous":
+            k = mechanism.q_slice(joint.name).start
+            low, high = joint.limits.lower, joint.limits.upper
+            if low <= high and not low <= 0 <= high:
+                start[k] = (low + high) / 2 if np.isfinite([low, high]).all() else np.clip(0.0, low, high)
+    return _closed(mechanism, start, None), facing
+
+
+def _tell_of_limits(mechanism: Mechanism, q: np.ndarray) -> None:
+    """Warn of joints that are asked to stand where they cannot."""
+    for joint in mechanism.joints:
+        if joint.nq != 1 or joint.kind == "continuous" or joint.mimic is not None:
+            continue
+        value = float(q[mechanism.q_slice(joint.name)][0])
+        low, high = joint.limits.lower, joint.limits.upper
+        if not low <= value <= high:
+            doubt = f"joint {printable(joint.name)!r} is shown at {value:g}, beyond its limits, {low:g} to {high:g}"
+            warnings.warn(doubt, ModelWarning, stacklevel=4)
+
+
+def _at_home(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Positions with floating bases where they are at zero: away from it there is nothing more to see."""
+    if mechanism.constraints:
+        return q
+    home = np.array(q, dtype=float)
+    for joint in mechanism.joints:
+        if joint.kind == "free":
+            home[mechanism.q_slice(joint.name)] = mechanism.neutral[mechanism.q_slice(joint.name)]
+    return home
+
+
+def _closed(mechanism: Mechanism, q: np.ndarray, given: Any) -> np.ndarray:
+    """Positions with loops closed; as they are, with a warning, if that is not possible from here."""
+    if not mechanism.constraints:
+        return q
+    keep = list(given) if isinstance(given, dict) else []
+    try:
+        return ConstrainedDynamics(mechanism, reference=q, forces=()).assemble(q, keep=keep)  # forces close nothing
+    except DalembertError as error:
+        warnings.warn(f"loops are shown open: {error}", ModelWarning, stacklevel=4)
+        return q

@@ -20,13 +20,7 @@ TURN, REACH = math.pi, 1.0
 
 
 def scene(mechanism: Mechanism, q: np.ndarray, meshes: Meshes) -> dict[str, Any]:
-    """Everything that is drawn, and what the sliders are.
-
-    Args:
-        mechanism: with numbers only.
-        q: the position to begin with.
-        meshes: reads mesh files and keeps what it read.
-    """
+    """Everything that is drawn, and what the sliders are."""
     carriers = mechanism.tree.carriers
     size = reach(mechanism)
     return {
@@ -163,9 +157,6 @@ def bones(mechanism: Mechanism) -> dict[str, Any]:
     A rod goes from the origin of a body to the joints it carries and to pins that close loops; where there are none, to
     its tool frames; where nothing of this is away from the origin, to its centre of mass. Where a joint slides there is
     a rod along the way.
-
-    Args:
-        mechanism: with numbers only.
     """
     carriers = mechanism.tree.carriers
     rods: list[dict[str, Any]] = []
