@@ -10,11 +10,11 @@ from dalembert.errors import UnsupportedError
 from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
+from dalembert.formulations.equation_laws import checked_by_laws, checked_by_routes, held_against
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.verify import JOINT_TERMS, verify
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
-from dalembert.report.self_check import checked_by_laws, checked_by_routes, held_against
 from dalembert.tracing.cost import Cost, cost
 
 LARGE = 10

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-from dalembert.report.document import Document, Figure, Heading, Line, Paragraph, Table, numbered
+from dalembert.report.document import Document, Figure, Heading, Line, Pairs, Paragraph, Table, Writer, numbered
 from dalembert.report.drawing import to_svg
-from dalembert.report.writer import Pairs, Writer
 from dalembert.typesetting.escape import html_text
 from dalembert.typesetting.mathml import display, inline
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dalembert.report.document import Document, Figure, Line, Math, Paragraph, Table
+from dalembert.report.document import Document, Figure, Line, Math, Pairs, Paragraph, Table, Writer
 from dalembert.report.drawing import to_picture
-from dalembert.report.writer import Pairs, Writer
 from dalembert.typesetting.escape import latex_text
 from dalembert.typesetting.layout import width
 

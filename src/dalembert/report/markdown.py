@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.report.document import Document, Figure, Paragraph, Table
-from dalembert.report.writer import Pairs, Writer
+from dalembert.report.document import Document, Figure, Pairs, Paragraph, Table, Writer
 from dalembert.typesetting.escape import markdown_text, printable
 
 

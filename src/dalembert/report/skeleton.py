@@ -12,8 +12,7 @@ import numpy as np
 from dalembert.model import WORLD, Frame, Joint, Mechanism
 from dalembert.model.layout import shortened
 from dalembert.model.names import GREEK
-from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Point
-from dalembert.report.placement import Placer
+from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Placer, Point
 from dalembert.report.pose import Posture, typical_posture
 from dalembert.typesetting.escape import latex_text, printable
 

@@ -1,4 +1,4 @@
-"""What equations of motion can say for themselves, and what routes say of bodies that are given by formulas."""
+"""Laws that finished equations must obey, whatever their origin, and routes compared for bodies given by formulas."""
 
 from __future__ import annotations
 
