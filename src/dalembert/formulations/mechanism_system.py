@@ -27,7 +27,7 @@ from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import Constraints, MovingBody, MultibodySystem, Place
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
-from dalembert.model.names import coordinate_names, position_parts, rate_name, velocity_parts
+from dalembert.model.names import coordinate_names, formula_names, position_parts, rate_name, velocity_parts
 from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
 from dalembert.typesetting.names import unlike
@@ -122,6 +122,8 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
     scope.input("v", [following.get(name, name) for name in v_names], taken)
     for symbol in mechanism.symbols:
         scope.parameter(symbol)
+    for port, identifiers in zip(("q", "v"), formula_names(mechanism.joints)):
+        scope.aliases |= dict(zip(identifiers, map(str, scope.names[port])))
 
     def read(value: Any) -> Any:
         array = scope.read(value)
