@@ -130,7 +130,7 @@ class Equations:
         omitted: what the mechanism has and these equations leave out, because it was not asked for: force elements,
             and rotor inertia, damping and friction of joints.
         gravity_field: gravity that depends on position, if it took the place of the mechanism's uniform gravity.
-        reference: positions around which loops were closed, if somebody gave them.
+        reference: positions around which loops were closed, if they were given.
         driven: for each column of the input map the place in v of the velocity that it drives; none if inputs are no
             drives of single velocities.
     """

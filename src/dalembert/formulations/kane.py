@@ -52,8 +52,8 @@ def kane(
             they may depend on time, the symbol ``t``.
         pfaffian: constraints on velocities, see :func:`dalembert.formulations.pfaffian.constraint_rows`.
         independent: names of the velocities to be kept as u; chosen automatically by default.
-        reference: positions around which constraints are compared, where loops close in ways of different mobility;
-            they need not be closed there.
+        reference: positions around which constraints are compared, where assembly modes of loops differ in mobility;
+            loops need not be closed there.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """

@@ -185,13 +185,7 @@ def _depends_on_time(mechanism: Mechanism, constraints: ConstraintSet) -> bool:
 
 
 def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-        v: velocities.
-    """
+    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v."""
     qdot: list[Any] = []
     quaternions = []
     for joint in mechanism.joints:
@@ -378,13 +372,7 @@ MOST_NAMES = 6
 
 
 def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[str, Array]]:
-    """For every force that is asked for its name and what it does to the velocities.
-
-    Args:
-        trace: the mechanism as traced scalars.
-        system: the same as a system of moving bodies.
-        include: see :func:`dalembert.formulations.derive.derive`.
-    """
+    """For every force that is asked for its name and what it does to the velocities."""
     mechanism = trace.mechanism
     names = [item.name for item in mechanism.forces]
     unknown = [name for name in include if name not in (*TERMS, "forces", *names)]
@@ -404,12 +392,7 @@ def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Seq
 
 
 def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
-    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words.
-
-    Args:
-        mechanism: the mechanism.
-        include: see :func:`dalembert.formulations.derive.derive`.
-    """
+    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words."""
     found = [
         f"force element {item.name!r} ({item.kind})"
         for item in mechanism.forces
@@ -423,13 +406,7 @@ def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
 
 
 def rotors(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[Scalar, Array]]:
-    """For every rotor that is asked for its inertia and the row of its speed per velocity.
-
-    Args:
-        trace: the mechanism as traced scalars.
-        system: the same as a system of moving bodies.
-        include: see :func:`dalembert.formulations.derive.derive`.
-    """
+    """For every rotor that is asked for its inertia and the row of its speed per velocity."""
     armature = joint_forces(trace.mechanism, ["armature"]).armature if "armature" in include else None
     if armature is None:
         return []

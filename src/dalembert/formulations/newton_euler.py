@@ -156,7 +156,7 @@ def _steps(
             "Outward",
             "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
             "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
-            f"those of the link before it, s is the way from the origin of that link, {written.joints} "
+            f"those of the link before it, s is the vector from the origin of that link, {written.joints} "
             "Here for zero joint accelerations.",
             tuple(moving),
             written.outward,
@@ -206,11 +206,7 @@ def _by(algorithm: str) -> str:
 
 
 def attraction_formula(field: InverseSquare) -> str:
-    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX.
-
-    Args:
-        field: the field.
-    """
+    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX."""
     way = r", \quad \rho_i = R_i^T (p_{Ci} - p_A)"
     if not field.gradient:
         return r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i, \quad n_{gi} = 0" + way
@@ -282,10 +278,6 @@ def body_quantities(
 
     Angular velocity and acceleration and the acceleration of the centre of mass; then m (a - g) and I wd + w x I w.
     What fixed joints weld to a link is part of it, as in all routes.
-
-    Args:
-        trace: the mechanism as traced scalars.
-        system: the same as a system.
     """
     moving: list[DerivedQuantity] = []
     needed: list[DerivedQuantity] = []

@@ -41,7 +41,7 @@ class Scope:
         quaternions: index in ``q`` of the first entry of each quaternion; closed forms use their unit length.
         bounds: traced scalars, what they are multiplied by, and how large that may be for anything that is computed
             from them to be believed; see :mod:`dalembert.formulations.bounds`.
-        held: coordinates, velocities and time in whose place values were put; equations hold at these states only.
+        fixed: coordinates, velocities and time in whose place values were put; equations hold at these states only.
         aliases: other names of coordinates and velocities, and the symbols they stand for in expressions that are read.
     """
 
@@ -52,7 +52,7 @@ class Scope:
         self.parameters: list[str] = []
         self.quaternions: list[int] = []
         self.bounds: list[tuple[Expr, Any, float]] = []
-        self.held: list[str] = []
+        self.fixed: list[str] = []
         self.aliases: dict[str, str] = {}
         self._known: dict[Any, Expr] = {}
         self._print, self._printed = Print(), 0
@@ -166,11 +166,7 @@ class Scope:
         return [self.symbols["q"][k : k + 4] for k in self.quaternions]
 
     def latex(self, expression: Any) -> str:
-        """LaTeX of an expression or a matrix, in which no two symbols of the derivation look alike.
-
-        Args:
-            expression: of SymPy.
-        """
+        """LaTeX of an expression or a matrix, in which no two symbols of the derivation look alike."""
         if self._printed != len(self.names):  # symbols of the derivation come before accelerations and the like
             self._printed = len(self.names)
             self._print.rates |= self.rates

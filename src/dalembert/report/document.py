@@ -2,7 +2,7 @@
 
 The data say nothing of HTML, LaTeX or Markdown; a ``Writer`` has one method for every block and part of a line.
 
-Text may come from anybody's file and means nothing but itself; the writers escape it. Mathematics is LaTeX that was
+Text may come from any file and is only text; the writers escape it. Mathematics is LaTeX that was
 made by :mod:`dalembert.typesetting.notation` or is our own.
 """
 
@@ -205,20 +205,12 @@ def table(
 
 
 def listed(items: Iterable[Inline]) -> Line:
-    """Items with commas between.
-
-    Args:
-        items: what to list.
-    """
+    """Items with commas between."""
     return tuple(part for k, item in enumerate(items) for part in ((", ", item) if k else (item,)))
 
 
 def numbered(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
-    """Blocks with their number: of a section, of a displayed equation; 0 for everything else.
-
-    Args:
-        blocks: of a document.
-    """
+    """Blocks with their number: of a section, of a displayed equation; 0 for everything else."""
     sections = displays = 0
     for block in blocks:
         if isinstance(block, Heading) and block.level == 1:
@@ -285,7 +277,7 @@ class Writer(ABC):
 
     @abstractmethod
     def text(self, text: str) -> str:
-        """Anybody's text, escaped."""
+        """Text from anywhere, escaped."""
 
     @abstractmethod
     def math(self, latex: str) -> str:

@@ -158,11 +158,7 @@ def arrow_head(points: Sequence[Point], size: float = 8.0) -> list[Point]:
 
 
 def to_picture(drawing: Drawing) -> str:
-    """A ``picture`` environment of plain LaTeX: all lines are straight Bezier curves, so any slope will do.
-
-    Args:
-        drawing: what to draw.
-    """
+    """A ``picture`` environment of plain LaTeX: all lines are straight Bezier curves, so any slope will do."""
     lines = [rf"\begin{{picture}}({drawing.width:.0f},{drawing.height:.0f})"]
     for shape in drawing.shapes:
         lines += _picture(shape, drawing.height)
@@ -199,11 +195,7 @@ def _picture(shape: Path | Circle | Note, height: float) -> Iterable[str]:
 
 
 def dashes(points: Sequence[Point]) -> Iterable[list[Point]]:
-    """The dashes of a broken line.
-
-    Args:
-        points: its corners.
-    """
+    """The dashes of a broken line."""
     for (x0, y0), (x1, y1) in pairwise(points):
         length = math.hypot(x1 - x0, y1 - y0)
         at = 0.0
@@ -237,22 +229,12 @@ class Placer:
         self._dots: list[Point] = []
 
     def block(self, center: Point, radius: float) -> None:
-        """Keep a disc free.
-
-        Args:
-            center: its centre.
-            radius: its radius.
-        """
+        """Keep a disc free."""
         x, y = center
         self._boxes.append((x - radius, y - radius, x + radius, y + radius))
 
     def line(self, start: Point, end: Point) -> None:
-        """Keep a line free.
-
-        Args:
-            start: one end.
-            end: the other.
-        """
+        """Keep a line free."""
         steps = max(1, int(math.dist(start, end) / 4))
         for k in range(steps + 1):
             a = k / steps

@@ -14,11 +14,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 def to_html(document: Document) -> str:
-    """The whole page.
-
-    Args:
-        document: what it says.
-    """
+    """The whole page."""
     style = resources.files("dalembert.report").joinpath("style.css").read_text(encoding="utf-8")
     title = html_text(document.title)
     body = [f"<header><h1>{title}</h1>", f'<p class="subtitle">{html_text(document.subtitle)}</p></header>']

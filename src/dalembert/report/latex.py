@@ -35,11 +35,7 @@ LETTERS, GAP = 92, 2.5
 
 
 def to_latex(document: Document) -> str:
-    """The whole file.
-
-    Args:
-        document: what it says.
-    """
+    """The whole file."""
     lines = [
         PREAMBLE + rf"\title{{{latex_text(document.title)}\\[4pt]\large {latex_text(document.subtitle)}}}",
         r"\author{}\date{}",

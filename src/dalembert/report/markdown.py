@@ -7,11 +7,7 @@ from dalembert.typesetting.escape import markdown_text, printable
 
 
 def to_markdown(document: Document) -> str:
-    """The whole file.
-
-    Args:
-        document: what it says.
-    """
+    """The whole file."""
     blocks = MarkdownWriter().blocks(document)
     return "\n\n".join([f"# {markdown_text(document.title)}", markdown_text(document.subtitle), *blocks]) + "\n"
 

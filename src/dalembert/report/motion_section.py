@@ -99,13 +99,7 @@ WIDEST_CELL, WIDEST_ROW = 60, 140
 
 
 def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms: Forms) -> Iterator[Block]:
-    """Rotation, position of the centre of mass, angular velocity and velocity of every body.
-
-    Args:
-        subject: what was derived.
-        equations: the derivation.
-        forms: how quantities are written.
-    """
+    """Rotation, position of the centre of mass, angular velocity and velocity of every body."""
     yield Heading("Frames and velocities")
     parts: Line = (
         "For body ", Math("i"), ": rotation ", Math("R_i"), ", position ", Math("p_{Ci}"), " of the centre of mass and "

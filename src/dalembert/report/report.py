@@ -76,16 +76,7 @@ def document(
     agreement: bool = True,
     **options: Any,
 ) -> Document:
-    """The same document as data; see :func:`report`.
-
-    Args:
-        subject: see there.
-        method: see there.
-        mechanism: see there.
-        title: see there.
-        agreement: see there.
-        options: see there.
-    """
+    """The same document as data; subject, method, mechanism, title, agreement and options as for :func:`report`."""
     if isinstance(subject, Equations):
         if options:
             raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")
