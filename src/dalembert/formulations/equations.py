@@ -394,7 +394,7 @@ def _solved(equations: Equations) -> DerivedQuantity:
     if is_singular(samples):
         raise SingularityError(
             f"{what} of {equations.name!r} is singular at typical states: its rows are dependent and accelerations "
-            "are not determined; leave out coordinates without inertia, and constraints that say the same"
+            "are not determined; leave out coordinates without inertia and redundant constraints"
         )
     if equations.method not in ("sympy", "lagrangian") or _is_definite(samples):
         solved = factor(matrix.values, range(-1, n - 1)).solve(force)

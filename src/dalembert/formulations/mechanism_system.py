@@ -102,7 +102,7 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
                 f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
             )
         if blank := [name for name in coordinates if not name.strip() or not name.isprintable()]:
-            raise ArgumentError(f"coordinates: {blank[0]!r} is no name; a name must be a printable, non-empty string")
+            raise ArgumentError(f"coordinates: {blank[0]!r} is not a name; a name is a printable, non-empty string")
         if twice := sorted({name for name in coordinates if coordinates.count(name) > 1}):
             raise ArgumentError(
                 f"coordinates: the name {', '.join(twice)} is given twice; every coordinate needs its own"
@@ -208,6 +208,9 @@ def _plain(array: np.ndarray) -> np.ndarray:
     if array.dtype == object and all(scalar.is_number(x) for x in array.flat):
         return array.astype(float)
     return array
+
+
+# -------------------------------------------------------------------------------------------------------- moving bodies
 
 
 def system_of(

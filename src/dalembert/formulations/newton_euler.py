@@ -39,26 +39,6 @@ from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 from dalembert.tracing.trace import label
 
-RECURSIVE = ("newton-euler", "tensor", "augmented-links")
-"""Algorithms that carry forces and moments from the tips to the base."""
-
-EQUATIONS = {
-    "hollerbach-4x4": "(5.2.4), (5.2.5)",
-    "hollerbach-3x3": "(5.2.7), (5.2.8)",
-    "newton-euler": "(5.2.10), (5.2.11)",
-    "tensor": "(5.3.7), (5.3.8)",
-    "augmented-links": "(5.3.44)-(5.3.46)",
-    "uicker-kahn": "(5.2.2)",
-    "waters": "(5.2.3)",
-    "kane-silver": "(5.2.13)",
-    "column-method": "(6.2.4)",
-    "walker-orin": "(6.2.5)-(6.2.9)",
-    "generalized-links": "(6.3.28)-(6.3.30)",
-    "orthogonal-complement": "(6.2.10)-(6.2.17)",
-    "operator-factors": "(6.2.18)",
-}
-"""Where the THESIS has the algorithms; "two-sided" is not in it."""
-
 
 def newton_euler(
     mechanism: Mechanism,
@@ -128,6 +108,26 @@ def _loads(trace: TracedMechanism, system: MultibodySystem, field: InverseSquare
 
 
 # -------------------------------------------------------------------------------------------------- steps, for reading
+
+RECURSIVE = ("newton-euler", "tensor", "augmented-links")
+"""Algorithms that carry forces and moments from the tips to the base."""
+
+EQUATIONS = {
+    "hollerbach-4x4": "(5.2.4), (5.2.5)",
+    "hollerbach-3x3": "(5.2.7), (5.2.8)",
+    "newton-euler": "(5.2.10), (5.2.11)",
+    "tensor": "(5.3.7), (5.3.8)",
+    "augmented-links": "(5.3.44)-(5.3.46)",
+    "uicker-kahn": "(5.2.2)",
+    "waters": "(5.2.3)",
+    "kane-silver": "(5.2.13)",
+    "column-method": "(6.2.4)",
+    "walker-orin": "(6.2.5)-(6.2.9)",
+    "generalized-links": "(6.3.28)-(6.3.30)",
+    "orthogonal-complement": "(6.2.10)-(6.2.17)",
+    "operator-factors": "(6.2.18)",
+}
+"""Where the THESIS has the algorithms; "two-sided" is not in it."""
 
 OF_THE_LINK = (
     r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
