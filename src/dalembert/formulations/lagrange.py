@@ -25,9 +25,9 @@ from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, r
 from dalembert.formulations.system import (
     MultibodySystem,
     gravity_forces,
-    mass_matrix,
     potential_energy,
     quantity,
+    system_mass_matrix,
     velocity_map,
 )
 from dalembert.tracing.derivatives import forward, reverse
@@ -59,7 +59,7 @@ def lagrange(
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    M = label(mass_matrix(system), "M", first=1)
+    M = label(system_mass_matrix(system), "M", first=1)
     T, c = kinetic_energy(system, M), coriolis_forces(system, M)
     U, g = potential_energy(system), gravity_forces(system)
     sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]

@@ -57,7 +57,7 @@ class NoSlip:
         return f"{self.body} does not slip{where} along {', '.join(str(tuple(d)) for d in self.directions)}"
 
 
-def constraint_rows(system: MultibodySystem, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def velocity_constraints(system: MultibodySystem, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """A, b and a name for each row: those of the mechanism, then what the user demands.
 
     Args:

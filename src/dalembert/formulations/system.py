@@ -167,7 +167,7 @@ def velocity_map(system: MultibodySystem) -> np.ndarray:
     return forward(system.qdot, system.v)
 
 
-def mass_matrix(system: MultibodySystem) -> np.ndarray:
+def system_mass_matrix(system: MultibodySystem) -> np.ndarray:
     """M = sum of m Jv^T Jv + Jw^T I Jw (PARSA (35), KHATIB, NGUYEN (95))."""
     n = system.n
     M = gram([(body.mass, body.Jv) for body in system.bodies], n)
