@@ -232,7 +232,8 @@ DOCUMENTED_ROOMS = (
 OBVIOUS = {
     "self", "cls", "tree", "mechanism", "q", "v", "a", "tau", "t", "n", "loads", "wrenches", "armature", "x", "y", "z",
     "u", "w", "A", "B", "C", "D", "E", "I", "M", "R", "S", "T", "omega", "eta", "kappa", "quaternion", "matrix",
-    "tensor", "vector", "axis", "angle", "name", "frame", "path", "text", "args", "kwargs",
+    "tensor", "vector", "axis", "angle", "name", "frame", "path", "text", "args", "kwargs", "equations", "notation",
+    "forms",
 }  # fmt: skip
 """Arguments whose meaning is that of the whole notation, or stands in the first sentence of a docstring."""
 

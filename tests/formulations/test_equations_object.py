@@ -161,7 +161,7 @@ def test_unknown_names_are_refused_with_the_known_ones():
     with pytest.raises(ArgumentError, match="2 coordinates, got 1 names"):
         derive(rp_arm(), coordinates=["x"])
     for blank in ("", " ", "a\nb"):
-        with pytest.raises(ArgumentError, match="is no name; a name must be a printable, non-empty string"):
+        with pytest.raises(ArgumentError, match="is not a name; a name is a printable, non-empty string"):
             derive(rp_arm(), coordinates=["x", blank])
     with pytest.raises(ArgumentError, match="'auto' or 'closed' or 'intermediates'"):
         equations.mass_matrix.latex("short")

@@ -25,7 +25,7 @@ from sympy.physics.mechanics.models import n_link_pendulum_on_cart
 
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations import from_lagrangian, from_sympy
-from dalembert.report.self_check import checked_by_laws
+from dalembert.formulations.equation_laws import checked_by_laws
 
 T = dynamicsymbols._t
 RNG = np.random.default_rng(8)

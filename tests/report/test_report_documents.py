@@ -23,18 +23,19 @@ from dalembert.formulations import (
     MovingBodyFormula,
     NoSlip,
     derive,
+    equation_laws,
     from_lagrangian,
     rigid_body,
 )
+from dalembert.formulations.equation_laws import checked_by_laws, checked_by_routes
 from dalembert.formulations.equations import METHODS as WORDS
 from dalembert.model import WORLD, Body, Inertia, Joint
-from dalembert.report import document, report, self_check
+from dalembert.report import document, report
 from dalembert.report.document import Display, Heading, Sequence, Table
 from dalembert.report.evidence_section import agreement_of
 from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
-from dalembert.report.self_check import checked_by_laws, checked_by_routes
 
 METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
 SECTIONS = (
@@ -168,7 +169,7 @@ def test_the_equations_of_the_document_are_compared_themselves(method, part):
     spoiled = dataclasses.replace(equations, **{part: dataclasses.replace(equations[part], values=values)})
     assert agreement_of(arm, equations).ok
     wrong = [row.quantity for row in agreement_of(arm, spoiled).rows if not row.ok]
-    assert wrong == [self_check.PARTS[part]]
+    assert wrong == [equation_laws.PARTS[part]]
 
 
 def test_a_mechanism_of_other_equations_is_told():
@@ -688,7 +689,7 @@ def test_no_state_near_a_singular_position_hides_the_others(monkeypatch):
     """Four-bars are near one at one of the random states; a wrong Coriolis force is told at the others."""
     equations = derive(da.load("four_bar"), "kane")
     assert checked_by_laws(equations).ok
-    plain = self_check._values
+    plain = equation_laws._values
 
     def wrong(quantity, inputs):
         values = plain(quantity, inputs)
@@ -696,7 +697,7 @@ def test_no_state_near_a_singular_position_hides_the_others(monkeypatch):
         small = largest < largest.max()
         return values * np.where(small, 1.01, 1.0)[:, None] if quantity.name == "coriolis" else values
 
-    monkeypatch.setattr(self_check, "_values", wrong)
+    monkeypatch.setattr(equation_laws, "_values", wrong)
     assert not checked_by_laws(equations).ok
 
 

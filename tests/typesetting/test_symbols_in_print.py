@@ -68,7 +68,7 @@ def test_symbols_are_read_back_by_the_names_that_are_told(mechanism):
     told = (*equations.coordinates, *map(str, equations.parameters))
     assert [equations.symbol(name).name for name in told] == list(told)
     fixed = equations.substitute(dict.fromkeys(told, 1))
-    assert fixed.parameters == () and tuple(fixed.scope.held) == equations.coordinates
+    assert fixed.parameters == () and tuple(fixed.scope.fixed) == equations.coordinates
 
 
 @given(st.permutations(KINDS))

@@ -5,6 +5,10 @@ verify          every route and algorithm against every other
 from_lagrangian a user's Lagrangian -> Equations
 from_sympy      a finished SymPy model -> Equations
 rigid_body      one free body about any point, any attitude parameters
+
+The way of a derivation: ``mechanism_system`` or ``bodies`` make a ``MultibodySystem`` over a ``Scope`` of symbols; a
+route (``lagrange``, ``kane``, ``kronecker``, ``newton_euler``) finds mass matrix and bias; ``completion`` adds drives,
+loads and constraints; the result is ``Equations``, made of ``DerivedQuantity`` and ``DerivationStep``.
 """
 
 from dalembert.formulations.agreement import Agreement

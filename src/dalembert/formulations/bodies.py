@@ -126,8 +126,8 @@ class MovingBodies:
             raise ArgumentError(f"body {body.name!r}: its position has shape {center.shape}, must be three expressions")
         if body.inertia is not None and body.rotation is None:
             raise ArgumentError(
-                f"body {body.name!r} has an inertia and no rotation: say by rotation=... how it turns, or give the "
-                "identity if it does not turn at all"
+                f"body {body.name!r} has an inertia and no rotation: give its rotation=..., the identity if it "
+                "does not turn"
             )
         mass = scope.read(body.mass)[()]
         R: Any = arrays.identity(3)
@@ -199,8 +199,8 @@ def expect_rotation(scope: Scope, R: np.ndarray, what: str) -> None:
         return
     names = ", ".join(str(inputs.names[j]) for j in sorted(still))
     raise ArgumentError(
-        f"{what} is no rotation: R^T R differs from the identity by {miss:.2g} at random states, and R is "
-        + (f"one only where {names} does not move" if proper else "nowhere one")
+        f"{what} is not a rotation: R^T R differs from the identity by {miss:.2g} at random states, and R is "
+        + (f"one only where {names} does not move" if proper else "one nowhere")
     )
 
 

@@ -24,12 +24,7 @@ from dalembert.tracing.derivatives import forward
 
 
 def coriolis_makers(system: MultibodySystem, M: np.ndarray) -> dict[str, Callable[[], DerivedQuantity]]:
-    """What can be made of the derivatives of the mass matrix, each on demand.
-
-    Args:
-        system: the system.
-        M: its mass matrix.
-    """
+    """What can be made of the derivatives of the mass matrix, each on demand."""
     memo: dict[str, Any] = {}
 
     def b() -> np.ndarray:
@@ -79,43 +74,26 @@ def christoffel_symbols(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
 
 
 def centrifugal_matrix(b: np.ndarray) -> np.ndarray:
-    """C(q) of KHATIB, n x n: what multiplies the squares of the velocities.
-
-    Args:
-        b: Christoffel symbols.
-    """
+    """C(q) of KHATIB, n x n: what multiplies the squares of the velocities."""
     n = len(b)
     return np.array([[b[i, j, j] for j in range(n)] for i in range(n)], dtype=object)
 
 
 def coriolis_columns(b: np.ndarray) -> np.ndarray:
-    """B(q) of KHATIB, n x n(n-1)/2: what multiplies the products v1 v2, v1 v3, ..., in this order.
-
-    Args:
-        b: Christoffel symbols.
-    """
+    """B(q) of KHATIB, n x n(n-1)/2: what multiplies the products v1 v2, v1 v3, ..., in this order."""
     n = len(b)
     pairs = list(combinations(range(n), 2))
     return np.array([[2 * b[i, j, k] for j, k in pairs] for i in range(n)], dtype=object).reshape(n, len(pairs))
 
 
 def product_over_last(b: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Coriolis matrix C_ij = sum over k of b_ijk v_k.
-
-    Args:
-        b: Christoffel symbols.
-        v: velocities.
-    """
+    """Coriolis matrix C_ij = sum over k of b_ijk v_k."""
     n = len(b)
     return np.array([[product(b[i, j][None], v)[0] for j in range(n)] for i in range(n)], dtype=object)
 
 
 def parsa_matrix(system: MultibodySystem) -> np.ndarray:
-    """C = sum of J^T ( M Jdot + W M J + M W J ), W = diag(w~, 0) (PARSA (36)).
-
-    Args:
-        system: the system.
-    """
+    """C = sum of J^T ( M Jdot + W M J + M W J ), W = diag(w~, 0) (PARSA (36))."""
     n = system.n
     total = np.zeros((n, n), dtype=object)
     for body in system.bodies:

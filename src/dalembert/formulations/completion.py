@@ -81,11 +81,7 @@ def input_map(system: MultibodySystem, driven: Sequence[int]) -> np.ndarray:
 
 
 def total_passive(system: MultibodySystem) -> np.ndarray | None:
-    """All passive forces together.
-
-    Args:
-        system: the system.
-    """
+    """All passive forces together."""
     if not system.passive:
         return None
     total = np.zeros(system.n, dtype=object)
@@ -127,8 +123,8 @@ def completed(
     def make(name: str, symbol: str, values: Any) -> DerivedQuantity | None:
         return None if values is None else quantity(system, name, symbol, values)
 
-    held, driven = system.constraints, driven_velocities(system, actuated)
-    A, gamma = (held.A, -held.gamma) if held else (None, None)
+    rows, driven = system.constraints, driven_velocities(system, actuated)
+    A, gamma = (rows.A, -rows.gamma) if rows else (None, None)
     parts: dict[str, Any] = {
         "mass_matrix": make("mass_matrix", "M", M),
         "coriolis": make("coriolis", "c", c),

@@ -54,16 +54,16 @@ def derive(
         method: ``"lagrange"``, ``"kane"``, ``"kronecker"`` or ``"newton-euler"``.
         coordinates: names of the position coordinates, for display and for reading expressions.
         include: what enters beyond inertia and gravity, by name: ``armature``, ``damping``, ``friction`` of the joints,
-            names of force elements, or ``forces`` for all of them; nothing by default. What is left out is told by
-            :attr:`Equations.omitted`, in print and in reports.
+            names of force elements, or ``forces`` for all of them; nothing by default. :attr:`Equations.omitted`, print
+            and reports list what is left out.
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
         actuated: names of the driven joints, in the order of the inputs; all by default.
         options: for ``kane``: ``speeds``, quasi-velocities as SymPy expressions linear in the velocities, or pairs
             (name, expression); ``pfaffian``, expressions linear in the velocities that vanish, in which ``t`` is time,
             or :class:`NoSlip`; ``independent``, names of the velocities to keep; ``reference``, nq positions or
-            positions by joint name, near an assembly that says which way of closing is meant where loops close in ways
-            of different mobility (by default the neutral one). Forces of constraints are ``equations["multipliers"]``.
+            positions by joint name, near an assembly of the mode that is meant, where assembly modes differ in
+            mobility (by default the neutral one). Forces of constraints are ``equations["multipliers"]``.
             For ``newton-euler``: ``algorithm``, ``inertia``, names of algorithms.
     """
     if not isinstance(mechanism, (Mechanism, MovingBodies)):
@@ -87,7 +87,7 @@ def derive(
         system = _system(mechanism, coordinates, include)
         if options.get("reference") is not None:
             if not isinstance(mechanism, Mechanism):
-                raise ArgumentError("reference=...: bodies given by formulas have no loops to be closed")
+                raise ArgumentError("reference=...: bodies given by formulas have no loops to close")
             options["reference"] = positions_of(mechanism, options["reference"], "reference")
         if field is not None:
             system.gravity = field

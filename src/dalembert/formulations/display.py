@@ -18,11 +18,7 @@ LARGEST_SHOWN = 8
 
 
 def equations_text(equations: Equations) -> str:
-    """A readable account: what, how, the parts, where it comes from.
-
-    Args:
-        equations: any.
-    """
+    """A readable account: what, how, the parts, where it comes from."""
     n = len(equations.mass_matrix)
     parts = equations.quantities()
     lines = [
@@ -80,11 +76,7 @@ def depends_on(part: DerivedQuantity, *arguments: str) -> str:
 
 
 def velocities_are_rates(equations: Equations) -> bool:
-    """Whether the velocities are the rates of the coordinates, and are called so.
-
-    Args:
-        equations: any.
-    """
+    """Whether the velocities are the rates of the coordinates, and are called so."""
     scope = equations.scope
     if equations.velocity_port == "u" or len(equations.coordinates) != len(equations.velocities):
         return False
@@ -101,12 +93,7 @@ def _summary(part: DerivedQuantity) -> str:
 
 
 def equations_latex(equations: Equations, form: str) -> str:
-    """All parts as one ``aligned`` block: the law with every matrix written out if that is possible.
-
-    Args:
-        equations: any.
-        form: see :meth:`~dalembert.formulations.quantity.DerivedQuantity.latex`.
-    """
+    """All parts as one ``aligned`` block: the law with every matrix written out if that is possible."""
     import sympy
 
     expect_choice(form, FORMS, "form")
@@ -148,11 +135,7 @@ def equations_latex(equations: Equations, form: str) -> str:
 
 
 def law_latex(equations: Equations) -> str:
-    """The equations of motion in general, LaTeX.
-
-    Args:
-        equations: any.
-    """
+    """The equations of motion in general, LaTeX."""
     velocity, passive = equations.velocity_port, equations.passive
     right = [
         *([r"D\, \tau"] if equations.input_map.shape[1] else []),
@@ -166,11 +149,6 @@ def law_latex(equations: Equations) -> str:
 
 
 def forms_of(equations: Equations, notation: Notation) -> Forms:
-    """How the quantities of a derivation are written on a page; those of many degrees of freedom get fewer lines.
-
-    Args:
-        equations: the derivation.
-        notation: how symbols are written.
-    """
+    """How the quantities of a derivation are written on a page; those of many degrees of freedom get fewer lines."""
     few = len(equations.mass_matrix) <= FEW or equations.method == "rigid-body"
     return Forms(notation, MOST_LINES if few else MOST_LINES // 2)

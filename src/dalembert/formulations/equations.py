@@ -130,7 +130,7 @@ class Equations:
         omitted: what the mechanism has and these equations leave out, because it was not asked for: force elements,
             and rotor inertia, damping and friction of joints.
         gravity_field: gravity that depends on position, if it took the place of the mechanism's uniform gravity.
-        reference: positions around which loops were closed, if somebody gave them.
+        reference: positions around which loops were closed, if they were given.
         driven: for each column of the input map the place in v of the velocity that it drives; none if inputs are no
             drives of single velocities.
     """
@@ -397,7 +397,7 @@ def _solved(equations: Equations) -> DerivedQuantity:
     if is_singular(samples):
         raise SingularityError(
             f"{what} of {equations.name!r} is singular at typical states: its rows are dependent and accelerations "
-            "are not determined; leave out coordinates without inertia, and constraints that say the same"
+            "are not determined; leave out coordinates without inertia and redundant constraints"
         )
     if equations.method not in ("sympy", "lagrangian") or _is_definite(samples):
         solved = factor(matrix.values, range(-1, n - 1)).solve(force)

@@ -27,7 +27,7 @@ from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import with_inputs
 from dalembert.formulations.speeds import Speeds, choose_speeds
 from dalembert.formulations.steps import SHOWN, closing_steps, gravity_formula, gravity_text, rotor_steps
-from dalembert.formulations.system import MultibodySystem, gravity_forces, mass_matrix, projected, quantity
+from dalembert.formulations.system import MultibodySystem, gravity_forces, projected, quantity, system_mass_matrix
 from dalembert.model.checks import expect_items
 from dalembert.tracing.trace import label
 
@@ -50,10 +50,10 @@ def kane(
         system: the system; see :func:`dalembert.formulations.derive.derive` for mechanisms.
         speeds: the quasi-velocities u, as SymPy expressions linear in the velocities, or pairs (name, expression);
             they may depend on time, the symbol ``t``.
-        pfaffian: constraints on velocities, see :func:`dalembert.formulations.pfaffian.constraint_rows`.
+        pfaffian: constraints on velocities, see :func:`dalembert.formulations.pfaffian.velocity_constraints`.
         independent: names of the velocities to be kept as u; chosen automatically by default.
-        reference: positions around which constraints are compared, where loops close in ways of different mobility;
-            they need not be closed there.
+        reference: positions around which constraints are compared, where assembly modes of loops differ in mobility;
+            loops need not be closed there.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
@@ -70,7 +70,7 @@ def kane(
 
 
 def _unconstrained(system: MultibodySystem, wrenches: Sequence[str], actuated: Sequence[str] | None) -> Equations:
-    M = label(mass_matrix(system), "M", first=1)
+    M = label(system_mass_matrix(system), "M", first=1)
     c, g = inertia_forces(system), gravity_forces(system)
     makers = {"coriolis_matrix_parsa": lambda: quantity(system, "coriolis_matrix_parsa", "C", parsa_matrix(system))}
     return completed(
@@ -140,7 +140,7 @@ def _reduced(
     reduced = dataclasses.replace(
         system, v=chosen.u, qdot=qdot, bodies=partial, rotors=rotors, constraints=None, passive=[]
     )
-    M = label(mass_matrix(reduced), "M", first=1)
+    M = label(system_mass_matrix(reduced), "M", first=1)
     c, g = inertia_forces(reduced, velocities), gravity_forces(reduced)
 
     def forces(values: np.ndarray | None) -> np.ndarray | None:
@@ -195,7 +195,9 @@ def _multipliers(
     tau = scope.once("tau", [f"tau{k}" for k in range(1, inputs.shape[1] + 1)])
     v = chosen.velocities
     free = dataclasses.replace(system, qdot=with_inputs(scope, system.qdot, {"v": v}))
-    inertia = product(mass_matrix(system), product(chosen.B, udot)) + inertia_forces(free, body_velocities(system, v))
+    inertia = product(system_mass_matrix(system), product(chosen.B, udot)) + inertia_forces(
+        free, body_velocities(system, v)
+    )
     balance = inertia + gravity_forces(system) - product(inputs, tau)
     for load in (passive, external):
         if load is not None:

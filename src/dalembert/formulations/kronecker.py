@@ -35,7 +35,7 @@ from dalembert.formulations.lagrange import rate_steps
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, rotor_steps
-from dalembert.formulations.system import MultibodySystem, gravity_forces, mass_matrix, quantity, velocity_map
+from dalembert.formulations.system import MultibodySystem, gravity_forces, quantity, system_mass_matrix, velocity_map
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
 from dalembert.tracing.derivatives import forward
@@ -68,7 +68,7 @@ def kronecker(
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    M = label(mass_matrix(system), "M", first=1)
+    M = label(system_mass_matrix(system), "M", first=1)
     dM = khang(system, M)
     star = coriolis_star(dM) + _gyroscopic(system, M) if system.quaternions else coriolis_star(dM)
     c = product(star, kron(system.v, system.v)) if system.n else np.zeros(0, dtype=object)

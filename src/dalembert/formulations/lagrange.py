@@ -25,9 +25,9 @@ from dalembert.formulations.steps import SHOWN, gravity_formula, gravity_text, r
 from dalembert.formulations.system import (
     MultibodySystem,
     gravity_forces,
-    mass_matrix,
     potential_energy,
     quantity,
+    system_mass_matrix,
     velocity_map,
 )
 from dalembert.tracing.derivatives import forward, reverse
@@ -59,7 +59,7 @@ def lagrange(
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
     """
-    M = label(mass_matrix(system), "M", first=1)
+    M = label(system_mass_matrix(system), "M", first=1)
     T, c = kinetic_energy(system, M), coriolis_forces(system, M)
     U, g = potential_energy(system), gravity_forces(system)
     sources = ["KHATIB", "PARSA", *(["FORBES"] if system.quaternions else [])]
@@ -74,22 +74,12 @@ def lagrange(
 
 
 def kinetic_energy(system: MultibodySystem, M: np.ndarray) -> Any:
-    """K = 1/2 v^T M v.
-
-    Args:
-        system: the system.
-        M: its mass matrix.
-    """
+    """K = 1/2 v^T M v."""
     return product(system.v[None], product(M, system.v))[0] / 2
 
 
 def coriolis_forces(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
-    """c = d/dt(dK/dqdot) - dK/dq without the accelerations.
-
-    Args:
-        system: the system.
-        M: its mass matrix.
-    """
+    """c = d/dt(dK/dqdot) - dK/dq without the accelerations."""
     if system.quaternions:
         Gamma = velocity_map(system)
         return product(Gamma.T, redundant_bias(system.scope, system.q, system.v, rate_inverse(system), Gamma, M))
@@ -99,11 +89,7 @@ def coriolis_forces(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
 
 
 def rate_inverse(system: MultibodySystem) -> np.ndarray:
-    """S, n x nq: the velocities per rate of the coordinates; S Gamma = 1.
-
-    Args:
-        system: the system.
-    """
+    """S, n x nq: the velocities per rate of the coordinates; S Gamma = 1."""
     S = np.zeros((system.n, len(system.q)), dtype=object)
     first_q = dict(system.quaternions)
     q = v = 0
@@ -118,11 +104,7 @@ def rate_inverse(system: MultibodySystem) -> np.ndarray:
 
 
 def rate_steps(system: MultibodySystem) -> list[DerivationStep]:
-    """How rates of coordinates and velocities follow from each other, if they are not the same.
-
-    Args:
-        system: the system.
-    """
+    """How rates of coordinates and velocities follow from each other, if they are not the same."""
     if not system.quaternions:
         return []
     shown = (

@@ -137,12 +137,12 @@ def _checked(lagrangian: Any, q: Any, qdot: Any, forces: Any, t: Any, dissipatio
     variables = L.atoms(sympy.Symbol, sympy.Derivative, sympy.core.function.AppliedUndef)
     if not {str(x) for x in variables}.intersection(map(str, rates)):
         raise ArgumentError(
-            f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; say by "
-            "qdot=[...] what they are called there"
+            f"from_lagrangian: none of the rates {', '.join(map(str, rates))} occurs in the Lagrangian; name "
+            "them with qdot=[...]"
         )
     _refuse_rates_by_other_names(known, coordinates, rates)
     if time is None and any(symbol.name == "t" for x in known for symbol in x.free_symbols):
-        raise ArgumentError("from_lagrangian: is the symbol t time? Then say t=t; if not, give it another name")
+        raise ArgumentError("from_lagrangian: is the symbol t time? Then pass t=t; if not, give it another name")
     acting = None if acting is None else [_as_symbols(f, [*coordinates, *rates]) for f in acting]
     for what, x in [("lagrangian", L), *(("forces", f) for f in acting or ()), ("dissipation", lost)]:
         _refuse_unknown_functions(x, what, [*coordinates, *rates])
@@ -191,8 +191,8 @@ def _rate(coordinate: Any, expressions: Sequence[Any]) -> Any:
     found = [used[name] for name in names if name in used]
     if len(found) > 1:
         raise ArgumentError(
-            f"from_lagrangian: {' and '.join(map(str, found))} both look like the rate of {coordinate}; say by "
-            "qdot=[...] which it is"
+            f"from_lagrangian: {' and '.join(map(str, found))} both look like the rate of {coordinate}; name "
+            "it with qdot=[...]"
         )
     return found[0] if found else sympy.Symbol(next(iter(names)))
 
@@ -219,8 +219,8 @@ def _refuse_rates_by_other_names(expressions: Sequence[Any], coordinates: Sequen
     slip = rate_by_another_name(expressions, names, map(str, [*coordinates, *rates]))
     if slip:
         raise ArgumentError(
-            f"from_lagrangian: is {slip[0]} the rate of {slip[1]}? The rates are {', '.join(map(str, rates))}; say by "
-            "qdot=[...] if they are called otherwise"
+            f"from_lagrangian: is {slip[0]} the rate of {slip[1]}? The rates are {', '.join(map(str, rates))}; name "
+            "them with qdot=[...] if these are not their names"
         )
 
 

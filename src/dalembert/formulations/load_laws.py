@@ -120,11 +120,7 @@ def _energy_slope(mechanism: Mechanism, name: str, q: np.ndarray) -> list[float]
 
 
 def terms_of(mechanism: Mechanism) -> tuple[str, ...]:
-    """Those of armature, damping and friction that some joint has.
-
-    Args:
-        mechanism: the mechanism.
-    """
+    """Those of armature, damping and friction that some joint has."""
     found = joint_forces(mechanism, TERMS)
     return tuple(term for term in TERMS if getattr(found, term) is not None)
 

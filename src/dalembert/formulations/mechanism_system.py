@@ -27,7 +27,7 @@ from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import Constraints, MovingBody, MultibodySystem, Place
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
-from dalembert.model.names import coordinate_names, position_parts, rate_name, velocity_parts
+from dalembert.model.names import coordinate_names, formula_names, position_parts, rate_name, velocity_parts
 from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
 from dalembert.typesetting.names import unlike
@@ -102,7 +102,7 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
                 f"{mechanism.name!r} has {mechanism.nq} coordinates, got {len(coordinates)} names: {list(coordinates)}"
             )
         if blank := [name for name in coordinates if not name.strip() or not name.isprintable()]:
-            raise ArgumentError(f"coordinates: {blank[0]!r} is no name; a name must be a printable, non-empty string")
+            raise ArgumentError(f"coordinates: {blank[0]!r} is not a name; a name is a printable, non-empty string")
         if twice := sorted({name for name in coordinates if coordinates.count(name) > 1}):
             raise ArgumentError(
                 f"coordinates: the name {', '.join(twice)} is given twice; every coordinate needs its own"
@@ -122,6 +122,8 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
     scope.input("v", [following.get(name, name) for name in v_names], taken)
     for symbol in mechanism.symbols:
         scope.parameter(symbol)
+    for port, identifiers in zip(("q", "v"), formula_names(mechanism.joints)):
+        scope.aliases |= dict(zip(identifiers, map(str, scope.names[port])))
 
     def read(value: Any) -> Any:
         array = scope.read(value)
@@ -183,13 +185,7 @@ def _depends_on_time(mechanism: Mechanism, constraints: ConstraintSet) -> bool:
 
 
 def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-        v: velocities.
-    """
+    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v."""
     qdot: list[Any] = []
     quaternions = []
     for joint in mechanism.joints:
@@ -212,6 +208,9 @@ def _plain(array: np.ndarray) -> np.ndarray:
     if array.dtype == object and all(scalar.is_number(x) for x in array.flat):
         return array.astype(float)
     return array
+
+
+# -------------------------------------------------------------------------------------------------------- moving bodies
 
 
 def system_of(
@@ -376,13 +375,7 @@ MOST_NAMES = 6
 
 
 def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[str, Array]]:
-    """For every force that is asked for its name and what it does to the velocities.
-
-    Args:
-        trace: the mechanism as traced scalars.
-        system: the same as a system of moving bodies.
-        include: see :func:`dalembert.formulations.derive.derive`.
-    """
+    """For every force that is asked for its name and what it does to the velocities."""
     mechanism = trace.mechanism
     names = [item.name for item in mechanism.forces]
     unknown = [name for name in include if name not in (*TERMS, "forces", *names)]
@@ -404,12 +397,7 @@ def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Seq
 
 
 def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
-    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words.
-
-    Args:
-        mechanism: the mechanism.
-        include: see :func:`dalembert.formulations.derive.derive`.
-    """
+    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words."""
     found = [
         f"force element {item.name!r} ({item.kind})"
         for item in mechanism.forces
@@ -423,13 +411,7 @@ def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
 
 
 def rotors(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[Scalar, Array]]:
-    """For every rotor that is asked for its inertia and the row of its speed per velocity.
-
-    Args:
-        trace: the mechanism as traced scalars.
-        system: the same as a system of moving bodies.
-        include: see :func:`dalembert.formulations.derive.derive`.
-    """
+    """For every rotor that is asked for its inertia and the row of its speed per velocity."""
     armature = joint_forces(trace.mechanism, ["armature"]).armature if "armature" in include else None
     if armature is None:
         return []

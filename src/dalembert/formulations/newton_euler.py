@@ -39,26 +39,6 @@ from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 from dalembert.tracing.trace import label
 
-RECURSIVE = ("newton-euler", "tensor", "augmented-links")
-"""Algorithms that carry forces and moments from the tips to the base."""
-
-EQUATIONS = {
-    "hollerbach-4x4": "(5.2.4), (5.2.5)",
-    "hollerbach-3x3": "(5.2.7), (5.2.8)",
-    "newton-euler": "(5.2.10), (5.2.11)",
-    "tensor": "(5.3.7), (5.3.8)",
-    "augmented-links": "(5.3.44)-(5.3.46)",
-    "uicker-kahn": "(5.2.2)",
-    "waters": "(5.2.3)",
-    "kane-silver": "(5.2.13)",
-    "column-method": "(6.2.4)",
-    "walker-orin": "(6.2.5)-(6.2.9)",
-    "generalized-links": "(6.3.28)-(6.3.30)",
-    "orthogonal-complement": "(6.2.10)-(6.2.17)",
-    "operator-factors": "(6.2.18)",
-}
-"""Where the THESIS has the algorithms; "two-sided" is not in it."""
-
 
 def newton_euler(
     mechanism: Mechanism,
@@ -129,6 +109,26 @@ def _loads(trace: TracedMechanism, system: MultibodySystem, field: InverseSquare
 
 # -------------------------------------------------------------------------------------------------- steps, for reading
 
+RECURSIVE = ("newton-euler", "tensor", "augmented-links")
+"""Algorithms that carry forces and moments from the tips to the base."""
+
+EQUATIONS = {
+    "hollerbach-4x4": "(5.2.4), (5.2.5)",
+    "hollerbach-3x3": "(5.2.7), (5.2.8)",
+    "newton-euler": "(5.2.10), (5.2.11)",
+    "tensor": "(5.3.7), (5.3.8)",
+    "augmented-links": "(5.3.44)-(5.3.46)",
+    "uicker-kahn": "(5.2.2)",
+    "waters": "(5.2.3)",
+    "kane-silver": "(5.2.13)",
+    "column-method": "(6.2.4)",
+    "walker-orin": "(6.2.5)-(6.2.9)",
+    "generalized-links": "(6.3.28)-(6.3.30)",
+    "orthogonal-complement": "(6.2.10)-(6.2.17)",
+    "operator-factors": "(6.2.18)",
+}
+"""Where the THESIS has the algorithms; "two-sided" is not in it."""
+
 OF_THE_LINK = (
     r"a_i = \ddot{s}_i + \Omega_i r_i, \quad \Omega_i = \tilde{\dot{\omega}}_i + \tilde{\omega}_i \tilde{\omega}_i"
 )
@@ -156,7 +156,7 @@ def _steps(
             "Outward",
             "Angular velocity and acceleration of every link, acceleration of its origin and of its centre of mass r, "
             "in its own axes, from the base to the tips (THESIS (5.3.45)). A maps components in the axes of a link to "
-            f"those of the link before it, s is the way from the origin of that link, {written.joints} "
+            f"those of the link before it, s is the vector from the origin of that link, {written.joints} "
             "Here for zero joint accelerations.",
             tuple(moving),
             written.outward,
@@ -206,11 +206,7 @@ def _by(algorithm: str) -> str:
 
 
 def attraction_formula(field: InverseSquare) -> str:
-    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX.
-
-    Args:
-        field: the field.
-    """
+    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX."""
     way = r", \quad \rho_i = R_i^T (p_{Ci} - p_A)"
     if not field.gradient:
         return r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i, \quad n_{gi} = 0" + way
@@ -282,10 +278,6 @@ def body_quantities(
 
     Angular velocity and acceleration and the acceleration of the centre of mass; then m (a - g) and I wd + w x I w.
     What fixed joints weld to a link is part of it, as in all routes.
-
-    Args:
-        trace: the mechanism as traced scalars.
-        system: the same as a system.
     """
     moving: list[DerivedQuantity] = []
     needed: list[DerivedQuantity] = []

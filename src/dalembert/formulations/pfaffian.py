@@ -57,7 +57,7 @@ class NoSlip:
         return f"{self.body} does not slip{where} along {', '.join(str(tuple(d)) for d in self.directions)}"
 
 
-def constraint_rows(system: MultibodySystem, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def velocity_constraints(system: MultibodySystem, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """A, b and a name for each row: those of the mechanism, then what the user demands.
 
     Args:
@@ -65,11 +65,11 @@ def constraint_rows(system: MultibodySystem, items: Sequence[Any]) -> tuple[np.n
         items: each a SymPy expression, linear in the velocities, that vanishes, or an equation of that kind; or a
             callable that makes such expressions from the system. The symbol ``t`` is time.
     """
-    held = system.constraints
-    if held is None:
+    own = system.constraints
+    if own is None:
         rows, right, names = [np.zeros((0, system.n), dtype=object)], [np.zeros(0, dtype=object)], []
     else:
-        rows, right, names = [held.A], [held.rate], list(held.names)
+        rows, right, names = [own.A], [own.rate], list(own.names)
     for item in items:
         if isinstance(item, str):
             raise ArgumentError(f"constraint {item!r} is text; give a SymPy expression that vanishes")
@@ -113,8 +113,8 @@ def linear_in_velocities(
     if second.max(initial=0.0) > 1e-9:
         k, i, j = (int(x) for x in np.unravel_index(second.argmax(), second.shape))
         term = expressions[k]
-        told = nonlinear_term(term, (names[i], names[j])) if is_sympy(term) else f"{names[i]} * {names[j]}"
-        raise ArgumentError(f"{what}: the term {told} is not linear in the velocities {', '.join(names)}")
+        culprit = nonlinear_term(term, (names[i], names[j])) if is_sympy(term) else f"{names[i]} * {names[j]}"
+        raise ArgumentError(f"{what}: the term {culprit} is not linear in the velocities {', '.join(names)}")
     return Y, with_inputs(system.scope, values, {"v": [0] * system.n})
 
 
@@ -134,7 +134,8 @@ def _start_clock(system: MultibodySystem, expressions: Sequence[Any]) -> None:
 
 
 def _refuse_rates_by_other_names(system: MultibodySystem, expressions: Sequence[Any], what: str) -> None:
-    slip = rate_by_another_name(expressions, map(str, system.scope.names["q"]), map(str, system.scope.known()))
+    known = [*map(str, system.scope.known()), *system.scope.aliases]
+    slip = rate_by_another_name(expressions, map(str, system.scope.names["q"]), known)
     if slip:
         raise ArgumentError(
             f"{what}: is {slip[0]} the rate of {slip[1]}? The velocities are called "

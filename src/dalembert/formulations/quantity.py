@@ -165,11 +165,7 @@ class DerivedQuantity:
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def equation_latex(self, form: str = "auto") -> str:
-        """LaTeX of the symbol and its value; a list of definitions ends with that.
-
-        Args:
-            form: see :meth:`latex`.
-        """
+        """LaTeX of the symbol and its value; a list of definitions ends with that."""
         value = self.latex(form)
         return value if value.startswith(r"\begin{aligned}") else f"{self.symbol} = {value}"
 
@@ -233,11 +229,7 @@ def named_inputs(scope: Scope, inputs: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def written_out_size(program: Program) -> int:
-    """Operations of all results when nothing is shared.
-
-    Args:
-        program: any program.
-    """
+    """Operations of all results when nothing is shared."""
     sizes: list[int] = []
     for op, args, _ in program.nodes:
         sizes.append(0 if op in ("const", "input") else 1 + sum(sizes[a] for a in args))
@@ -300,9 +292,6 @@ def kernel_program(quantity: DerivedQuantity) -> Program:
 
     Up to :data:`MOST_NAMED` parameters are inputs of their own; more of them are one input ``parameters``, all symbols
     in the order of :attr:`~dalembert.formulations.equations.Equations.parameters`.
-
-    Args:
-        quantity: what to compute.
     """
     scope = quantity.scope
     values = believed(scope, quantity.values)

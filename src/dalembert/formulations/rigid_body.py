@@ -237,7 +237,7 @@ def _steps(
         ),
         DerivationStep(
             "Kinetic energy",
-            "With the place r of the centre of mass and the inertia J, both from the reference point in body axes.",
+            "With the position r of the centre of mass and the inertia J, both from the reference point in body axes.",
             (
                 DerivedQuantity(body.scope, "center", "r", body.center),
                 DerivedQuantity(body.scope, "inertia", "J", body.J),
@@ -264,8 +264,8 @@ def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]
         spread = r" - \frac{\mu}{2 |\rho|^3} \left( \mathrm{tr}\, I - 3 \frac{\rho^T I \rho}{|\rho|^2} \right)"
         attractor = DerivedQuantity(body.scope, "attractor", "p_A", body.scope.read(list(body.field.attractor)))
         text = (
-            "That of an attractor at p_A, inertial axes (PARSA, after (27)): rho is the way from there to the centre "
-            "of mass, in body axes, p the place of the reference point"
+            "That of an attractor at p_A, inertial axes (PARSA, after (27)): rho is the vector from there to the "
+            "centre of mass, in body axes, p the position of the reference point"
         )
         return [
             DerivationStep(

@@ -41,7 +41,8 @@ class Scope:
         quaternions: index in ``q`` of the first entry of each quaternion; closed forms use their unit length.
         bounds: traced scalars, what they are multiplied by, and how large that may be for anything that is computed
             from them to be believed; see :mod:`dalembert.formulations.bounds`.
-        held: coordinates, velocities and time in whose place values were put; equations tell of these states only.
+        fixed: coordinates, velocities and time in whose place values were put; equations hold at these states only.
+        aliases: other names of coordinates and velocities, and the symbols they stand for in expressions that are read.
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,8 @@ class Scope:
         self.parameters: list[str] = []
         self.quaternions: list[int] = []
         self.bounds: list[tuple[Expr, Any, float]] = []
-        self.held: list[str] = []
+        self.fixed: list[str] = []
+        self.aliases: dict[str, str] = {}
         self._known: dict[Any, Expr] = {}
         self._print, self._printed = Print(), 0
 
@@ -164,11 +166,7 @@ class Scope:
         return [self.symbols["q"][k : k + 4] for k in self.quaternions]
 
     def latex(self, expression: Any) -> str:
-        """LaTeX of an expression or a matrix, in which no two symbols of the derivation look alike.
-
-        Args:
-            expression: of SymPy.
-        """
+        """LaTeX of an expression or a matrix, in which no two symbols of the derivation look alike."""
         if self._printed != len(self.names):  # symbols of the derivation come before accelerations and the like
             self._printed = len(self.names)
             self._print.rates |= self.rates
@@ -187,7 +185,7 @@ class Scope:
     def read(self, value: Any, *, new_parameters: bool = True) -> np.ndarray:
         """Numbers, SymPy expressions and traced scalars as an array of numbers and traced scalars.
 
-        Symbols are known by their names; what SymPy assumes about them (real, positive) makes no difference.
+        Symbols are known by their names or aliases; what SymPy assumes of them (real, positive) makes no difference.
 
         Args:
             value: a scalar or (nested) array of them.
@@ -211,8 +209,9 @@ class Scope:
             if scalar.is_sympy(x):
                 free = x.xreplace(functions).free_symbols if functions else x.free_symbols
                 unknown |= free.difference(known, functions.values())
-        # Who writes theta means theta, whatever SymPy was told to assume about it.
-        same = {x: spelled[x.name] for x in unknown if x.name in spelled}
+        # Who writes theta means theta, whatever SymPy assumes about it.
+        meant = {x: x.name if x.name in spelled else self.aliases.get(x.name) for x in unknown}
+        same = {x: spelled[name] for x, name in meant.items() if name in spelled}
         unknown.difference_update(same)
         if unknown and not new_parameters:
             names = ", ".join(sorted(map(str, unknown)))

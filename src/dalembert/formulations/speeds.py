@@ -17,7 +17,8 @@ from dalembert.formulations.closings import Assemblies, assemblies
 from dalembert.formulations.completion import velocities_called
 from dalembert.formulations.equations import DerivationStep as Step
 from dalembert.formulations.linear import inverse, is_constant
-from dalembert.formulations.pfaffian import NoSlip, constraint_rows, linear_in_velocities
+from dalembert.formulations.pfaffian import NoSlip, linear_in_velocities
+from dalembert.formulations.pfaffian import velocity_constraints as constraint_rows
 from dalembert.formulations.sample_ranks import dependent_columns, follows_always, independent_rows, row_weights
 from dalembert.formulations.system import MultibodySystem as System
 from dalembert.formulations.system import quantity

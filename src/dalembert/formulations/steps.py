@@ -14,11 +14,7 @@ SHOWN = 6
 
 
 def rotor_steps(system: MultibodySystem) -> list[DerivationStep]:
-    """Where the rotors of the joints enter, if they are included.
-
-    Args:
-        system: the system.
-    """
+    """Where the rotors of the joints enter, if they are included."""
     if not system.rotors:
         return []
     rate = "speed" if system.v is system.scope.arrays.get("u") else "velocity"
@@ -52,14 +48,10 @@ def gravity_formula(system: MultibodySystem, jacobian: str, reduced: bool = Fals
 
 
 def gravity_text(system: MultibodySystem) -> str:
-    """What the letters of the formula of a field mean; nothing where gravity is uniform.
-
-    Args:
-        system: the system.
-    """
+    """What the letters of the formula of a field mean; nothing where gravity is uniform."""
     if not isinstance(system.gravity, InverseSquare):
         return ""
-    return " The way rho from the attractor, at p_A, to the centre of mass is told in body axes."
+    return " The vector rho from the attractor, at p_A, to the centre of mass has components in body axes."
 
 
 def closing_steps(

@@ -54,7 +54,7 @@ def substituted(equations: Equations, values: Mapping[Any, Any]) -> Equations:
     scope.quaternions = [k for k in old.quaternions if not wanted.keys() & set(map(str, old.names["q"][k : k + 4]))]
     ports = [port for port in ("q", "v", "u", "t") if port not in old.parameters]
     states = [str(symbol) for port in ports for symbol in old.names.get(port, ())]
-    scope.held = [*old.held, *(name for name in states if name in wanted)]
+    scope.fixed = [*old.fixed, *(name for name in states if name in wanted)]
 
     def entry(port: str, k: int, symbol: Any) -> Any:
         if str(symbol) in wanted:
@@ -156,11 +156,7 @@ FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", 
 
 
 def stored(equations: Equations) -> dict[str, Any]:
-    """What :func:`restored` makes the same equations of; extras that were not asked for yet are made now.
-
-    Args:
-        equations: any.
-    """
+    """Plain data from which :func:`restored` makes the same equations; extras that are still missing are made now."""
     extras: dict[str, Any] = {}
     for name in equations.extras:
         try:
@@ -178,7 +174,7 @@ def stored(equations: Equations) -> dict[str, Any]:
         "names": scope.names,
         "parameters": scope.parameters,
         "quaternions": scope.quaternions,
-        "held": scope.held,
+        "fixed": scope.fixed,
         "bounds": [limit for *_, limit in scope.bounds],
         "program": scope.program(
             {str(k): quantity.values for k, quantity in enumerate(found)}
@@ -190,7 +186,7 @@ def stored(equations: Equations) -> dict[str, Any]:
 
 
 def restored(data: dict[str, Any]) -> Equations:
-    """The equations of which :func:`stored` tells.
+    """The equations that :func:`stored` describes.
 
     Args:
         data: what it gave.
@@ -203,7 +199,7 @@ def restored(data: dict[str, Any]) -> Equations:
             scope.clock(symbols[0])
         else:
             scope.input(port, symbols)
-    scope.quaternions, scope.held = list(data["quaternions"]), list(data["held"])
+    scope.quaternions, scope.fixed = list(data["quaternions"]), list(data["fixed"])
     program = data["program"]
     values = inline(
         program, {p.name: scope.arrays[p.name] if p.shape else scope.arrays[p.name][0] for p in program.inputs}

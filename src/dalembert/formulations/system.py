@@ -167,12 +167,8 @@ def velocity_map(system: MultibodySystem) -> np.ndarray:
     return forward(system.qdot, system.v)
 
 
-def mass_matrix(system: MultibodySystem) -> np.ndarray:
-    """M = sum of m Jv^T Jv + Jw^T I Jw (PARSA (35), KHATIB, NGUYEN (95)).
-
-    Args:
-        system: the system.
-    """
+def system_mass_matrix(system: MultibodySystem) -> np.ndarray:
+    """M = sum of m Jv^T Jv + Jw^T I Jw (PARSA (35), KHATIB, NGUYEN (95))."""
     n = system.n
     M = gram([(body.mass, body.Jv) for body in system.bodies], n)
     for body in system.bodies:
@@ -199,20 +195,12 @@ def with_rotors(system: MultibodySystem, M: np.ndarray) -> np.ndarray:
 
 
 def rotor_matrix(system: MultibodySystem) -> np.ndarray:
-    """What the rotors add to the mass matrix.
-
-    Args:
-        system: the system.
-    """
+    """What the rotors add to the mass matrix."""
     return gram([(inertia, row[None]) for inertia, row in system.rotors], system.n)
 
 
 def gravity_forces(system: MultibodySystem) -> np.ndarray:
-    """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)); in a field, force and moment on every body.
-
-    Args:
-        system: the system.
-    """
+    """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)); in a field, force and moment on every body."""
     field = system.gravity
     if not isinstance(field, InverseSquare):
         return projected([(body.Jv, -(body.mass * field)) for body in system.bodies], system.n)
@@ -225,24 +213,14 @@ def gravity_forces(system: MultibodySystem) -> np.ndarray:
 
 
 def field_load(system: MultibodySystem, body: MovingBody, field: InverseSquare) -> tuple[Array, Array]:
-    """Force and moment of a field on a body, body axes, about its centre of mass.
-
-    Args:
-        system: the system.
-        body: one of its bodies.
-        field: the field.
-    """
+    """Force and moment of a field on a body, body axes, about its centre of mass."""
     mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
     away = product(body.rotation.T, body.center - attractor)
     return field.load(mu, body.mass, body.inertia, away)
 
 
 def potential_energy(system: MultibodySystem) -> Scalar:
-    """U = - sum of m c.g (PARSA (26)); in a field, the energy of every body in it.
-
-    Args:
-        system: the system.
-    """
+    """U = - sum of m c.g (PARSA (26)); in a field, the energy of every body in it."""
     total: Scalar = 0
     field = system.gravity
     if not isinstance(field, InverseSquare):
@@ -309,12 +287,7 @@ def projected(terms: Sequence[tuple[Array, Array]], n: int) -> np.ndarray:
 
 
 def dot_of(a: Iterable[Scalar], b: Iterable[Scalar]) -> Scalar:
-    """a . b without the products that vanish.
-
-    Args:
-        a: components.
-        b: components.
-    """
+    """a . b without the products that vanish."""
     total: Scalar = 0
     for x, y in zip(a, b):
         if not (is_zero(x) or is_zero(y)):

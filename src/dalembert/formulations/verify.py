@@ -1,4 +1,4 @@
-"""Nothing is believed until two independent routes agree: every formulation and algorithm against every other."""
+"""Every formulation and algorithm against every other: nothing is believed until two independent routes agree."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def verify(
     are constraints, the freedoms they leave, and their elimination against multipliers, Udwadia and Kalaba's way and
     compiled kernels, with all force elements acting; and, if joints have armature, damping or friction, all
     formulations once more with these included, and joint by joint (algorithms of inverse dynamics and the inertia
-    matrix know nothing of them). Symbols get random positive values. Constraints that cannot be assembled are no
+    matrix do not contain them). Symbols get random positive values. Constraints that cannot be assembled are no
     agreement; where symbols are left, which other values may allow, they are left out.
 
     Args:
@@ -59,8 +59,8 @@ def verify(
         seed: of the random numbers.
         methods: formulations to compare; by default all that the mechanism admits and its size permits.
         q: positions, nq numbers or by joint name, around which constrained motion is compared, and Kane's reference
-            where loops close in ways of different mobility; by default around random ones of the mobility that Kane's
-            equations are for, or around the neutral one where those lead to no such assembly.
+            where assembly modes differ in mobility; by default around random ones of the mobility that Kane's equations
+            are for, or around the neutral position where none of these leads to such an assembly.
     """
     if not isinstance(mechanism, Mechanism):
         raise ArgumentError(
@@ -94,15 +94,15 @@ def verify(
         acting = ("forces",) if mechanism.forces else ()
         rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped, acting, home)
     if terms := terms_of(mechanism):
-        told: list[str] = []
-        derived = _derived(mechanism, free, methods, told, terms)
+        omitted: list[str] = []
+        derived = _derived(mechanism, free, methods, omitted, terms)
         more = joint_rows(numeric, derived, in_tree, (q, v, a), tolerance)
         if "armature" in terms:
-            more += motion_rows(numeric, derived, in_tree, (q, v, a), tolerance, told, CUBIC)
+            more += motion_rows(numeric, derived, in_tree, (q, v, a), tolerance, omitted, CUBIC)
         if mechanism.constraints:
-            more += constraint_rows(mechanism, derived, values, states, tolerance, told, terms, home)
+            more += constraint_rows(mechanism, derived, values, states, tolerance, omitted, terms, home)
         rows += [replace(row, quantity=row.quantity + JOINT_TERMS) for row in more]
-        skipped += [reason for reason in told if reason not in skipped]
+        skipped += [reason for reason in omitted if reason not in skipped]
     return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
 
 

@@ -23,12 +23,7 @@ PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constrain
 
 
 def derivation_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
-    """Every step with its general formula and what it arrives at.
-
-    Args:
-        equations: the derivation.
-        forms: how quantities are written.
-    """
+    """Every step with its general formula and what it arrives at."""
     yield Heading(f"Derivation: {METHODS.get(equations.method, equations.method)}")
     for number, step in enumerate(equations.steps(), 1):
         yield Heading(f"Step {number}. {step.title}", 2)
@@ -71,12 +66,7 @@ def _too_long(quantities: list[DerivedQuantity]) -> Line:
 
 
 def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
-    """The law, then one scalar equation for each velocity, or a sequence of named values for large systems.
-
-    Args:
-        equations: the derivation.
-        forms: how quantities are written.
-    """
+    """The law, then one scalar equation for each velocity, or a sequence of named values for large systems."""
     yield Heading("Equations of motion")
     yield Display((("", law_latex(equations)),))
     yield Paragraph(_legend(equations), "note")

@@ -1,12 +1,15 @@
-"""A document as plain data: what the report says, without a word about HTML, LaTeX or Markdown.
+"""A document as plain data, and what all formats have in common.
 
-Text may come from anybody's file and means nothing but itself; the writers escape it. Mathematics is LaTeX that was
+The data say nothing of HTML, LaTeX or Markdown; a ``Writer`` has one method for every block and part of a line.
+
+Text may come from any file and is only text; the writers escape it. Mathematics is LaTeX that was
 made by :mod:`dalembert.typesetting.notation` or is our own.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -202,20 +205,12 @@ def table(
 
 
 def listed(items: Iterable[Inline]) -> Line:
-    """Items with commas between.
-
-    Args:
-        items: what to list.
-    """
+    """Items with commas between."""
     return tuple(part for k, item in enumerate(items) for part in ((", ", item) if k else (item,)))
 
 
 def numbered(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
-    """Blocks with their number: of a section, of a displayed equation; 0 for everything else.
-
-    Args:
-        blocks: of a document.
-    """
+    """Blocks with their number: of a section, of a displayed equation; 0 for everything else."""
     sections = displays = 0
     for block in blocks:
         if isinstance(block, Heading) and block.level == 1:
@@ -226,3 +221,104 @@ def numbered(blocks: Iterable[Block]) -> Iterator[tuple[Block, int]]:
             yield block, displays
         else:
             yield block, 0
+
+
+# ------------------------------------------------------------------------------------------------------------- writers
+
+
+Pairs = tuple[tuple[str, str], ...]
+"""Mathematics on several lines: left and right side of each."""
+
+
+class Writer(ABC):
+    """Writes the blocks of a document in one format; text is escaped by :meth:`text`, and only there."""
+
+    def blocks(self, document: Document) -> Iterator[str]:
+        """All blocks, in order."""
+        for block, number in numbered(document.blocks):
+            yield self._block(block, number)
+
+    def _block(self, block: Block, number: int) -> str:
+        match block:
+            case Heading(text, level):
+                return self.heading(self.text(text), level, number)
+            case Paragraph():
+                return self.paragraph(block)
+            case Bullets(items):
+                return self.bullets([self.line(item) for item in items])
+            case Table():
+                return self.table(block)
+            case Display(rows):
+                return self.display(rows, number)
+            case Sequence(rows):
+                return self.sequence(rows)
+            case Figure():
+                return self.figure(block)
+            case References(keys):
+                return self.references([(key, self.text(CITATIONS[key])) for key in keys])
+
+    def line(self, line: Line) -> str:
+        """Text, mathematics and references, one after the other.
+
+        Args:
+            line: the
+        """
+        return "".join(self._inline(part) for part in line)
+
+    def _inline(self, part: Inline) -> str:
+        match part:
+            case Math(latex):
+                return self.math(latex)
+            case Code(text):
+                return self.code(text)
+            case Cite(key):
+                return self.cite(key)
+        return self.text(part)
+
+    @abstractmethod
+    def text(self, text: str) -> str:
+        """Text from anywhere, escaped."""
+
+    @abstractmethod
+    def math(self, latex: str) -> str:
+        """A formula within a line."""
+
+    @abstractmethod
+    def code(self, text: str) -> str:
+        """Something to be typed; not escaped yet."""
+
+    @abstractmethod
+    def cite(self, key: str) -> str:
+        """A reference to the list of sources."""
+
+    @abstractmethod
+    def heading(self, text: str, level: int, number: int) -> str:
+        """Of a section (level 1, numbered) or a subsection; the text is escaped already."""
+
+    @abstractmethod
+    def paragraph(self, paragraph: Paragraph) -> str:
+        """Running text."""
+
+    @abstractmethod
+    def bullets(self, items: list[str]) -> str:
+        """A list of lines that are written already."""
+
+    @abstractmethod
+    def table(self, table: Table) -> str:
+        """A table."""
+
+    @abstractmethod
+    def display(self, rows: Pairs, number: int) -> str:
+        """A numbered formula on lines of its own."""
+
+    @abstractmethod
+    def sequence(self, rows: Pairs) -> str:
+        """Many short definitions."""
+
+    @abstractmethod
+    def figure(self, figure: Figure) -> str:
+        """A drawing with its caption."""
+
+    @abstractmethod
+    def references(self, entries: list[tuple[str, str]]) -> str:
+        """The list of sources: key and escaped text."""

@@ -1,4 +1,4 @@
-"""A drawing of lines, circles and labels, written as SVG or as a LaTeX picture."""
+"""A drawing of lines, circles and labels: places for labels clear of everything else; SVG and LaTeX pictures."""
 
 from __future__ import annotations
 
@@ -158,11 +158,7 @@ def arrow_head(points: Sequence[Point], size: float = 8.0) -> list[Point]:
 
 
 def to_picture(drawing: Drawing) -> str:
-    """A ``picture`` environment of plain LaTeX: all lines are straight Bezier curves, so any slope will do.
-
-    Args:
-        drawing: what to draw.
-    """
+    """A ``picture`` environment of plain LaTeX: all lines are straight Bezier curves, so any slope will do."""
     lines = [rf"\begin{{picture}}({drawing.width:.0f},{drawing.height:.0f})"]
     for shape in drawing.shapes:
         lines += _picture(shape, drawing.height)
@@ -199,11 +195,7 @@ def _picture(shape: Path | Circle | Note, height: float) -> Iterable[str]:
 
 
 def dashes(points: Sequence[Point]) -> Iterable[list[Point]]:
-    """The dashes of a broken line.
-
-    Args:
-        points: its corners.
-    """
+    """The dashes of a broken line."""
     for (x0, y0), (x1, y1) in pairwise(points):
         length = math.hypot(x1 - x0, y1 - y0)
         at = 0.0
@@ -211,3 +203,76 @@ def dashes(points: Sequence[Point]) -> Iterable[list[Point]]:
             a, b = at / length, min(at + DASH, length) / length
             yield [(x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))]
             at += DASH + GAP
+
+
+# --------------------------------------------------------------------------------------------------- places for labels
+
+
+DIRECTIONS = 16
+"""How many directions around a point are tried."""
+
+CROWDED, CROSSED, OUTSIDE = 1.0, 0.35, 5.0
+"""What it costs to lie on another label or joint, on a line, or beyond the edge, per unit of overlap."""
+
+
+class Placer:
+    """Remembers what is drawn, and finds room for labels.
+
+    Args:
+        width: of the page.
+        height: of the page.
+    """
+
+    def __init__(self, width: float, height: float):
+        self.width, self.height = width, height
+        self._boxes: list[tuple[float, float, float, float]] = []
+        self._dots: list[Point] = []
+
+    def block(self, center: Point, radius: float) -> None:
+        """Keep a disc free."""
+        x, y = center
+        self._boxes.append((x - radius, y - radius, x + radius, y + radius))
+
+    def line(self, start: Point, end: Point) -> None:
+        """Keep a line free."""
+        steps = max(1, int(math.dist(start, end) / 4))
+        for k in range(steps + 1):
+            a = k / steps
+            self._dots.append((start[0] + a * (end[0] - start[0]), start[1] + a * (end[1] - start[1])))
+
+    def put(self, anchor: Point, label: Label, distance: float) -> Note:
+        """Place a label at the best of many spots around a point.
+
+        Args:
+            anchor: what it belongs to.
+            label: what it says.
+            distance: from the anchor to the edge of the label, at least.
+        """
+        best, lowest = anchor, math.inf
+        for ring in (0.0, 10.0, 22.0):
+            for k in range(DIRECTIONS):
+                angle = math.tau * (k + 0.5) / DIRECTIONS
+                ux, uy = math.cos(angle), math.sin(angle)
+                away = distance + ring
+                center = (anchor[0] + ux * (away + 0.45 * label.width - 4), anchor[1] + uy * away)
+                price = self._price(center, label) + 0.08 * ring
+                if price < lowest:
+                    best, lowest = center, price
+        self._boxes.append(_box(best, label))
+        return Note(best, label)
+
+    def _price(self, center: Point, label: Label) -> float:
+        left, top, right, bottom = _box(center, label)
+        price = 0.0
+        for x0, y0, x1, y1 in self._boxes:
+            across, down = min(right, x1) - max(left, x0), min(bottom, y1) - max(top, y0)
+            if across > 0 and down > 0:
+                price += CROWDED * math.sqrt(across * down)
+        price += CROSSED * 4 * sum(left < x < right and top < y < bottom for x, y in self._dots)
+        beyond = max(0.0, 4 - left, right - self.width + 4, 4 - top, bottom - self.height + 4)
+        return price + OUTSIDE * beyond
+
+
+def _box(center: Point, label: Label) -> tuple[float, float, float, float]:
+    (x, y), half, tall = center, label.width / 2, Label.HEIGHT / 2
+    return x - half, y - tall, x + half, y + tall

@@ -10,11 +10,11 @@ from dalembert.errors import UnsupportedError
 from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
+from dalembert.formulations.equation_laws import checked_by_laws, checked_by_routes, held_against
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.formulations.verify import JOINT_TERMS, verify
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
-from dalembert.report.self_check import checked_by_laws, checked_by_routes, held_against
 from dalembert.tracing.cost import Cost, cost
 
 LARGE = 10
@@ -66,11 +66,7 @@ def agreement_of(origin: Mechanism | MovingBodies | None, equations: Equations) 
 
 
 def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
-    """For every quantity and law the worst relative error over all routes.
-
-    Args:
-        agreement: what was found.
-    """
+    """For every quantity and law the worst relative error over all routes."""
     yield Heading("Agreement")
     good = sum(row.ok for row in agreement.rows)
     states = "one random state" if agreement.states == 1 else f"{agreement.states} random states"
@@ -91,9 +87,9 @@ def agreement_blocks(agreement: Agreement) -> Iterator[Block]:
     rows: list[list[Inline | Line]] = []
     for quantity, members in groups.items():
         worst_row = max(members, key=lambda row: (row.error != row.error, row.error))
-        held = "holds" if all(row.ok for row in members) else f"exceeds {worst_row.tolerance:.0e}"
+        verdict = "holds" if all(row.ok for row in members) else f"exceeds {worst_row.tolerance:.0e}"
         between = f"{worst_row.who} / {worst_row.against}"
-        rows.append([_law(quantity), str(len(members)), error_text(worst_row.error), held, between])
+        rows.append([_law(quantity), str(len(members)), error_text(worst_row.error), verdict, between])
     head = ("quantity or law", "routes", "worst relative error", "verdict", "between")
     if rows:
         yield table(head, rows, "Independent routes to the same numbers, compared at random states.", numbers=(1, 2))
@@ -108,11 +104,7 @@ def _law(quantity: str) -> Inline | Line:
 
 
 def error_text(error: float) -> Math:
-    """A relative error with two digits.
-
-    Args:
-        error: any number.
-    """
+    """A relative error with two digits."""
     if error == 0 or not math.isfinite(error):
         return Math("0" if error == 0 else r"\mathrm{NaN}" if math.isnan(error) else r"\infty")
     mantissa, _, exponent = f"{error:.1e}".partition("e")
@@ -174,10 +166,6 @@ def _routes(mechanism: Mechanism, equations: Equations) -> Iterator[tuple[str, C
 
 
 def reference_blocks(equations: Equations) -> Iterator[Block]:
-    """The documents behind the derivation.
-
-    Args:
-        equations: the derivation.
-    """
+    """The documents behind the derivation."""
     yield Heading("References")
     yield References(equations.sources)

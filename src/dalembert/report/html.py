@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-from dalembert.report.document import Document, Figure, Heading, Line, Paragraph, Table, numbered
+from dalembert.report.document import Document, Figure, Heading, Line, Pairs, Paragraph, Table, Writer, numbered
 from dalembert.report.drawing import to_svg
-from dalembert.report.writer import Pairs, Writer
 from dalembert.typesetting.escape import html_text
 from dalembert.typesetting.mathml import display, inline
 
@@ -15,11 +14,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 def to_html(document: Document) -> str:
-    """The whole page.
-
-    Args:
-        document: what it says.
-    """
+    """The whole page."""
     style = resources.files("dalembert.report").joinpath("style.css").read_text(encoding="utf-8")
     title = html_text(document.title)
     body = [f"<header><h1>{title}</h1>", f'<p class="subtitle">{html_text(document.subtitle)}</p></header>']

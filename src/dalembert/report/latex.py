@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dalembert.report.document import Document, Figure, Line, Math, Paragraph, Table
+from dalembert.report.document import Document, Figure, Line, Math, Pairs, Paragraph, Table, Writer
 from dalembert.report.drawing import to_picture
-from dalembert.report.writer import Pairs, Writer
 from dalembert.typesetting.escape import latex_text
 from dalembert.typesetting.layout import width
 
@@ -36,11 +35,7 @@ LETTERS, GAP = 92, 2.5
 
 
 def to_latex(document: Document) -> str:
-    """The whole file.
-
-    Args:
-        document: what it says.
-    """
+    """The whole file."""
     lines = [
         PREAMBLE + rf"\title{{{latex_text(document.title)}\\[4pt]\large {latex_text(document.subtitle)}}}",
         r"\author{}\date{}",

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dalembert.report.document import Document, Figure, Paragraph, Table
-from dalembert.report.writer import Pairs, Writer
+from dalembert.report.document import Document, Figure, Pairs, Paragraph, Table, Writer
 from dalembert.text.layout import printable
-from dalembert.typesetting.escape import markdown_text
+from dalembert.typesetting.escape import markdown_text, printable
 
 
 def to_markdown(document: Document) -> str:
-    """The whole file.
-
-    Args:
-        document: what it says.
-    """
+    """The whole file."""
     blocks = MarkdownWriter().blocks(document)
     return "\n\n".join([f"# {markdown_text(document.title)}", markdown_text(document.subtitle), *blocks]) + "\n"
 

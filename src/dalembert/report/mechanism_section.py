@@ -211,13 +211,7 @@ def _gravity(uniform: Any, equations: Equations, notation: Notation) -> Line:
 
 
 def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation) -> Iterator[Block]:
-    """The bodies of a system that is given by formulas.
-
-    Args:
-        system: the system.
-        equations: the derivation.
-        notation: how symbols are written.
-    """
+    """The bodies of a system that is given by formulas."""
     yield Heading("The system")
     rows = [
         (

@@ -1,22 +1,95 @@
-"""Frames and velocities of every body, and Kane's table of partial velocities."""
+"""What comes before the derivation: coordinates, parameters, frames and signs, and the motion of every body."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.formulations.bodies import MovingBodies
-from dalembert.formulations.equations import Equations
+from dalembert.formulations.display import law_latex
+from dalembert.formulations.equations import BODILESS, Equations
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.system import MultibodySystem
 from dalembert.model import Mechanism
-from dalembert.report.document import Block, Display, Heading, Inline, Line, Math, Paragraph, table
+from dalembert.model.joint import KINDS
+from dalembert.report.document import Block, Bullets, Display, Heading, Inline, Line, Math, Paragraph, listed, table
 from dalembert.typesetting.forms import Forms
 from dalembert.typesetting.layout import width
+from dalembert.typesetting.notation import Notation
+
+
+def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:
+    """Coordinates, parameters, frames and signs.
+
+    Args:
+        equations: the derivation.
+        mechanism: what was derived, if it is a mechanism.
+        notation: how symbols are written.
+    """
+    yield Heading("Coordinates, frames and conventions")
+    symbols = equations.scope.symbols
+    items: list[Line] = [("Coordinates ", *_tuple("q", symbols["q"], notation), ".")]
+    items.append(("Velocities ", *_tuple("v", symbols["v"], notation), "."))
+    if equations.velocity_port == "u":
+        items.append(("Speeds, or quasi-velocities, ", *_tuple("u", symbols["u"], notation), "."))
+    if equations.parameters:
+        items.append(("Parameters ", *listed([Math(notation.latex(x)) for x in equations.parameters]), "."))
+    if twofold := listed([Math(x) for x in _twofold(equations, notation)]):
+        text = "Letters of two meanings, in general formulas as said there, in what they arrive at as listed above: "
+        items.append((text, *twofold, "."))
+    numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
+    if notation.decimal:
+        numbers += (" Terms below ", Math("10^{-13}"), " of the largest, which rounding leaves, are not shown.")
+    items.append((*numbers, " Of arrays listed entry by entry, what is not listed is zero."))
+    if equations.method not in (*BODILESS, "rigid-body"):
+        items.append(
+            ("The inertial frame is the world's. ", Math("R_i"), " maps components in the axes of body ", Math("i"),
+             " to components in inertial axes.")
+        )  # fmt: skip
+        if equations.gravity_field is None:
+            items.append(
+                ("The acceleration of free fall is ", Math(r"\mathbf{g}"), ", forces of gravity are ", Math("g"), ".")
+            )
+    if mechanism is not None:
+        items.append(("The frame of a body is the frame of the joint that carries it, after the motion of the joint.",))
+        plain = ("fixed", "revolute", "continuous", "prismatic")
+        for kind in dict.fromkeys(j.kind for j in mechanism.joints if j.kind not in plain):
+            items.append((f"A {kind} joint: {KINDS[kind]}.",))
+    yield Bullets(tuple(items))
+
+
+def _twofold(equations: Equations, notation: Notation) -> list[str]:
+    """Symbols of the derivation that are also letters of general formulas, such as a length d beside v = B u + d."""
+    steps, own = equations.steps(), equations.scope.symbols
+    same = {equations.gravity_field and equations.gravity_field.mu}  # called mu in formulas as well
+    if equations.method == "rigid-body":  # as is its mass m
+        same.add(equations.mass_matrix.sympy()[0, 0])
+    formulas = [
+        law_latex(equations),
+        "h",
+        *(step.formula for step in steps),
+        *(q.symbol for x in steps for q in x.quantities),
+    ]
+    words = r"C\^\*|\\frac\{d\}\{dt\}|\\(mathbf|text|mathrm)\{[^}]*\}|[_^]\{[^}]*\}"
+    general = "  ".join(re.sub(words, " ", formula) for formula in formulas)
+    letters = set(re.findall(r"(?<![A-Za-z\\_^])(?:\\[A-Za-z]+|[A-Za-z])(?![A-Za-z_])", general))
+    ports = [port for port in ("q", "v", "u", *equations.scope.parameters) if port in own]
+    shown = [notation.latex(x) for port in ports for x in own[port] if x not in same]
+    return [x for x in shown if x in letters]
+
+
+def _tuple(name: str, symbols: Sequence[Any], notation: Notation) -> Line:
+    entries = r",\, ".join(notation.latex(x) for x in symbols)
+    return (Math(f"{name} = ({entries})"),)
+
+
+# ----------------------------------------------------------------------------------------------- frames and velocities
+
 
 SHOWN = 6
 """Bodies and velocities up to which positions, rotations and velocities are written out."""
@@ -26,13 +99,7 @@ WIDEST_CELL, WIDEST_ROW = 60, 140
 
 
 def motion_blocks(subject: Mechanism | MovingBodies, equations: Equations, forms: Forms) -> Iterator[Block]:
-    """Rotation, position of the centre of mass, angular velocity and velocity of every body.
-
-    Args:
-        subject: what was derived.
-        equations: the derivation.
-        forms: how quantities are written.
-    """
+    """Rotation, position of the centre of mass, angular velocity and velocity of every body."""
     yield Heading("Frames and velocities")
     parts: Line = (
         "For body ", Math("i"), ": rotation ", Math("R_i"), ", position ", Math("p_{Ci}"), " of the centre of mass and "

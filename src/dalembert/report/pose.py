@@ -39,19 +39,11 @@ class Posture:
     frames: dict[str, Transform]
 
     def joint_frame(self, joint: Joint) -> Transform:
-        """Pose of the joint frame before the motion of the joint.
-
-        Args:
-            joint: of the mechanism.
-        """
+        """Pose of the joint frame before the motion of the joint."""
         return self.frames[joint.parent] @ joint.placement
 
     def center(self, body: str) -> np.ndarray | None:
-        """Centre of mass in the world; None for a body without mass.
-
-        Args:
-            body: its name.
-        """
+        """Centre of mass in the world; None for a body without mass."""
         inertia = self.mechanism.body(body).inertia
         return None if inertia.is_zero else self.frames[body].apply(np.asarray(inertia.center, dtype=float))
 
@@ -75,7 +67,7 @@ def typical_posture(mechanism: Mechanism, reference: np.ndarray | None = None) -
 
     Args:
         mechanism: any; symbols get values of the order of one.
-        reference: positions near which loops are closed instead, if somebody chose them.
+        reference: positions near which loops are closed instead, if given.
     """
     values = {str(symbol): LENGTHS[k % len(LENGTHS)] for k, symbol in enumerate(mechanism.symbols)}
     numeric = substitute(mechanism.replace(strict=False), values)  # exact constants become floats, too

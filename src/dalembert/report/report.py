@@ -14,7 +14,6 @@ from dalembert.formulations.display import forms_of
 from dalembert.formulations.equations import METHODS, Equations
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_path
-from dalembert.report.convention_section import convention_blocks
 from dalembert.report.derivation_section import derivation_blocks, equations_blocks
 from dalembert.report.document import Block, Document
 from dalembert.report.evidence_section import agreement_blocks, agreement_of, cost_blocks, reference_blocks
@@ -22,7 +21,7 @@ from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
 from dalembert.report.mechanism_section import bodies_blocks, mechanism_blocks
-from dalembert.report.motion_section import motion_blocks
+from dalembert.report.motion_section import convention_blocks, motion_blocks
 from dalembert.typesetting.mathml import require_converter
 from dalembert.typesetting.notation import Notation
 
@@ -77,16 +76,7 @@ def document(
     agreement: bool = True,
     **options: Any,
 ) -> Document:
-    """The same document as data; see :func:`report`.
-
-    Args:
-        subject: see there.
-        method: see there.
-        mechanism: see there.
-        title: see there.
-        agreement: see there.
-        options: see there.
-    """
+    """The same document as data; subject, method, mechanism, title, agreement and options as for :func:`report`."""
     if isinstance(subject, Equations):
         if options:
             raise ArgumentError(f"{', '.join(options)}: the equations are derived already; give options to derive()")

@@ -11,8 +11,7 @@ import numpy as np
 
 from dalembert.model import WORLD, Frame, Joint, Mechanism
 from dalembert.model.names import GREEK
-from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Point
-from dalembert.report.placement import Placer
+from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Placer, Point
 from dalembert.report.pose import Posture, typical_posture
 from dalembert.text.layout import printable, shortened
 from dalembert.typesetting.escape import latex_text
@@ -40,11 +39,7 @@ def skeleton(mechanism: Mechanism, coordinates: Sequence[str], reference: np.nda
 
 
 def view_of(posture: Posture) -> np.ndarray:
-    """Rows: to the right, up, and towards the viewer, in world axes.
-
-    Args:
-        posture: where everything is.
-    """
+    """Rows: to the right, up, and towards the viewer, in world axes."""
     points, turning, sliding = _geometry(posture)
     size = float(np.ptp(points, axis=0).max()) or 1.0
     for normal, across, up in (((0, -1, 0), (1, 0, 0), (0, 0, 1)), ((0, 0, 1), (1, 0, 0), (0, 1, 0)),
@@ -294,9 +289,5 @@ def _symbol(name: str) -> Label:
 
 
 def greek(name: str) -> str:
-    """The Greek letter of that name.
-
-    Args:
-        name: such as ``theta``.
-    """
+    """The Greek letter of that name."""
     return unicodedata.lookup(f"GREEK SMALL LETTER {'LAMDA' if name == 'lambda' else name.upper()}")

@@ -313,7 +313,7 @@ class Simplifier:
         short = all(-MOST_DIGITS < c < MOST_DIGITS for c in rest.values())
         if not is_fraction(factor):  # 0.01 (100 a + 9 b) is a + 0.09 b
             short = short and not any(map(is_fraction, p.values()))
-        if not short:  # the common factor of two floats is a power of two, and helps nobody
+        if not short:  # the common factor of two floats is a power of two, and does not help
             factor = 1 if factor > 0 else -1
             rest = divided(p, factor, mono)
         inner = self._plain(rest)

@@ -24,20 +24,12 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]#|~$])")
 
 
 def html_text(text: str) -> str:
-    """Plain text for HTML, also within attributes.
-
-    Args:
-        text: from anywhere.
-    """
+    """Plain text for HTML, also within attributes."""
     return html.escape(printable(text), quote=True)
 
 
 def latex_text(text: str) -> str:
-    """Plain text for LaTeX; letters that pdflatex does not know are given by their number.
-
-    Args:
-        text: from anywhere.
-    """
+    """Plain text for LaTeX; letters that pdflatex does not know are given by their number."""
     return "".join(_latex_letter(c) for c in printable(text))
 
 
@@ -53,10 +45,6 @@ def _latex_letter(c: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Plain text for Markdown, also within a cell of a table.
-
-    Args:
-        text: from anywhere.
-    """
+    """Plain text for Markdown, also within a cell of a table."""
     escaped = _MARKDOWN.sub(r"\\\1", printable(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

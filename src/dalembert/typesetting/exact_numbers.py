@@ -14,11 +14,7 @@ from dalembert.tracing.sympy import number
 
 
 def exact_form(value: float) -> tuple[Fraction, Any] | None:
-    """A fraction, and the 1, pi or root of an integer that it multiplies; None if a finite float is no such product.
-
-    Args:
-        value: a finite number.
-    """
+    """A fraction, and the 1, pi or root of an integer that it multiplies; None if a finite float is no such product."""
     exact = Fraction(value).limit_denominator(10**6)
     if abs(float(exact) - value) <= 1e-15 * abs(value):
         return exact, sympy.S.One
@@ -36,21 +32,13 @@ def exact_form(value: float) -> tuple[Fraction, Any] | None:
 
 
 def written_fraction(c: int | Fraction) -> Any:
-    """Small fractions as fractions, other numbers as decimals: 784/75, but 9.81.
-
-    Args:
-        c: any rational number.
-    """
+    """Small fractions as fractions, other numbers as decimals: 784/75, but 9.81."""
     c = Fraction(c)
     return sympy.Rational(c.numerator, c.denominator) if is_fraction(c) else sympy.Float(float(c))
 
 
 def is_fraction(c: int | Fraction) -> bool:
-    """Whether it is written as a fraction.
-
-    Args:
-        c: any rational number.
-    """
+    """Whether it is written as a fraction."""
     below = Fraction(c).denominator
     return below <= 64 or (below <= 1000 and 10**4 % below != 0)
 

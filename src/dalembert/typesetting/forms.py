@@ -115,11 +115,7 @@ class Forms:
         return entries if sum(len(str(x)) for x in entries) <= LONGEST else None
 
     def rows(self, quantity: Derived) -> Rows | None:
-        """A quantity laid out on a page; None if it is too long.
-
-        Args:
-            quantity: what to show.
-        """
+        """A quantity laid out on a page; None if it is too long."""
         entries = self.closed(quantity)
         if entries is None:
             return None

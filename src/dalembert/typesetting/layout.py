@@ -20,7 +20,7 @@ MOST_LINES = 14
 """Lines that one quantity may take."""
 
 LONGEST = 5_000
-"""Characters of LaTeX beyond which a closed form helps nobody."""
+"""Characters of LaTeX beyond which a closed form is of no use."""
 
 Rows = list[tuple[str, str]]
 
@@ -40,11 +40,7 @@ _RAISED, _BRACKET = 0.7, 0.6
 
 
 def width(latex: str) -> float:
-    """Roughly how many letters wide a formula is; matrices count as the sum of their columns.
-
-    Args:
-        latex: the formula.
-    """
+    """Roughly how many letters wide a formula is; matrices count as the sum of their columns."""
     tokens = _TOKEN.findall(latex)
     return _measure(tokens, 0, len(tokens))
 

@@ -30,11 +30,7 @@ def _converter() -> Any:
 
 
 def inline(latex: str) -> str:
-    """Mathematics within a line.
-
-    Args:
-        latex: the formula.
-    """
+    """Mathematics within a line."""
     return f"<math>{_content(latex, 'inline')}</math>"
 
 
@@ -78,7 +74,7 @@ def _tidied(element: Element) -> Element:
     result = Element(element.tag, {k: v for k, v in element.attrib.items() if k not in ("fence", "form")})
     result.text = html.unescape(element.text) if element.text else None
     if result.tag == "mi" and result.text != element.text and re.fullmatch("[A-Za-z]", result.text or ""):
-        result.set("mathvariant", "normal")  # an upright letter, which the converter tells by its code alone
+        result.set("mathvariant", "normal")  # an upright letter, which the converter marks by its code alone
     children = [_tidied(child) for child in element]
     row = result.tag in ("mrow", "mtd")
     before: Element | None = None

@@ -9,11 +9,7 @@ from dalembert.model.names import rate_name, stem_and_index
 
 
 def barred(name: str) -> str:
-    """Another name, which LaTeX shows with a bar: ``theta1`` becomes ``thetabar1``.
-
-    Args:
-        name: of a symbol.
-    """
+    """Another name, which LaTeX shows with a bar: ``theta1`` becomes ``thetabar1``."""
     if "\\" in name or "{" in name:
         return rf"\bar{{{name}}}"
     stem, index = stem_and_index(name)
@@ -21,12 +17,7 @@ def barred(name: str) -> str:
 
 
 def called_after(velocities: Iterable[str], coordinates: Sequence[str]) -> dict[str, str]:
-    """For each velocity that is called the rate of a coordinate, whatever the place of the dot, that coordinate.
-
-    Args:
-        velocities: their names.
-        coordinates: their names.
-    """
+    """For each velocity that is called the rate of a coordinate, whatever the place of the dot, that coordinate."""
     first = list(reversed(coordinates))
     written = {_plain(x): x for x in first}
     written |= {name: x for x in first for name in (f"{x}_dot", f"{x}dot", rate_name(x))}
@@ -49,22 +40,12 @@ def _plain(name: str) -> str:
 
 
 def distinct(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Identifiers for programs, with underscores added where they are taken already.
-
-    Args:
-        names: what is wanted.
-        taken: what is not available.
-    """
+    """Identifiers for programs, with underscores added where they are taken already."""
     return _renamed(names, taken, "{}_".format)
 
 
 def unlike(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Names of symbols, with bars where they are taken already, which print shows.
-
-    Args:
-        names: what is wanted.
-        taken: what is not available.
-    """
+    """Names of symbols, with bars where they are taken already, which print shows."""
     return _renamed(names, taken, barred)
 
 

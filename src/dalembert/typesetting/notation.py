@@ -39,11 +39,7 @@ _WORD = re.compile(r"(?<![A-Za-z0-9\\])[A-Za-z][A-Za-z0-9]+")
 
 
 def spelled(name: str) -> str:
-    """The name with Greek letters and low digits, where they are typed as such, in words that TeX has: ``theta1``.
-
-    Args:
-        name: of any spelling.
-    """
+    """The name with Greek letters and low digits, where they are typed as such, in words that TeX has: ``theta1``."""
     words = "".join(SPELLINGS.get(x, x) for x in name)
     return words if words.isascii() else name
 
@@ -76,22 +72,14 @@ def symbol_latex(symbol: Any) -> str:
 
 
 def dotted(latex: str) -> str:
-    """LaTeX of the rate of what is written so: one dot more on its letter, the index apart.
-
-    Args:
-        latex: of a symbol.
-    """
+    """LaTeX of the rate of what is written so: one dot more on its letter, the index apart."""
     letter, index = letter_and_index(latex)
     more = re.sub(r"\\(d{0,2})dot(?=\{)", r"\\d\1dot", letter, count=1)
     return (rf"\dot{{{letter}}}" if more == letter else more) + index
 
 
 def letter_and_index(latex: str) -> tuple[str, str]:
-    """The letter of a symbol, with its accents, and its indices.
-
-    Args:
-        latex: of the symbol.
-    """
+    """The letter of a symbol, with its accents, and its indices."""
     depth = 0
     for k, x in enumerate(latex):
         depth += (x == "{") - (x == "}")
@@ -101,11 +89,7 @@ def letter_and_index(latex: str) -> tuple[str, str]:
 
 
 def look(latex: str) -> str:
-    """What tells symbols apart in print: LaTeX without spaces, thin ones too, and empty groups.
-
-    Args:
-        latex: of a symbol.
-    """
+    """What distinguishes symbols in print: LaTeX without spaces, thin ones too, and empty groups."""
     return re.sub(r"[_^]?\{\s*\}|\s|\\,", "", latex)
 
 
@@ -135,7 +119,7 @@ class Print:
 
     Args:
         rates: for each symbol that is the rate of another the name of that one, by name; it may grow.
-        readable: tells whether a name, in words, is fit to be written as mathematics; all are by default.
+        readable: decides whether a name, in words, is fit to be written as mathematics; all are by default.
     """
 
     def __init__(self, rates: Mapping[str, str] | None = None, readable: Callable[[str], Any] | None = None) -> None:
@@ -145,11 +129,7 @@ class Print:
         self._looks: set[str] = set()
 
     def symbol(self, symbol: Any) -> str:
-        """LaTeX of a symbol; asked again, it is the same.
-
-        Args:
-            symbol: of SymPy.
-        """
+        """LaTeX of a symbol; asked again, it is the same."""
         if symbol.name not in self._written:
             text = self._mathematics(symbol)
             if text is None or look(text) in self._looks:
@@ -192,11 +172,7 @@ class Print:
 
 
 def expression_latex(expression: Any) -> str:
-    """LaTeX of an expression or a matrix, in which no symbol reads as a product of others.
-
-    Args:
-        expression: of SymPy.
-    """
+    """LaTeX of an expression or a matrix, in which no symbol reads as a product of others."""
     return Print().expression(expression)
 
 
@@ -240,11 +216,7 @@ class Notation:
         self._print = Print(rates, _SAFE.fullmatch)
 
     def latex(self, value: Any) -> str:
-        """LaTeX of a number, expression or matrix.
-
-        Args:
-            value: what to write.
-        """
+        """LaTeX of a number, expression or matrix."""
         import sympy
 
         if isinstance(value, (int, float)):
@@ -280,15 +252,11 @@ class Notation:
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
 
     def scalar(self, x: Any) -> str:
-        """A number with few digits, or an expression.
-
-        Args:
-            x: any scalar.
-        """
+        """A number with few digits, or an expression."""
         return self.number(float(x)) if is_number(x) else self.latex(x)
 
     def _rounded(self, expression: Any) -> Any:
-        """The expression with decimals for the fractions nobody would write, and few digits."""
+        """The expression with decimals for unusual fractions, and few digits."""
         import sympy
 
         if expression.is_Float:

@@ -347,9 +347,6 @@ def squares(p: Polynomial) -> list[tuple[Polynomial, Polynomial]] | None:
     """The parts of p that have no product in common, each with its root; None if one of them is no square.
 
     x1^2 - 2 x1 x2 + x2^2 + y^2 has the parts (x1 - x2)^2 and y^2.
-
-    Args:
-        p: any polynomial.
     """
     if len(p) > MOST_ROOTED:
         return None

@@ -1,4 +1,4 @@
-"""What equations of motion can say for themselves, and what routes say of bodies that are given by formulas."""
+"""Laws that finished equations must obey, whatever their origin, and routes compared for bodies given by formulas."""
 
 from __future__ import annotations
 
@@ -38,12 +38,7 @@ def checked_by_laws(equations: Equations) -> Agreement:
 
 
 def checked_by_routes(system: MovingBodies, equations: Equations) -> Agreement:
-    """Mass matrix, Coriolis and gravity forces by every route that bodies given by formulas admit, and the laws.
-
-    Args:
-        system: the bodies.
-        equations: derived from them.
-    """
+    """Mass matrix, Coriolis and gravity forces by every route that bodies given by formulas admit, and the laws."""
     skipped: list[str] = []
     rows = list(_laws(equations, skipped))
     derived = {route: derive(system, route, field=equations.gravity_field) for route in ROUTES}
@@ -72,8 +67,8 @@ def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:
         mechanism: what they were derived from.
         equations: in the velocities of the mechanism.
     """
-    if equations.scope.held:
-        return Agreement(equations.name, STATES, (), (f"{DOCUMENT}: {', '.join(equations.scope.held)} given",))
+    if equations.scope.fixed:
+        return Agreement(equations.name, STATES, (), (f"{DOCUMENT}: {', '.join(equations.scope.fixed)} given",))
     route = "kane" if equations.method == "newton-euler" else "newton-euler"
     include = () if any(what.startswith("armature ") for what in equations.omitted) else ("armature",)
     other = derive(mechanism.replace(constraints=()), route, include=include, field=equations.gravity_field)
@@ -108,8 +103,8 @@ def _laws(equations: Equations, skipped: list[str]) -> Iterator[AgreementRow]:
         skipped.append("symmetry and power balance: SymPy's mass matrix holds the rows of the constraints")
         return
     yield AgreementRow("M symmetric", method, "its transpose", asymmetry, TOLERANCE)
-    if equations.scope.held:
-        skipped.append(f"power balance: {', '.join(equations.scope.held)} given, and nothing is known of other states")
+    if equations.scope.fixed:
+        skipped.append(f"power balance: {', '.join(equations.scope.fixed)} given, and nothing is known of other states")
         return
     v = inputs[port]
     c = _values(equations.coriolis, inputs)
