@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.report.document import Document, Figure, Pairs, Paragraph, Table, Writer
 from dalembert.text.layout import printable
-from dalembert.typesetting.escape import markdown_text, printable
+from dalembert.typesetting.escape import markdown_text
 
 
 def to_markdown(document: Document) -> str:
