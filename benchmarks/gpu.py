@@ -27,7 +27,7 @@ import numpy as np
 import dalembert as da
 from chains import chain_mechanism
 from dalembert.compiler.trace import evaluate
-from dalembert.quantities import ALL_QUANTITIES
+from dalembert.dynamics import ALL_QUANTITIES
 from gpu_peers import CALLS, LIMIT, frax, xla
 
 QUANTITIES = (

@@ -12,11 +12,11 @@ from test_hostile_arguments import HOSTILE, attacks, outcome
 
 SYMBOLIC, ARM = da.load("cart_pole"), da.load("demo_arm")
 CART = da.Dynamics(da.load("cart_pole", parameters="default"))
-LOOP = da.ConstrainedDynamics(da.load("four_bar", parameters="default"))
+LOOP = da.Dynamics(da.load("four_bar", parameters="default"))
 CLOSED = LOOP.assemble([1.0, -0.7, 1.6], keep=["drive"])
 VALUES = {"g": 9.81, "M": 1.0, "l": 0.5, "I": 0.02, "m": 0.1}
 MOTION = da.simulate(CART, [0, 0.1], t=0.1)
-MODEL = control.linearize(CART, actuators=["rail"])
+MODEL = control.linearize(CART, actuated=["rail"])
 TIMES = np.linspace(0, 2, 41)
 WAVES = np.random.default_rng(0).normal(size=(3, 2, 6)) / 5
 q, v, a = identification.fourier_motion(ARM, TIMES, WAVES, 0.5)
@@ -169,7 +169,7 @@ def test_a_mechanism_without_freedom_or_motors_is_told():
     with pytest.raises(da.errors.ArgumentError, match="no degree of freedom"):
         control.equilibrium(locked)
     with pytest.raises(da.errors.ArgumentError, match="0 inputs"):
-        control.lqr(control.linearize(CART, actuators=[]), [1] * 4, [])
+        control.lqr(control.linearize(CART, actuated=[]), [1] * 4, [])
 
 
 def test_no_times_give_no_states():

@@ -34,9 +34,8 @@ KNOWS: dict[str, set[str]] = {
     "conventions": {"model", "algebra"},
     "algorithms": {"model", "algebra"},
     "constraints": {"algorithms", "model", "algebra", "compiler"},
-    "formulations": {"algorithms", "model", "algebra", "compiler", "constraints"},
-    "quantities": {"algorithms", "model", "algebra"},
-    "dynamics": {"quantities", "algorithms", "model", "algebra", "compiler"},
+    "dynamics": {"constraints", "algorithms", "model", "algebra", "compiler"},
+    "formulations": {"dynamics", "constraints", "algorithms", "model", "algebra", "compiler"},
 }
 """Room -> rooms it may import, besides itself and errors. Rooms that are not named stand on top: they may import all of
 these and each other, but not the command line."""

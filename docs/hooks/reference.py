@@ -360,7 +360,7 @@ def _overview(places: dict[str, str]) -> str:
 
 
 def _quantities() -> str:
-    from dalembert.quantities import ALL_QUANTITIES
+    from dalembert.dynamics import ALL_QUANTITIES
 
     lines = [
         "# Quantities",

@@ -39,13 +39,14 @@ _HOMES = {
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
     "SimulationError": "dalembert.simulation",
-    "ConstrainedDynamics": "dalembert.constraints", "coordinate_symbols": "dalembert.constraints",
+    "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
-    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
+    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "dynamics", "errors",
+    "formats",
     "formulations", "identification", "model", "pictures", "report", "simulation", "viewer",
 )  # fmt: skip
 
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         constraints,
         control,
         conventions,
+        dynamics,
         errors,
         formats,
         formulations,
@@ -71,7 +73,7 @@ if TYPE_CHECKING:
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
     from dalembert.compiler.kernel import Kernel
-    from dalembert.constraints import ConstrainedDynamics, coordinate_symbols
+    from dalembert.constraints import coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
     from dalembert.formulations import (
@@ -99,11 +101,11 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
+    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
     "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
     "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
     "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
-    "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
+    "coordinate_symbols", "derive", "dynamics", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
     "read_toml", "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate",
     "simulation",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstraintSet, ForceSet, constraint_rows, numeric
-from dalembert.constraints.quantities import Setting, terms
+from dalembert.dynamics.constrained import Setting, terms
 from dalembert.model import WORLD, Constraint
 from random_mechanisms import random_mechanism, random_transform
 

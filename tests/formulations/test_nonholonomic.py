@@ -12,7 +12,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import motion, poses
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
@@ -495,7 +495,7 @@ def test_what_rolls_does_so_in_every_attitude(shape, quarters, axis):
     ball = Mechanism("ball", [body], [joint], constraints=[contact])
     equations = derive(ball, "kane")
     q = np.array([0, 0, 0.4, *np.sin(quarters * np.pi / 4) * axis, np.cos(quarters * np.pi / 4)])
-    system = ConstrainedDynamics(ball, reference=q)
+    system = Dynamics(ball, reference=q)
     q, u, tau = system.assemble(q), np.array([0.3, -0.7, 0.5]), np.array([1.0, 0.5, 0, 0.2, 0, -0.1])
     v = equations["velocities"].evaluate({"q": q, "u": u})
     found = equations.compile("accelerations")(q, u, tau)

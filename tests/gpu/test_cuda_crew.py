@@ -6,7 +6,7 @@ import pytest
 import dalembert as da
 from dalembert.compiler.cuda.stages import StagedLaunch
 from dalembert.compiler.trace import evaluate
-from dalembert.quantities import ALL_QUANTITIES
+from dalembert.dynamics import ALL_QUANTITIES
 from random_mechanisms import random_mechanism, walker
 
 pytestmark = pytest.mark.gpu

@@ -197,7 +197,7 @@ def test_what_does_not_fit_is_refused(cart):
 def test_loops_stay_closed_on_the_card(redundant):
     """A planar loop, also by a hinge whose rows across the plane say nothing: twenty steps against the processor's."""
     mechanism = four_bar(kind="revolute") if redundant else four_bar()
-    system = da.ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7])
+    system = da.Dynamics(mechanism, reference=[1.0, -0.5, 1.7])
     q = np.stack([system.assemble([x, -0.5, 1.7], keep=["crank"]) for x in np.linspace(0.9, 1.1, 40)])
     v = np.stack([system.project_velocity(x, [2.0, 0, 0], keep=["crank"]) for x in q])
     ours = rollout(mechanism, cupy.asarray(q), cupy.asarray(v), 20, 5e-3, device="cuda")

@@ -12,8 +12,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from sympy import Symbol
 
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar, parallel_four_bars, rolling_disc, slider_crank
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.formats import load
 from dalembert.model import Constraint
@@ -60,7 +60,7 @@ def test_passing_a_singular_position_is_told(options):
 
 @pytest.mark.parametrize("passed", [None, [(0.1, 0.2)]])
 def test_only_motions_of_fixed_steps_are_advised_to_take_an_adaptive_method(passed):
-    watch = RankWatch(as_system(ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT)))
+    watch = RankWatch(as_system(Dynamics(parallel_four_bars(2), reference=UPRIGHT)))
     watch.times = [0.5]
     with pytest.warns(SimulationWarning, match="rounding may choose") as told:
         watch.tell(0.0, passed)
@@ -69,7 +69,7 @@ def test_only_motions_of_fixed_steps_are_advised_to_take_an_adaptive_method(pass
 
 def test_a_slider_crank_with_equal_lengths_is_singular_where_the_slide_is_at_the_pivot():
     """At right angles of the crank, that is, where crank and rod coincide; and only there."""
-    system = ConstrainedDynamics(slider_crank(1.0, 1.0, 2.0), reference=[0.5, -1.0, 1.75])
+    system = Dynamics(slider_crank(1.0, 1.0, 2.0), reference=[0.5, -1.0, 1.75])
     q = system.assemble([0.5, -1.0, 1.75], keep=["crank"])
     with pytest.warns(SimulationWarning, match="passes a singular position"):
         motion = simulate(system, q, system.project_velocity(q, [5.0, 0, 0], keep=["crank"]), 3.0)
@@ -83,7 +83,7 @@ CHANGE_POINTS = [((1.0, 2.5, 2.0), 1.5), ((1.0, 2.0, 1.0), 2.0), ((1.0, 1.0, 2.0
 
 
 def four_bar_turning(lengths, ground):
-    system = ConstrainedDynamics(four_bar(lengths, ground), reference=[1.0, -0.5, 1.2])
+    system = Dynamics(four_bar(lengths, ground), reference=[1.0, -0.5, 1.2])
     q = system.assemble([1.0, -0.5, 1.2], keep=["crank"])
     return system, q, system.project_velocity(q, [8.0, 0, 0], keep=["crank"])
 
@@ -125,7 +125,7 @@ def test_motions_that_turn_back_close_to_a_singular_position_stay_on_their_branc
     Less than 1e-4 of the way, 0.1 rad, is left to the highest term of a step over a crossing; its error is less.
     """
     signs = PARALLEL[: 2 * count + 1]
-    system = ConstrainedDynamics(parallel_four_bars(count), reference=UPRIGHT[: 2 * count + 1])
+    system = Dynamics(parallel_four_bars(count), reference=UPRIGHT[: 2 * count + 1])
     with pytest.warns(SimulationWarning, match="passes a singular position"):
         motion = simulate(system, start * signs, t=6.0)
     assert np.abs(motion.q - motion.q[:, :1] * signs).max() < 1e-5
@@ -135,7 +135,7 @@ def test_motions_that_turn_back_close_to_a_singular_position_stay_on_their_branc
 @pytest.mark.parametrize("start", [1e-3, 2e-3, 5e-3])
 def test_starts_that_are_assembled_close_to_a_crossing_stay_on_their_branch(start):
     """Though rounding puts them beside it, by some 1e-14; links that are no longer parallel differ by radians."""
-    system = ConstrainedDynamics(four_bar((1.0, 2.0, 1.0), 2.0), reference=[1.0, -1, 1])
+    system = Dynamics(four_bar((1.0, 2.0, 1.0), 2.0), reference=[1.0, -1, 1])
     q = system.assemble([start, -start / 2, start], keep=["crank"])
     with pytest.warns(SimulationWarning, match="It goes straight on"):
         motion = simulate(system, q, t=4.0)
@@ -215,7 +215,7 @@ METHODS_THAT_PASS = pytest.mark.parametrize(
 @pytest.mark.parametrize("factor", [1.0, 0.5, -1.0])
 def test_a_reset_in_a_crossing_goes_on_along_the_new_velocity(options, level, factor):
     """By energy, the height at the end gives the speed; LSODA makes some 1e-7."""
-    system = ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT)
+    system = Dynamics(parallel_four_bars(2), reference=UPRIGHT)
     reset = Event(lambda t, q, v: q[0] - level, reset=lambda t, q, v: (q, factor * v), direction=-1)
     with pytest.warns(SimulationWarning, match="It goes straight on"):
         motion = simulate(system, UPRIGHT, -PARALLEL, 1.0, events=reset, **options)
@@ -268,7 +268,7 @@ def test_the_velocity_chooses_among_the_branches_of_a_singular_start(options, ta
 @pytest.mark.parametrize("step", [1e-3, 1.3e-2])
 def test_every_passage_of_a_long_motion_is_told_although_few_states_are_decomposed(step, monkeypatch):
     """By the compiled loop; as often as the reduced equation passes, and when all states are decomposed as well."""
-    system, duration = ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT), 3500 * step
+    system, duration = Dynamics(parallel_four_bars(2), reference=UPRIGHT), 3500 * step
     t = np.linspace(0, duration, 3501)
     found = []
     for block in (16, 1):
@@ -284,7 +284,7 @@ def test_every_passage_of_a_long_motion_is_told_although_few_states_are_decompos
 
 def test_steps_without_length_are_no_steps():
     """LSODA makes them; slopes would be divided by zero."""
-    system = ConstrainedDynamics(parallel_four_bars(2), reference=UPRIGHT)
+    system = Dynamics(parallel_four_bars(2), reference=UPRIGHT)
     watch = RankWatch(as_system(system))
     times = np.repeat(np.linspace(0, 1, 41), 2)
     watch.start(0.0, np.concatenate([PARALLEL * 0.51, -PARALLEL]))
@@ -350,7 +350,7 @@ def test_one_motion_of_a_batch_tells_the_singular_positions_it_passed():
     [(four_bar(), [1.0, -0.5, 1.7], "crank"), (slider_crank(0.3, 1.0, 2.0), [0.5, -0.6, 1.2], "crank")],
 )
 def test_usual_motions_are_not_called_singular(mechanism, near, joint):
-    system = ConstrainedDynamics(mechanism, reference=near)
+    system = Dynamics(mechanism, reference=near)
     q = system.assemble(near, keep=[joint])
     v = system.project_velocity(q, np.eye(mechanism.nv)[0] * 3, keep=[joint])
     there = Event(lambda t, q, v: q[0] - 1.5, reset=lambda t, q, v: (q, -v))
@@ -363,7 +363,7 @@ def test_usual_motions_are_not_called_singular(mechanism, near, joint):
 def test_rows_that_vanish_at_a_singular_reference_are_not_redundant():
     """The choice of rows does not depend on whether the reference happens to be singular."""
     for reference in (np.zeros(5), UPRIGHT):
-        pivots = ConstrainedDynamics(parallel_four_bars(2), reference=reference).pivots
+        pivots = Dynamics(parallel_four_bars(2), reference=reference).pivots
         assert pivots.redundant == () and len(pivots.independent) == 1
 
 
@@ -373,7 +373,7 @@ def test_a_disc_that_falls_flat_is_told_with_its_time(options):
     slightest spin it rolls on around its rim, and keeps its energy."""
     disc, lean, radius = rolling_disc(), 0.1, 0.5
     upright = [0, 0, radius * np.cos(lean), np.sin(np.pi / 4 - lean / 2), 0, 0, np.cos(np.pi / 4 - lean / 2)]
-    system = ConstrainedDynamics(disc, reference=upright)
+    system = Dynamics(disc, reference=upright)
     way = np.linspace(0, np.sqrt(np.pi / 2 - lean), 100001)  # its square: the speed begins as a root
     middle = lean + (way[1:] + way[:-1]) ** 2 / 4
     speed = np.sqrt(8 * 9.81 * (np.cos(lean) - np.cos(middle)) / (5 * radius))
@@ -390,7 +390,7 @@ def test_a_disc_that_falls_flat_is_told_with_its_time(options):
 @pytest.mark.parametrize("step", [0.02, 0.1, 0.2])
 def test_gradients_that_turn_fast_are_no_jumps(step):
     """A crank that turns by up to 1.6 rad from one sample to the next."""
-    system = ConstrainedDynamics(load("four_bar", parameters="default"))
+    system = Dynamics(load("four_bar", parameters="default"))
     q = system.assemble([1.0, -0.7, 1.6], keep=["drive"])
     v = system.project_velocity(q, [8.0, 0, 0], keep=["drive"])
     samples = simulate(system, q, v, np.arange(0, 4, step))

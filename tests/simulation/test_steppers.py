@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from dalembert.simulation.system import System
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_cases import double_pendulum
@@ -18,7 +19,6 @@ from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, rollout, simulate
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
-from dalembert.simulation.system import System
 from random_mechanisms import random_mechanism
 
 KINDS = ("revolute", "prismatic", "helical", "spherical", "universal")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.cli.model import open_model, source_of
 from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, integer, real
+from dalembert.cli.state import tree_of
 from dalembert.cli.terminal import Cell, Terminal, duration
 from dalembert.cli.timing import MAIN, Timing, time_peer, time_quantity
 from dalembert.errors import ArgumentError
@@ -55,10 +56,9 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
 
     from dalembert.cli.peers import find_peer
     from dalembert.compiler.threads import default_threads
-    from dalembert.dynamics import Dynamics
 
     mechanism = open_model(options, numeric=True)
-    dynamics = Dynamics(mechanism)
+    dynamics = tree_of(mechanism)
     chosen = chosen_quantities(options, MAIN, mechanism)
     threads = options.threads or default_threads()
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)

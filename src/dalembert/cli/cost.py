@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.cli.counting import FAMILIES, count_algorithms, is_plain_arm, published
 from dalembert.cli.model import open_model
 from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, plot
+from dalembert.cli.state import tree_of
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError, SingularityError
 
@@ -58,14 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    from dalembert.dynamics import Dynamics
-
     if options.keep_symbols and options.algorithms:
         raise ArgumentError("--algorithms counts on numbers; leave out --keep-symbols")
     if options.all and not options.algorithms:
         raise ArgumentError("--all belongs to --algorithms; give that, too, or leave it out")
     mechanism = open_model(options, numeric=not options.keep_symbols)
-    dynamics = Dynamics(mechanism)
+    dynamics = tree_of(mechanism)
     chosen = chosen_quantities(options, USUAL, mechanism, coordinates=True)
     ours: dict[str, Cost] = {}
     missing: dict[str, str] = {}

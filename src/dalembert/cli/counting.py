@@ -35,7 +35,7 @@ def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False
         quantity: one of :data:`FAMILIES`.
         everything: count also what takes minutes.
     """
-    from dalembert.quantities import QUANTITIES
+    from dalembert.dynamics import QUANTITIES
 
     work = sum(len(chain) ** 3 for chain in dynamics.mechanism.tree.ancestors)
     for name in QUANTITIES[quantity].algorithms:

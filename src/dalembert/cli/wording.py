@@ -25,10 +25,6 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"say where the model lies by folder=", "put the description into a file beside its meshes"),
     (r" \(strict=True refuses it\)", ""),
     (
-        r"ConstrainedDynamics has them; open_loops=True says that the open tree is meant",
-        "simulate, linearize and export --constrained have them",
-    ),
-    (
         r"URDF has no place for (.*?); write TOML, or leave them out with replace\(\w+=\(\)\)",
         r"another library gets a TOML model as URDF, which has no place for \1; give its own description of the "
         "mechanism as a second file, or compare two TOML files without --with",

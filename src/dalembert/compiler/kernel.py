@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Number
 from typing import Any
@@ -82,6 +82,16 @@ class Kernel:
         self._target, self._program = target, Deferred(f"kernel {name}", program, self._check_program)
         self._compiled: Compiled | None = None
         self._quick: Callable[..., Any] = self._first
+        self._tail: tuple[Any, ...] = ()
+
+    def set_defaults(self, values: Mapping[str, Any]) -> None:
+        """Values that inputs have where a call leaves them out; those at the end cost nothing.
+
+        Args:
+            values: by input, arrays of float64; names of other inputs are passed over.
+        """
+        self.arguments.set_defaults(values)
+        self._tail = self.arguments.tail
 
     def _check(self) -> None:
         if not self.inputs or not self.outputs:
@@ -173,7 +183,11 @@ class Kernel:
             An array of the batch shape followed by the shape of the output; a tuple of them if there are several.
         """
         if out is None and threads is None and not options:
-            result = self._quick(*inputs)
+            lacking = len(self.inputs) - len(inputs)
+            if 0 < lacking <= len(self._tail):
+                result = self._quick(*inputs, *self._tail[-lacking:])
+            else:
+                result = self._quick(*inputs)
             if result is NotImplemented and not _PLAIN.isdisjoint(map(type, inputs)):
                 result = self._quick(*self._without_numbers(inputs))
             if result is not NotImplemented:
@@ -267,10 +281,11 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
-        return Kernel, made, self.arguments.hints
+        return Kernel, made, (self.arguments.hints, self.arguments.defaults)
 
-    def __setstate__(self, hints: dict[str, str]) -> None:
-        self.arguments.hints.update(hints)
+    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
+        self.arguments.hints.update(state[0])
+        self.set_defaults(state[1])
 
     def __copy__(self) -> Kernel:
         return self

@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_real, real_array
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.constraints.constrained import Constrained
 
 SMALL = 1e-6
 """Shares of a dependence or of a motion below this are not named."""
@@ -114,7 +114,7 @@ class Analysis:
 
 
 def analyse(
-    system: ConstrainedDynamics,
+    system: Constrained,
     q: Any,
     t: float = 0.0,
     *,
@@ -181,7 +181,7 @@ def analyse(
     )
 
 
-def _check_values(system: ConstrainedDynamics, phi: np.ndarray, rate: np.ndarray, t: float) -> None:
+def _check_values(system: Constrained, phi: np.ndarray, rate: np.ndarray, t: float) -> None:
     """An error where a constraint has a gradient but no value, as a user's function that returns NaN."""
     known = np.isfinite(phi) & np.isfinite(rate)
     lost = dict.fromkeys(row.constraint for row, is_known in zip(system.rows, known) if not is_known)
@@ -192,7 +192,7 @@ def _check_values(system: ConstrainedDynamics, phi: np.ndarray, rate: np.ndarray
         )
 
 
-def _kernel_rank(system: ConstrainedDynamics) -> int | None:
+def _kernel_rank(system: Constrained) -> int | None:
     with suppress(SingularityError, ArgumentError):
         return system.pivots.rank
     return None
@@ -213,7 +213,7 @@ def _null_space(G: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
 
 
 def _dependences(
-    system: ConstrainedDynamics,
+    system: Constrained,
     G: np.ndarray,
     sides: dict[str, np.ndarray],
     kept: tuple[int, ...],

@@ -20,7 +20,7 @@ from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 
 RESTARTS = 12
@@ -28,7 +28,7 @@ RESTARTS = 12
 
 
 def assemble(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: Any,
     t: float = 0.0,
     keep: Sequence[str] = (),
@@ -78,7 +78,7 @@ def assemble(
     raise SingularityError(_cannot(system, best, expect_names(keep, "keep"), t, restarts))
 
 
-def start_of(system: ConstrainedKernels, q: Any) -> np.ndarray:
+def start_of(system: Constrained, q: Any) -> np.ndarray:
     mechanism = system.mechanism
     if isinstance(q, Mapping):
         q = by_joint(mechanism, q, "q", np.asarray(system.reference, dtype=float), mechanism.q_slice)
@@ -97,7 +97,7 @@ def free_velocities(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
     return free
 
 
-def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str], t: float, restarts: int) -> str:
+def _cannot(system: Constrained, residual: np.ndarray, keep: Sequence[str], t: float, restarts: int) -> str:
     rows = [row for row in system.rows if row.holonomic]
     worst: dict[str, tuple[float, str]] = {}
     lengths = {item.name: float(item.value) for item in system.numbers.constraints if item.kind == "distance"}
@@ -118,7 +118,7 @@ def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str
 
 
 def mirrored(
-    system: ConstrainedKernels, q: np.ndarray, t: float = 0.0, rows: tuple[str, ...] = ("tilt about x", "turn about x")
+    system: Constrained, q: np.ndarray, t: float = 0.0, rows: tuple[str, ...] = ("tilt about x", "turn about x")
 ) -> list[str]:
     """Names of closures whose axes point against each other, or whose frames are half a turn apart.
 

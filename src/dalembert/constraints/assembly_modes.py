@@ -17,7 +17,7 @@ from dalembert.model.checks import expect_real, expect_whole
 from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 CLOSED = 1e-10
 """Ten times what assembly leaves of rows, rad or lengths of the mechanism."""
@@ -30,7 +30,7 @@ FAR = 0.02
 
 
 def assembly_modes(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: Any = None,
     t: float = 0.0,
     keep: Sequence[str] = (),
@@ -74,7 +74,7 @@ def assembly_modes(
     return _isolated(system, modes, t, keep, free)
 
 
-def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) -> bool:
+def _same(system: Constrained, a: np.ndarray, b: np.ndarray, t: float) -> bool:
     """Whether loops are closed between two assemblies, too: one at a dead centre is found roughly only."""
     limit = CLOSED * max(1.0, float(np.abs(a).max(initial=0.0)))  # as assembly has it
     for part in (0.5, 0.3):  # half way there may be a third
@@ -94,7 +94,7 @@ def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) ->
 
 
 def _isolated(
-    system: ConstrainedKernels, modes: list[np.ndarray], t: float, keep: Sequence[str], free: np.ndarray
+    system: Constrained, modes: list[np.ndarray], t: float, keep: Sequence[str], free: np.ndarray
 ) -> list[np.ndarray]:
     """The assemblies whose other joints cannot move; an error if there is none, a warning for those left out.
 
@@ -132,7 +132,7 @@ def _isolated(
     return found
 
 
-def _leads_on(system: ConstrainedKernels, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
+def _leads_on(system: Constrained, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
     """Whether there are assemblies a little along a way, and not just this one again."""
     for way in (FAR, -FAR):
         try:

@@ -17,7 +17,7 @@ from dalembert.constraints.vicinity import is_clear, neighbours, rank
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 TIMES = (0.0, 0.37, 1.0, 3.1)
 """When constraints that depend on time are sampled and compared, s. Kernels check the rows they leave out themselves,
@@ -27,7 +27,7 @@ Sample = tuple[np.ndarray, float]
 """Assembled positions, and when."""
 
 
-def choose_pivots(system: ConstrainedKernels) -> Pivots:
+def choose_pivots(system: Constrained) -> Pivots:
     """The pivots around the reference of a system; an error if its independent speeds cannot be the wanted ones.
 
     Args:
@@ -47,7 +47,7 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
     return _measured(system, pivots, common, G)
 
 
-def choose_positional(system: ConstrainedKernels) -> Pivots:
+def choose_positional(system: Constrained) -> Pivots:
     """The pivots of the rows on positions alone, which may depend on others than those kept among all rows.
 
     Args:
@@ -76,7 +76,7 @@ def _common(G: np.ndarray, keep: Collection[int] = ()) -> tuple[Pivots, list[int
     return pivots, chosen
 
 
-def _measured(system: ConstrainedKernels, pivots: Pivots, common: list[int], G: np.ndarray) -> Pivots:
+def _measured(system: Constrained, pivots: Pivots, common: list[int], G: np.ndarray) -> Pivots:
     """The pivots with the sizes of rows that have to be compared with each other while a kernel runs."""
     if not pivots.varying:
         return pivots
@@ -100,12 +100,12 @@ def _rounded(sizes: np.ndarray) -> tuple[float, ...]:
     return tuple((4.0 ** np.round(np.log2(largest / largest.max()) / 2)).tolist())
 
 
-def _gradients(system: ConstrainedKernels) -> np.ndarray:
+def _gradients(system: Constrained) -> np.ndarray:
     """G at the samples, (count, m, nv)."""
     return np.stack([system.evaluate("positions", q, t)[1] for q, t in system.samples])
 
 
-def row_scale(system: ConstrainedKernels) -> np.ndarray:
+def row_scale(system: Constrained) -> np.ndarray:
     """One over the size of every row around the reference, (m,): loops of millimetres have rows of metres and radians.
 
     Args:
@@ -115,7 +115,7 @@ def row_scale(system: ConstrainedKernels) -> np.ndarray:
     return np.asarray(1 / np.where(sizes > 1e-12 * sizes.max(initial=0.0), sizes, sizes.max(initial=0.0) or 1.0))
 
 
-def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[Sample]:
+def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sample]:
     """Assembled positions around the reference, the reference itself (assembled) first if that is possible.
 
     Singular ones are left out: rows that vanish or depend on each other there are not redundant elsewhere. So are those
@@ -149,7 +149,7 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     return _regular(system, found, times)[:count]
 
 
-def _regular(system: ConstrainedKernels, found: list[Sample], times: Sequence[float]) -> list[Sample]:
+def _regular(system: Constrained, found: list[Sample], times: Sequence[float]) -> list[Sample]:
     """The samples of the rank that rows usually have around the first, the reference, and others like these."""
     ranks, clear = [rank(system, q, t) for q, t in found], is_clear(system, *found[0])
     if clear and len(found) > 1 and ranks[0] == max(ranks):
@@ -174,7 +174,7 @@ def _regular(system: ConstrainedKernels, found: list[Sample], times: Sequence[fl
     return [*kept, *((q, t) for q, t, there in known if there == usual)]
 
 
-def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndarray) -> None:
+def _refuse_contradiction(system: Constrained, pivots: Pivots, q: np.ndarray) -> None:
     """Rows that are left out must demand what the others demand, also later."""
     if not (system.constraints.rheonomic and pivots.redundant) or pivots.varying:
         return

@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 STEP = 1.0
 """Longest step of any coordinate, rad or lengths of the mechanism: farther away the linearization means nothing."""
@@ -38,7 +38,7 @@ def longest(mechanism: Mechanism) -> float:
     return max(1.0, *map(abs, lengths)) if lengths else 1.0
 
 
-def units(system: ConstrainedKernels) -> np.ndarray:
+def units(system: Constrained) -> np.ndarray:
     """What is one of every velocity in assembly, nv: a radian, or the longest distance of the mechanism.
 
     Args:
@@ -50,7 +50,7 @@ def units(system: ConstrainedKernels) -> np.ndarray:
     return found
 
 
-def position_units(system: ConstrainedKernels) -> np.ndarray:
+def position_units(system: Constrained) -> np.ndarray:
     """The same for every position, nq.
 
     Args:
@@ -63,7 +63,7 @@ def position_units(system: ConstrainedKernels) -> np.ndarray:
     return found
 
 
-def row_units(system: ConstrainedKernels) -> np.ndarray:
+def row_units(system: Constrained) -> np.ndarray:
     """The same for every row on positions; those on joints and users' own count as they are.
 
     Args:
@@ -97,7 +97,7 @@ def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
 
 
 def descend(
-    system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
+    system: Constrained, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions where there is no way down any more, and what is left there, in :func:`row_units`.
 
@@ -148,7 +148,7 @@ def _step(G: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
     return np.linalg.lstsq(np.vstack([G, weight * np.eye(n)]), np.concatenate([-phi, np.zeros(n)]), rcond=None)[0]
 
 
-def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
+def check_gradients(system: Constrained, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
     """An error where a constraint has no direction, as a rolling disc that lies flat: nothing says how to move.
 
     Args:

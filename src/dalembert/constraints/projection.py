@@ -20,14 +20,14 @@ from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 BESIDE = 100.0
 """Rows that repeat each other differ off the constraints by no more than this times the distance."""
 
 
 def project_velocity(
-    system: ConstrainedKernels, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
+    system: Constrained, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
 ) -> np.ndarray:
     """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
 
@@ -52,7 +52,7 @@ def project_velocity(
 
 
 def project_acceleration(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: Any,
     v: Any,
     a: Any,
@@ -83,7 +83,7 @@ def project_acceleration(
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
 
 
-def _states(system: ConstrainedKernels, q: Any, vectors: dict[str, Any], t: Any) -> States:
+def _states(system: Constrained, q: Any, vectors: dict[str, Any], t: Any) -> States:
     """States, each part by joint name or as an array."""
     mechanism, names = system.mechanism, system.velocity_names()
     for name, x in vectors.items():
@@ -93,7 +93,7 @@ def _states(system: ConstrainedKernels, q: Any, vectors: dict[str, Any], t: Any)
 
 
 def _nearest(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: np.ndarray,
     x: np.ndarray,
     t: float,

@@ -15,7 +15,7 @@ from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import SingularityError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 UNCLEAR = (1e-11, 1e-4)
 """Singular values, of the largest, that tell neither rank nor the want of it."""
@@ -27,7 +27,7 @@ FARTHEST = 1.6
 """How far from a position its neighbours are sought at most, rad or lengths of the mechanism."""
 
 
-def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
+def rank(system: Constrained, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
     """How many rows of the constraints are independent at a position.
 
     Args:
@@ -39,7 +39,7 @@ def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float =
     return int((_sizes(system, q, t) > tolerance).sum())
 
 
-def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool = False) -> bool:
+def is_clear(system: Constrained, q: np.ndarray, t: float, positional: bool = False) -> bool:
     """Whether the rank at assembled positions is one, and not what rounding has left.
 
     Where two ways of closing meet, positions are found to the square root of the tolerance only, and rows that depend
@@ -55,7 +55,7 @@ def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bo
     return not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
 
 
-def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool = False) -> np.ndarray:
+def _sizes(system: Constrained, q: np.ndarray, t: float, positional: bool = False) -> np.ndarray:
     """Singular values of the rows, the largest being one."""
     G = system.evaluate("positions", q, t)[1]
     check_gradients(system, G, t)
@@ -64,7 +64,7 @@ def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool
     return np.asarray(size / (size.max(initial=0.0) or 1.0))
 
 
-def _comparable(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
+def _comparable(system: Constrained, G: np.ndarray) -> np.ndarray:
     """Rows and columns without units: loops of millimetres count as much as angles, and as loops of metres; so do
     wheels of millimetres under vehicles of metres.
     """
@@ -83,7 +83,7 @@ def _comparable(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
 
 
 def neighbours(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
 ) -> list[tuple[np.ndarray, int]]:
     """Assembled positions close to a position and the rank at each, as many as are found.
 
@@ -130,12 +130,12 @@ def neighbours(
     return clear or doubtful
 
 
-def _apart(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray) -> float:
+def _apart(system: Constrained, a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two positions, rad or lengths of the mechanism."""
     return float(np.abs((a - b) / position_units(system)).max(initial=0.0))
 
 
-def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
+def _allowed(system: Constrained, q: np.ndarray, t: float) -> np.ndarray:
     """The matrix that takes displacements, in :func:`~dalembert.constraints.descent.units`, to allowed ones.
 
     Velocities that no row contains lead nowhere: a cart does not move a loop that stands on it.
@@ -149,8 +149,6 @@ def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
     return np.asarray(allowed / (np.abs(allowed).max(initial=0.0) or 1.0))
 
 
-def ranks_nearby(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
-) -> list[int]:
+def ranks_nearby(system: Constrained, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4) -> list[int]:
     """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
     return [there for _, there in neighbours(system, q, t, tolerance, count)]

@@ -20,7 +20,6 @@ from dalembert.algorithms.triangular import factor, inverse
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
@@ -153,13 +152,12 @@ def operational_space(
 
 
 def _dynamics(mechanism: Mechanism | Dynamics, driven_base: bool) -> Dynamics:
-    model = getattr(mechanism, "mechanism", mechanism)
-    if isinstance(mechanism, ConstrainedDynamics) or (isinstance(model, Mechanism) and model.constraints):
-        raise ArgumentError(
-            f"{model.name!r} has constraints or force elements; these laws are for trees. Its ConstrainedDynamics "
-            "gives the forces of drives by inverse_dynamics; linearize, lqr and state_feedback regulate around a state"
-        )
     found = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    if found.rows:
+        raise ArgumentError(
+            f"{found.mechanism.name!r} has constraints; these laws are for trees. Dynamics.drive_forces finds the "
+            "forces of drives; linearize, lqr and state_feedback regulate around a state"
+        )
     floats = [joint.name for joint in found.mechanism.joints if joint.kind == "free"]
     if floats and not as_flag("driven_base", driven_base):
         raise ArgumentError(

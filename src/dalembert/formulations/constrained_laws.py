@@ -10,10 +10,10 @@ import numpy as np
 
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.descent import moved, units
 from dalembert.constraints.numeric import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
 from dalembert.formulations.sample_ranks import clear_ranks
@@ -79,7 +79,7 @@ class Search:
     def __init__(
         self,
         system: System,
-        closed: ConstrainedDynamics,
+        closed: Dynamics,
         speeds: int,
         described: Callable[[Mapping[str, Any]], bool],
         home: np.ndarray | None,
@@ -139,7 +139,7 @@ class Search:
 
 
 def closed_near(
-    system: ConstrainedDynamics,
+    system: Dynamics,
     q: np.ndarray,
     home: np.ndarray | None,
     t: float,
@@ -167,7 +167,7 @@ def closed_near(
     return system.assemble(moved(system.mechanism, system.reference, deviation), t)
 
 
-def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:
+def compiled_errors(system: Dynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:
     """Largest errors, by route: every method on the compiled terms, and both kinds of kernel around the first motion.
 
     Args:
@@ -186,9 +186,9 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
             skipped.append(f"constraints, compiled terms by {method}: {error}")
     for method in ("multipliers", "projection"):
         try:
-            kernel = ConstrainedDynamics(
-                mechanism, forces=system.forces.names, include=system.include, method=method, reference=first.q,
-                parameters=system.parameters.tolist(),
+            kernel = Dynamics(
+                mechanism, elements=system.elements.names, include=system.include, method=method, reference=first.q,
+                parameters=dict(zip(system.parameter_names, system.parameter_values.tolist())),
             )  # fmt: skip
             found = kernel.forward_dynamics(first.q, first.v, rest, first.t)
         except (UnsupportedError, SingularityError) as error:

@@ -10,10 +10,10 @@ import numpy as np
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import vect
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.action import Action
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.state import State
+from dalembert.dynamics import Dynamics
 from dalembert.formulations.agreement import Row
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.laws import STEP, velocity_matrix
@@ -60,7 +60,7 @@ def force_rows(
             clock = {"t": TIME} if "t" in equations.scope.names else {}
             passive = equations.passive.evaluate({"q": q, "v": v, **clock, **values})
             rows.append(row("force elements", f"derived: {method}", "one by one", passive, whole))
-    kernel = ConstrainedDynamics(mechanism.replace(constraints=()), forces="all").evaluate("forces", q, v, TIME)
+    kernel = Dynamics(mechanism, constraints=()).evaluate("element_forces", q, v, TIME)
     for k, item in enumerate(mechanism.forces):
         name, mine = f"force {item.name}", direct[item.name]
         rows.append(row(name, "kernel", "force element", kernel[:, k], mine))

@@ -11,7 +11,7 @@ from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
 from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
@@ -212,7 +212,7 @@ def constraint_rows(
         return [] if mechanism.symbols else _assembled(mechanism, home, tolerance)
     numbers = {symbol.name: values[symbol] for symbol in mechanism.symbols}
     terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
-    closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers, reference=home)
+    closed = Dynamics(mechanism, elements=acting, include=terms, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
@@ -284,7 +284,7 @@ def constraint_rows(
 def _assembled(mechanism: Mechanism, home: np.ndarray | None, tolerance: float) -> list[Row]:
     """A row that fails if loops cannot be closed around a position; none if they can."""
     try:
-        ConstrainedDynamics(mechanism, forces=(), reference=home).assemble()
+        Dynamics(mechanism, elements=(), reference=home).assemble()
     except SingularityError:
         return [_open(tolerance)]
     return []

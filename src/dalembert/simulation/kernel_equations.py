@@ -14,7 +14,7 @@ from dalembert.compiler.kernel import Kernel
 from dalembert.simulation import manifold
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.kernels import Traceable, state_kernel
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
 
 class KernelEquations:
@@ -32,7 +32,7 @@ class KernelEquations:
 
     def __init__(
         self,
-        system: System,
+        system: Stabiliser,
         control: Control,
         wrenches: Control | None = None,
         parameters: np.ndarray | None = None,
@@ -52,16 +52,13 @@ class KernelEquations:
         self.evaluations += 1
         tau = self.control(t, q, v)
         given: tuple[Any, ...] = () if self.wrenches is None else (self.wrenches(t, q, v),)
-        if self.system.constrained is None:
+        if self.system.dynamics.is_tree:
             return self._kernel(name)(q, v, tau, *given, *self._last)
         found = self._kernel(name)(q, v, tau, *given, np.float64(t), *self._last)
         if name == "slope" or np.isfinite(found).all():
             return found
-        for frame, wrench in zip(self.system.dynamics.wrenches, given[0] if given else ()):
-            J = self.system.dynamics.jacobian(q, *self._last, frame=frame, axes="body")
-            tau = tau + J.T @ wrench
         nv = self._tree.nv
-        found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau)
+        found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau, *given)
         return found
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
@@ -78,7 +75,7 @@ class KernelEquations:
         return self._call("flow", t, x[:nq], x[nq:])
 
     def _of_state(self, name: str, t: Scalar, q: Array, v: Array) -> Array:
-        time: tuple[Any, ...] = () if self.system.constrained is None else (np.float64(t),)
+        time: tuple[Any, ...] = () if self.system.dynamics.is_tree else (np.float64(t),)
         return self._kernel(name)(q, v, *time, *self._last)
 
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
@@ -106,7 +103,7 @@ class KernelEquations:
         return manifold.on_rotations(self._tree, function, d, p, p)
 
 
-def part_kernel(system: System, name: str) -> Kernel:
+def part_kernel(system: Stabiliser, name: str) -> Kernel:
     """One of the equations as a kernel.
 
     Args:
@@ -118,11 +115,11 @@ def part_kernel(system: System, name: str) -> Kernel:
     return state_kernel(system, name, inputs, {"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space], function)
 
 
-def _traced(system: System, given: dict[str, Array]) -> TracedEquations:
+def _traced(system: Stabiliser, given: dict[str, Array]) -> TracedEquations:
     return TracedEquations(system, lambda t, q, v: given["tau"], given.get("wrenches"), given.get("parameters"))
 
 
-def _flow(system: System, given: dict[str, Array]) -> Array:
+def _flow(system: Stabiliser, given: dict[str, Array]) -> Array:
     equations, t, q, v = _traced(system, given), given.get("t", 0), given["q"], given["v"]
     return arrays.asarray([*equations.rate(t, q, v), *equations.acceleration(t, q, v)])
 

@@ -8,13 +8,13 @@ from typing import Any
 from dalembert.algebra.arrays import Array
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
-Traceable = Callable[[System, dict[str, Array]], Array]
+Traceable = Callable[[Stabiliser, dict[str, Array]], Array]
 """A function of a system and its traced inputs by name."""
 
 
-def input_ports(system: System, names: Sequence[str]) -> tuple[Port, ...]:
+def input_ports(system: Stabiliser, names: Sequence[str]) -> tuple[Port, ...]:
     """The named inputs that this system has: q, everything of nv entries; wrenches, time and parameters if it has any.
 
     Args:
@@ -25,14 +25,14 @@ def input_ports(system: System, names: Sequence[str]) -> tuple[Port, ...]:
     shapes = {
         "q": (m.nq,),
         "wrenches": (len(dynamics.wrenches), 6) if dynamics.wrenches else None,
-        "t": () if system.constrained is not None else None,
+        "t": None if dynamics.is_tree else (),
         "parameters": (len(dynamics.parameter_names),) if dynamics.parameter_names else None,
     }
     found = [(name, shapes.get(name, (m.nv,))) for name in names]
     return tuple(Port(name, shape) for name, shape in found if shape is not None)
 
 
-def state_kernel(system: System, name: str, inputs: Sequence[str], size: int, function: Traceable) -> Kernel:
+def state_kernel(system: Stabiliser, name: str, inputs: Sequence[str], size: int, function: Traceable) -> Kernel:
     """A kernel with one output vector; made once for each system, its code kept on disk as that of all kernels.
 
     Args:

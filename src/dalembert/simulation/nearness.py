@@ -8,7 +8,7 @@ from dalembert.constraints.choice import row_scale
 from dalembert.simulation.integrators import Step
 from dalembert.simulation.manifold import displaced
 from dalembert.simulation.singularity import ZERO, extreme_singular_values, least_singular_value
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
 NEAR = 1e-2
 """Where the least singular value falls below this part of the largest that it had along the motion, a crossing is near.
@@ -29,13 +29,12 @@ class Nearness:
         largest: the largest that it had.
     """
 
-    def __init__(self, system: System):
-        assert system.constrained is not None
-        self._system, self._constrained = system, system.constrained
-        self._nq, self._rank = system.mechanism.nq, len(system.constrained.pivots.rows)
-        self._scale = row_scale(system.constrained)[:, None]
+    def __init__(self, system: Stabiliser):
+        self._system, self._constrained = system, system.dynamics
+        self._nq, self._rank = system.mechanism.nq, len(system.dynamics.pivots.rows)
+        self._scale = row_scale(system.dynamics)[:, None]
         self._turned = 0.0  # how far G went since it was decomposed
-        reference = np.asarray(system.constrained.reference, dtype=float)  # motions may begin near a crossing
+        reference = np.asarray(system.dynamics.reference, dtype=float)  # motions may begin near a crossing
         self.largest = float(self.sizes(np.zeros(1), reference[None])[0])
 
     @property

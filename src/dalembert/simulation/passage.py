@@ -27,7 +27,7 @@ from numpy.polynomial.polynomial import polyint, polyval
 
 from dalembert.simulation.integrators import Adaptive, Step
 from dalembert.simulation.nearness import Nearness
-from dalembert.simulation.system import LOST, System
+from dalembert.simulation.stabiliser import LOST, Stabiliser
 
 SAMPLES = 9
 """Positions of a step that are examined for one that may be singular."""
@@ -97,7 +97,7 @@ class Passing:
         passed: begin and end of the steps that led straight on.
     """
 
-    def __init__(self, inner: Adaptive, system: System):
+    def __init__(self, inner: Adaptive, system: Stabiliser):
         self.inner, self.equations, self.system, self.near = inner, inner.equations, system, Nearness(system)
         self.passed: list[tuple[float, float]] = []
         self._closer = np.inf

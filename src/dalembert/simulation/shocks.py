@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.simulation.manifold import difference, displaced
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
 PIECES, MOST = 16, 0.9
 """Through how many pieces of a step it is looked, and which part of a change is most of it."""
@@ -43,7 +43,7 @@ class Shock(NamedTuple):
         )
 
 
-def first_shock(system: System, t: np.ndarray, x: np.ndarray) -> Shock | None:
+def first_shock(system: Stabiliser, t: np.ndarray, x: np.ndarray) -> Shock | None:
     """The first step of a motion in which a constraint acts too suddenly on what is free to move.
 
     Args:
@@ -51,8 +51,8 @@ def first_shock(system: System, t: np.ndarray, x: np.ndarray) -> Shock | None:
         t: times of steps, (k,).
         x: their states [q; v], (k, nq + nv).
     """
-    own, tree, nq = system.constrained, system.tree, system.mechanism.nq
-    if own is None or not (system.projects and own.constraints.rheonomic and own.pivots.rank < system.mechanism.nv):
+    own, tree, nq = system.dynamics, system.tree, system.mechanism.nq
+    if not (system.projects and own.constraints.rheonomic and own.pivots.rank < system.mechanism.nv):
         return None
     q, after = x[:-1, :nq], x[1:, :nq]
     phi, rate = _demands(system, q, t[:-1])
@@ -77,12 +77,11 @@ def first_shock(system: System, t: np.ndarray, x: np.ndarray) -> Shock | None:
     return None
 
 
-def _demands(system: System, q: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _demands(system: Stabiliser, q: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions and velocities that constraints demand at times, of those on velocities the latter only: (k, m)."""
-    assert system.constrained is not None
     still = np.zeros((len(q), system.mechanism.nv))
-    phi, _, rate, _ = system.constrained.evaluate("constraints", q, still, t)
-    return np.where(system.constrained.constraints.holonomic, phi, 0.0), rate
+    phi, _, rate, _ = system.dynamics.evaluate("constraints", q, still, t)
+    return np.where(system.dynamics.constraints.holonomic, phi, 0.0), rate
 
 
 def _sudden(changes: np.ndarray, part: float) -> bool:
@@ -91,10 +90,9 @@ def _sudden(changes: np.ndarray, part: float) -> bool:
     return any(part > least and np.convolve(changes, np.ones(few), "valid").max() > most for few, least in UNSEEN)
 
 
-def _felt(system: System, t: float, q: np.ndarray, row: int) -> bool:
+def _felt(system: Stabiliser, t: float, q: np.ndarray, row: int) -> bool:
     """Whether a jump of the velocity that a row demands makes others jump than those that projection sets."""
-    assert system.constrained is not None
-    G, M = system.constrained.evaluate("positions", q, t)[1], system.constrained.evaluate("mass_matrix", q)
+    G, M = system.dynamics.evaluate("positions", q, t)[1], system.dynamics.evaluate("mass_matrix", q)
     demand = np.eye(len(G))[row]
     set_by_it = np.linalg.lstsq(G, demand, rcond=None)[0]
     both = np.block([[M, G.T], [G, np.zeros((len(G), len(G)))]])

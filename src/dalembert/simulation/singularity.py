@@ -12,7 +12,7 @@ from dalembert.errors import SimulationWarning
 from dalembert.simulation.gradient_jumps import jump, turns
 from dalembert.simulation.manifold import difference, displaced
 from dalembert.simulation.shocks import Shock, first_shock
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
 NEAR = 1e-3
 """The least singular value counts as zero below this fraction of the largest that it had along the motion."""
@@ -52,11 +52,11 @@ class RankWatch:
         shock: the first step in which a given motion was too sudden, if there was one.
     """
 
-    def __init__(self, system: System):
+    def __init__(self, system: Stabiliser):
         self.system = system
-        own = system.constrained
-        self.rank = len(own.pivots.rows) if own is not None and system.has_loops else 0
-        self._scale = row_scale(own)[:, None] if own is not None and self.rank else np.ones(1)
+        own = system.dynamics
+        self.rank = len(own.pivots.rows) if system.has_loops else 0
+        self._scale = row_scale(own)[:, None] if self.rank else np.ones(1)
         self.times: list[float] = []
         self.jumps: dict[float, str] = {}
         self.shock: Shock | None = None
@@ -134,8 +134,7 @@ class RankWatch:
 
     def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """G at positions (k, nq)."""
-        assert self.system.constrained is not None
-        return self.system.constrained.evaluate("positions", q, t)[1]
+        return self.system.dynamics.evaluate("positions", q, t)[1]
 
     def _examine(self, t: np.ndarray, x: np.ndarray, last: bool) -> None:
         G = self._gradients(t, x[:, : self.system.mechanism.nq])
@@ -213,9 +212,8 @@ class RankWatch:
                 continue
             place = jump(self._between(t[k], x[k], t[k + 1], x[k + 1]), row, size)
             if place is not None:
-                assert self.system.constrained is not None
                 when = float(t[k] + (t[k + 1] - t[k]) * place)
-                self.jumps[when] = self.system.constrained.rows[row].constraint
+                self.jumps[when] = self.system.dynamics.rows[row].constraint
                 self.times = sorted([*self.times, when])
 
     def tell(self, start: float, passed: Sequence[tuple[float, float]] | None = None) -> None:
@@ -249,13 +247,13 @@ class RankWatch:
                 else "tolerances and starts; no step that leads straight on was found"
             )
         warnings.warn(
-            f"{what}: {LOST}{how}. ConstrainedDynamics(mechanism).analyse(q) lists the motions",
+            f"{what}: {LOST}{how}. Dynamics(mechanism).analyse(q) lists the motions",
             SimulationWarning,
             stacklevel=3,
         )
 
 
-def singular_times(system: System, t: np.ndarray, x: np.ndarray) -> tuple[float, ...]:
+def singular_times(system: Stabiliser, t: np.ndarray, x: np.ndarray) -> tuple[float, ...]:
     """When the constraints lost rank, or their gradients jumped, along a motion that is known at samples.
 
     Args:

@@ -1,4 +1,4 @@
-"""What moves: a tree, or a mechanism with closed loops and force elements, behind one interface for everything here."""
+"""How states stay on the constraints of a mechanism while it is integrated: projection, or violations that decay."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from dalembert.constraints.assembly import mirrored, moved
 from dalembert.constraints.consistency import DRIFT, limits, violation
-from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.opening import has_length, openings
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism, Tree
 from dalembert.simulation.drift import tell_locked
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
@@ -33,18 +32,17 @@ LOOSE = 1e-2
 """Part of their length by which loops may be open that are not closed after every step; those are by DRIFT."""
 
 
-class System:
-    """A mechanism that can be simulated.
+class Stabiliser:
+    """Keeps the states of a mechanism on its constraints, if it has any.
 
     Args:
-        dynamics: of its tree; knows parameters and frames on which wrenches act.
-        constrained: its dynamics with constraints and force elements, if it has any.
+        dynamics: of the mechanism.
         relaxation: frequency, rad/s, with which positions and velocities go back to the constraints, each for
             themselves (Gear, Gupta and Leimkuhler); 0 for another way.
     """
 
-    def __init__(self, dynamics: Dynamics, constrained: ConstrainedDynamics | None = None, relaxation: float = 0.0):
-        self.dynamics, self.constrained, self.relaxation = dynamics, constrained, relaxation
+    def __init__(self, dynamics: Dynamics, relaxation: float = 0.0):
+        self.dynamics, self.relaxation = dynamics, relaxation
         self.mechanism: Mechanism = dynamics.mechanism
         self.made: dict[Any, Any] = {}
         self._turns = bool(quaternion_places(self.tree))
@@ -57,45 +55,24 @@ class System:
     @property
     def has_loops(self) -> bool:
         """Whether there are constraints."""
-        return self.constrained is not None and self.constrained.constraints.count > 0
+        return self.dynamics.constraints.count > 0
 
     @property
     def projects(self) -> bool:
         """Whether states are brought back to the constraints after every step."""
-        own = self.constrained
-        return own is not None and self.has_loops and own.stabilisation == 0 and not self.relaxation
+        return self.has_loops and self.dynamics.stabilisation == 0 and not self.relaxation
 
-    def given_parameters(self, given: Any) -> Any:
-        """The values a user gives, or those with which the ConstrainedDynamics was made.
-
-        Args:
-            given: as for ``simulate``, or None.
-        """
-        if given is None and self.constrained is not None and self.constrained.parameters.size:
-            return self.constrained.parameters
-        return given
-
-    def with_parameters(self, values: np.ndarray | None) -> System:
-        """The same system with numbers for its symbols wherever NumPy works.
+    def with_parameters(self, values: np.ndarray | None) -> Stabiliser:
+        """The same with numbers for parameters wherever NumPy works.
 
         Args:
             values: in the order of ``dynamics.parameter_names``, (..., k), the first of many being used; or None.
         """
-        if self.constrained is None or values is None:
+        if self.dynamics.is_tree or values is None:
             return self
-        if self.dynamics.parameter_names != tuple(s.name for s in self.mechanism.symbols):
-            raise UnsupportedError(
-                "parameters by address of a mechanism with constraints or force elements: turn them into symbols first,"
-                " with dalembert.symbolise"
-            )
-        old, first = self.constrained, values.reshape(-1, values.shape[-1])[0]
-        constrained = ConstrainedDynamics(
-            self.mechanism, forces=old.forces.names, include=old.include, method=old.method,
-            independent=old.independent, reference=old.reference, regularisation=old.regularisation,
-            stabilisation=old.stabilisation, parameters=first.tolist(), optimise=old.optimise,
-        )  # fmt: skip
-        found = System(self.dynamics, constrained, self.relaxation)
-        chosen = constrained.pivots, constrained.positional, found.has_loops and found.laws.tolist()
+        found = Stabiliser(self.dynamics.with_parameters(values.reshape(-1, values.shape[-1])[0]), self.relaxation)
+        own = found.dynamics
+        chosen = own.pivots, own.positional, found.has_loops and found.laws.tolist()
         found.made = self.made.setdefault(("made", repr(chosen)), {})  # programs have symbols, not numbers
         return found
 
@@ -109,8 +86,8 @@ class System:
             what: anything with a faithful ``repr``.
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
-        if self.constrained is not None:
-            keys += [self.constrained.kernel("forward_dynamics").key, self.has_loops and self.laws.tolist()]
+        if self.has_loops:
+            keys.append(self.laws.tolist())
         return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -138,31 +115,29 @@ class System:
             t: time.
             x: [q; v].
         """
-        assert self.constrained is not None
-        nq, on_positions = self.mechanism.nq, self.constrained.constraints.holonomic
+        nq, on_positions = self.mechanism.nq, self.dynamics.constraints.holonomic
         x = x.copy()
         if not np.isfinite(x).all():  # of a motion that has ended
             return x
         normalise_in_place(self.tree, x[:nq])
         before = np.inf
         for _ in range(MOST):
-            phi, G = self.constrained.evaluate("positions", x[:nq], t)
+            phi, G = self.dynamics.evaluate("positions", x[:nq], t)
             phi, G = phi[on_positions], G[on_positions]
             worst = float(np.abs(phi / np.clip(np.abs(G).max(axis=1, initial=0.0), TINY, 1.0)).max(initial=0.0))
             if worst < ROUNDING or not worst < before:  # as close as rounding allows
                 break
             before = worst
-            step = _shortest(G, -phi, self.constrained.positional.rank, self._lost[0])
+            step = _shortest(G, -phi, self.dynamics.positional.rank, self._lost[0])
             x[:nq] = moved(self.mechanism, x[:nq], step)
-        _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
-        x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank, self._lost[1])
+        _, G, rate, _ = self.dynamics.evaluate("constraints", x[:nq], x[nq:], t)
+        x[nq:] += _shortest(G, rate - G @ x[nq:], self.dynamics.pivots.rank, self._lost[1])
         return x
 
     @cached_property
     def _lost(self) -> tuple[float, float]:
         """Below which part of the largest singular value directions are lost, of positions and of velocities."""
-        assert self.constrained is not None
-        own, on_positions = self.constrained, self.constrained.constraints.holonomic
+        own, on_positions = self.dynamics, self.dynamics.constraints.holonomic
         G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
         found = []
         for part, rank in ((G[on_positions], own.positional.rank), (G, own.pivots.rank)):
@@ -176,8 +151,7 @@ class System:
         its own unit, which its gradient tells; as far as it likes where the reference has no gradient. Powers of ten,
         so that mechanisms of about the same size share programs.
         """
-        assert self.constrained is not None
-        own = self.constrained
+        own = self.dynamics
         G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
         known, steep = np.isfinite(G).all(axis=1), np.ones(len(G))
         for item in self.mechanism.constraints:
@@ -200,8 +174,7 @@ class System:
             q: positions, of any scalars.
             mechanism: the same with other scalars in the place of its symbols.
         """
-        assert self.constrained is not None
-        own = self.constrained
+        own = self.dynamics
         return openings(mechanism or own.numbers, own.constraints.info, q, self.laws.tolist(), self._part)
 
     def open_loop(self, t: float, q: np.ndarray) -> str:
@@ -213,13 +186,12 @@ class System:
         """
         if not self.has_loops:
             return ""
-        assert self.constrained is not None
-        phi = np.where(self.constrained.constraints.holonomic, self.constrained.evaluate("positions", q, t)[0], 0.0)
+        phi = np.where(self.dynamics.constraints.holonomic, self.dynamics.evaluate("positions", q, t)[0], 0.0)
         allowed = np.array(self.openings(q), dtype=float)
         k = int(np.argmax(np.abs(phi) / allowed))
         if abs(phi[k]) <= allowed[k]:
             return ""
-        return f"the constraint {self.constrained.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
+        return f"the constraint {self.dynamics.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
 
     def beyond_reach(self, t: float, q: np.ndarray, moment: float) -> str:
         """What to say if a moment later no position satisfies the constraints: given motions ask for too much.
@@ -231,15 +203,14 @@ class System:
         """
         if not (self.has_loops and np.isfinite(q).all()):
             return ""
-        assert self.constrained is not None
-        if not self.constrained.constraints.rheonomic:
+        if not self.dynamics.constraints.rheonomic:
             return ""
         try:
-            self.constrained.assemble(q, t + moment)
+            self.dynamics.assemble(q, t + moment)
         except SingularityError:
             return (
                 ". A moment later nothing near satisfies the constraints: a given motion asks for more than the loops "
-                "can reach; ConstrainedDynamics(mechanism).assemble(q, t) tells how much is missing"
+                "can reach; Dynamics(mechanism).assemble(q, t) tells how much is missing"
             )
         return ""
 
@@ -255,13 +226,13 @@ class System:
         wrong = self.violation(t, q, v, parameters, ("q0", "v0"))
         if wrong:
             raise ArgumentError(wrong)
-        own = self.constrained if self.has_loops else None
+        own = self.dynamics if self.has_loops else None
         first = q.reshape(-1, q.shape[-1])[:1]
         turned = mirrored(own, first[0], t, ("turn about x",)) if own is not None and len(first) else []
         if turned:
             raise ArgumentError(
                 f"q0: the frames of {', '.join(map(repr, turned))} are half a turn apart, where the rows of the "
-                "constraint vanish, too; find what is meant with ConstrainedDynamics(mechanism).assemble(q0)"
+                "constraint vanish, too; find what is meant with Dynamics(mechanism).assemble(q0)"
             )
         if own is not None and len(own.pivots.rows) == self.mechanism.nv and not own.constraints.rheonomic:
             tell_locked(self.mechanism.name)
@@ -280,23 +251,24 @@ class System:
         """
         if not self.has_loops:
             return ""
-        assert self.constrained is not None
         options: dict[str, Any] = {} if parameters is None else {"parameters": parameters}
-        return violation(self.constrained, q, v, t, names, **options)
+        return violation(self.dynamics, q, v, t, names, **options)
 
-    def acceleration_anywhere(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def acceleration_anywhere(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: np.ndarray | None = None
+    ) -> np.ndarray:
         """Constrained accelerations also where the rows that kernels keep lose rank.
 
         Args:
             t: time.
             q: positions.
             v: velocities.
-            tau: generalised forces, external wrenches included.
+            tau: generalised forces.
+            wrenches: external wrenches, if the dynamics has any.
         """
-        assert self.constrained is not None
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
-                return self.constrained.solve(q, v, tau, t).a
+                return self.dynamics.solve(q, v, tau, t, wrenches=wrenches).a
         except (SingularityError, np.linalg.LinAlgError):
             return np.full(self.mechanism.nv, np.nan)
 

@@ -28,7 +28,7 @@ from dalembert.model.checks import expect_names, real_array
 from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.dynamics.facade import Dynamics
 
 
 DIFFERENCES = 1e-2
@@ -64,21 +64,19 @@ class Drives:
         return f"forces of drives {np.array2string(self.tau, precision=6)}, {self.criterion}"
 
 
-def inverse_dynamics(
-    system: ConstrainedDynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None
-) -> Drives:
+def drive_forces(system: Dynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None) -> Drives:
     """Forces of the drives that produce a motion of a constrained mechanism.
 
-    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.inverse_dynamics`.
+    For the arguments see :meth:`dalembert.dynamics.Dynamics.drive_forces`.
     """
-    actuated = expect_names(actuated, "inverse_dynamics, actuated")
+    actuated = expect_names(actuated, "drive_forces, actuated")
     if twice := sorted({name for name in actuated if actuated.count(name) > 1}):
-        raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(map(repr, twice))} is named twice")
+        raise ArgumentError(f"drive_forces, actuated: {', '.join(map(repr, twice))} is named twice")
     joints = {joint.name: joint for joint in system.mechanism.joints}
     for name in actuated:
         if name in joints and (follows := joints[name].mimic) is not None:
             raise ArgumentError(
-                f"inverse_dynamics, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
+                f"drive_forces, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
                 "name that one"
             )
     sizes = cache(partial(_sizes, system, state))  # asked for only where accelerations miss a row
@@ -92,7 +90,7 @@ def inverse_dynamics(
 
 
 def _drives(
-    system: ConstrainedDynamics,
+    system: Dynamics,
     q: np.ndarray,
     v: np.ndarray,
     a: np.ndarray,
@@ -110,12 +108,12 @@ def _drives(
         return Drives(*lost, 0, UNIQUE)  # NaN in, NaN out, for that state only
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
     check_gradients(system, G, t)
-    refuse_far(system, q, v, t, "inverse_dynamics")
+    refuse_far(system, q, v, t, "drive_forces")
     a = _possible(system, (q, v, a, t), (M, f, G, gamma), sizes, tolerance)
-    driven = velocities_named(mechanism, actuated, "inverse_dynamics, actuated")
+    driven = velocities_named(mechanism, actuated, "drive_forces, actuated")
     if twice := [name for k, name in enumerate(system.velocity_names()) if driven.count(k) > 1]:
-        raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(twice)} would be driven twice")
-    strength = np.ones(len(driven)) if weights is None else real_array(weights, "inverse_dynamics, weights")
+        raise ArgumentError(f"drive_forces, actuated: {', '.join(twice)} would be driven twice")
+    strength = np.ones(len(driven)) if weights is None else real_array(weights, "drive_forces, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
     scale = column_scale(G)
@@ -147,7 +145,7 @@ def _drives(
     return Drives(tau, lam, surplus, rule)
 
 
-def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
+def _sizes(system: Dynamics, state: States) -> np.ndarray:
     """By what accelerations at samples are measured: the most, along the motion, that rows are the sum of. Offsets of a
     constraint have one measure, and so have its angles: some of them may be small all the time.
     """
@@ -161,7 +159,7 @@ def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
 
 
 def _possible(
-    system: ConstrainedDynamics,
+    system: Dynamics,
     state: tuple[np.ndarray, np.ndarray, np.ndarray, float],
     terms: tuple[np.ndarray, ...],
     sizes: Callable[[], np.ndarray],

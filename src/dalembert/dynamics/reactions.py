@@ -22,15 +22,15 @@ from dalembert.constraints import numeric
 from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.consistency import refuse_far
 from dalembert.constraints.pivots import column_scale
-from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
+from dalembert.dynamics.quantity import Setting
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.dynamics.facade import Dynamics
 
 
 def reactions(s: Setting, q: Array, v: Array, a: Array, multipliers: Array, t: Any) -> tuple[Array, Array]:
@@ -50,6 +50,9 @@ def reactions(s: Setting, q: Array, v: Array, a: Array, multipliers: Array, t: A
     """
     mechanism, state = s.mechanism, s.state(q, v, t)
     actions = [action for _, found in s.forces.each(state).values() for action in found]
+    for frame, wrench in s.wrenches.items():
+        on = frame, Transform.identity()
+        actions.append(Action(on, on, wrench[:3], wrench[3:], mutual=False))
     loops = []
     first = 0
     for item, rows in zip(mechanism.constraints, s.constraints.each(state)):
@@ -220,11 +223,11 @@ class View:
 
 
 def find_reactions(
-    system: ConstrainedDynamics, q: Any, v: Any, tau: Any, t: Any, axes: str | None, point: Sequence[float] | None
+    system: Dynamics, q: Any, v: Any, tau: Any, t: Any, axes: str | None, point: Sequence[float] | None
 ) -> dict[str, Reaction]:
     """The reactions of all joints and of all constraints between frames, by name.
 
-    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.reactions`.
+    For the arguments see :meth:`dalembert.dynamics.Dynamics.reactions`.
     """
     mechanism = system.mechanism
     if axes is not None:
@@ -265,7 +268,7 @@ def _view(mechanism: Mechanism, q: np.ndarray, axes: str, point: Sequence[float]
     return View(axes, rotation, np.array([x.translation for x in poses], dtype=float).reshape(*batch, 3), here)
 
 
-def _changes(system: ConstrainedDynamics, q: np.ndarray, t: Any, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _changes(system: Dynamics, q: np.ndarray, t: Any, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How reactions change along multipliers that do nothing: the left null space of G; (..., directions, items, 6)."""
     G = system.evaluate("positions", q, t)[1]
     m = G.shape[-2]

@@ -14,10 +14,10 @@ from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
+from dalembert.dynamics.quantity import Quantity, Setting
+from dalembert.dynamics.tree import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
 from dalembert.errors import UnsupportedError
 from dalembert.model import Tree
-from dalembert.quantities.basic import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
-from dalembert.quantities.quantity import Quantity, Setting
 
 
 def mass_matrix_inverse(s: Setting, q: Array) -> Array:
@@ -46,7 +46,7 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
     if s.derivative is None:
         raise UnsupportedError("second derivatives are made of traced scalars; use Dynamics(...)")
     found = sensitivity(s.tree, q, v, a, s.loads)
-    by_q, by_v = _tangents(s.tree, q), arrays.identity(s.nv)
+    by_q, by_v = tangents(s.tree, q), arrays.identity(s.nv)
     return (
         s.derivative(found.P, q, by_q),
         s.derivative(found.V, q, by_q),
@@ -55,7 +55,7 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
     )
 
 
-def _tangents(tree: Tree, q: Array) -> Array:
+def tangents(tree: Tree, q: Array) -> Array:
     """Gamma of qdot = Gamma(q) v, nq x nv."""
     seeds = np.zeros((tree.nq, tree.nv), dtype=int).astype(object)
     for link in tree.links:
