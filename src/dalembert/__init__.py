@@ -45,8 +45,7 @@ _HOMES = {
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
-    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "dynamics", "errors",
-    "formats",
+    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
     "formulations", "identification", "model", "pictures", "report", "simulation", "viewer",
 )  # fmt: skip
 
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
         constraints,
         control,
         conventions,
-        dynamics,
         errors,
         formats,
         formulations,
@@ -105,7 +103,7 @@ __all__ = [
     "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
     "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
     "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
-    "coordinate_symbols", "derive", "dynamics", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
+    "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
     "read_toml", "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate",
     "simulation",

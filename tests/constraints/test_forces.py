@@ -18,8 +18,8 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ForceSet, State, coordinate_symbols, generalised_forces
+from dalembert.dynamics import CONSTRAINT_QUANTITIES as QUANTITIES
 from dalembert.dynamics import Dynamics
-from dalembert.dynamics.constrained import QUANTITIES
 from dalembert.errors import ModelError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
@@ -202,7 +202,7 @@ def test_forces_enter_kernels_by_name_only():
         system = Dynamics(mechanism, elements=names)
         assert system.forward_dynamics([0.5], [0.0], [0.0])[0] == pytest.approx(expected)
     system = Dynamics(mechanism, elements="all")
-    assert system.kernel("forces")([0.5], [0.0], 0.0).tolist() == [[pytest.approx(-3.2)], [5.0]]
+    assert system.kernel("element_forces")([0.5], [0.0], 0.0).tolist() == [[pytest.approx(-3.2)], [5.0]]
 
 
 def test_a_spring_pendulum_keeps_its_energy():

@@ -13,7 +13,7 @@ from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstraintSet, ForceSet, State
 from dalembert.constraints.classical import four_bar
 from dalembert.dynamics import Dynamics
-from dalembert.errors import ArgumentError, ModelError, SingularityError, TracingError, UnsupportedError
+from dalembert.errors import ArgumentError, ModelError, SingularityError, TracingError
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism, Mimic
 
 BARS = four_bar().replace(constraints=())
@@ -160,11 +160,11 @@ def test_frames_that_do_not_exist_are_named():
         BARS.replace(constraints=(Constraint("c", "weld", "nobody", "crank_bar", Transform.identity()),))
 
 
-def test_cards_and_precisions_are_answered_with_what_does_the_same():
-    with pytest.raises(UnsupportedError, match=r"rollout\(.*device='cuda'\).*export\(quantity, 'cuda'\)"):
-        Dynamics(four_bar(), device="cuda")
-    with pytest.raises(UnsupportedError, match=r"float32 states.*dtype='float32'"):
-        Dynamics(four_bar(), dtype="float32")
+def test_constrained_kernels_have_precisions_and_devices():
+    card = Dynamics(four_bar(), device="cuda", reference=REFERENCE)
+    assert "__global__" in card.kernel("forward_dynamics").source(np.float32).source
+    short = Dynamics(four_bar(), dtype="float32", reference=REFERENCE)
+    assert short.forward_dynamics(short.assemble(), np.zeros(3), np.zeros(3)).dtype == np.float32
     with pytest.raises(ArgumentError, match="cpu"):
         Dynamics(four_bar(), device="gpu")
     system = Dynamics(four_bar(), device="cpu", dtype=None, reference=REFERENCE)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstraintSet, ForceSet, constraint_rows, numeric
+from dalembert.constraints import ForceSet, constraint_rows, numeric
 from dalembert.constraints.classical import whipple_bicycle
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.constrained import Setting, terms
@@ -128,7 +128,7 @@ def test_reactions_of_a_spatial_loop(seed):
     assume(size[-1] > 0.05 * max(size[0], 1.0))
     v -= np.linalg.pinv(G) @ (G @ v)
     tau = rng.normal(size=mechanism.nv) * 5
-    setting = Setting(mechanism, ConstraintSet(mechanism), ForceSet(mechanism, "all"))
+    setting = Setting(mechanism, elements=ForceSet(mechanism))
     M, f, G, gamma = terms(setting, q, v, tau, 0)
     found = numeric.solve(M, G, f, gamma)
     joints, loops = reactions(setting, q, v, found.a, found.multipliers, 0)

@@ -39,7 +39,7 @@ def test_constraints_of_symbols_are_those_of_their_values():
     v, tau = exact.project_velocity(q, [1.0, 0, 0]), np.array([1.0, 0, 0])
     expected = exact.forward_dynamics(q, v, tau)
     for system in (
-        Dynamics(symbolic, parameters=[CRANK], reference=REFERENCE),
+        Dynamics(symbolic, parameters={"l": CRANK}, reference=REFERENCE),
         Dynamics(substitute(symbolic, {"l": CRANK}), reference=REFERENCE),
     ):
         # the same loop written in other axes: the constraint surface is the same, the rows are not
@@ -53,7 +53,7 @@ def test_constraints_of_symbols_are_those_of_their_values():
 
 
 def test_the_symbol_of_a_constraint_is_an_input_of_the_kernel():
-    system = Dynamics(closed_by_formula(L), parameters=[CRANK], reference=REFERENCE)
+    system = Dynamics(closed_by_formula(L), parameters={"l": CRANK}, reference=REFERENCE)
     longer = Dynamics(closed_by_formula(1.25), reference=REFERENCE)
     q = longer.assemble()
     v, tau = longer.project_velocity(q, [1.0, 0, 0]), np.zeros(3)
@@ -71,7 +71,7 @@ def test_substitution_reaches_formulas_and_partial_substitution_too():
     k = sympy.Symbol("k", positive=True)
     halved = substitute(closed_by_formula(L), {L: k / 2})
     assert halved.symbols == (k,)
-    one = Dynamics(halved, parameters=[2.0], reference=REFERENCE)
+    one = Dynamics(halved, parameters={"k": 2.0}, reference=REFERENCE)
     two = Dynamics(closed_by_formula(1.0), reference=REFERENCE)
     q = two.assemble()
     np.testing.assert_allclose(one.evaluate("positions", q, 0.0)[1], two.evaluate("positions", q, 0.0)[1], atol=1e-13)
@@ -87,7 +87,7 @@ def test_motions_and_forces_may_contain_symbols_too():
         push = Force("push", "user", function=[0, length * q[1], length**2])
         return mechanism.replace(constraints=(*mechanism.constraints, motion), forces=(push,))
 
-    one = Dynamics(driven(L), elements="all", parameters=[0.7], reference=REFERENCE)
+    one = Dynamics(driven(L), elements="all", parameters={"l": 0.7}, reference=REFERENCE)
     two = Dynamics(driven(0.7), elements="all", reference=REFERENCE)
     q = two.assemble(t=0.3)
     v = two.project_velocity(q, np.zeros(3), 0.3)
@@ -154,7 +154,8 @@ def test_a_call_may_give_other_parameters_in_batches():
     found = system.forward_dynamics(np.array(q), np.array(v), tau, parameters=every)
     assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()  # the same formulas, rounded alike
     states = [np.asarray(x, np.float32) for x in (q, v, tau)]
-    assert system.forward_dynamics(*states, parameters=every).dtype == np.float32
+    assert system.forward_dynamics(*states, parameters=np.asarray(every, np.float32)).dtype == np.float32
+        assert system.forward_dynamics(*states).dtype == np.float32
     with pytest.raises(ArgumentError, match=r"symbols l; give their values where the system is made"):
         Dynamics(symbolic, reference=REFERENCE).forward_dynamics(q[0], v[0], tau, parameters=[CRANK])
 

@@ -115,7 +115,8 @@ def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) 
         dtype="float32" if options.single else None,
     )
     if options.quantity in CONSTRAINT_QUANTITIES:
-        quantity, frame = options.quantity, {}
+        quantity: str = options.quantity
+        frame: dict[str, str] = {}
     else:
         options.quantities = [options.quantity]
         ((quantity, frame),) = chosen_quantities(options, (), mechanism).items()

@@ -153,7 +153,7 @@ def tree_of(mechanism: Mechanism, **options: Any) -> Dynamics:
     """
     from dalembert.dynamics import Dynamics
 
-    left_out = [repr(item.name) for item in (*mechanism.constraints, *mechanism.forces)]
+    left_out = [repr(x.name) for x in mechanism.constraints] + [repr(x.name) for x in mechanism.forces]
     if left_out:
         names = ", ".join(left_out[:3]) + (", ..." if len(left_out) > 3 else "")
         warnings.warn(

@@ -235,7 +235,7 @@ class Dynamics:
         """Values of the parameters: the given ones, or of named addresses the mechanism's own; else NaN."""
         return self._parameters.values
 
-    def with_parameters(self, values: Sequence[float]) -> Dynamics:
+    def with_parameters(self, values: Sequence[float] | np.ndarray) -> Dynamics:
         """The same dynamics with other values of its parameters; itself if there are no constraints and elements,
         whose kernels take all values as an input.
 
@@ -547,7 +547,8 @@ class Dynamics:
         acting = ("constraints", "forces")
         told: list[Any] = [content(getattr(m, f.name)) for f in dataclasses.fields(m) if f.name not in acting]
         programs = {**self.elements.programs, **self.constraints.programs}
-        for item in (*m.constraints, *m.forces):
+        items: tuple[Any, ...] = (*m.constraints, *m.forces)
+        for item in items:
             values = {f.name: content(getattr(item, f.name)) for f in dataclasses.fields(item)}
             program = programs.get(item.name)
             values["function"] = program.digest if program is not None else None

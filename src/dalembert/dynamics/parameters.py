@@ -26,11 +26,11 @@ class Parameters:
 
     def __init__(self, mechanism: Mechanism, given: Sequence[str] | Mapping[str, Any]):
         symbols = {symbol.name for symbol in mechanism.symbols}
-        valued = isinstance(given, Mapping)
-        names = [str(name) for name in given]
+        self.given: dict[str, float] = {}
+        if valued := isinstance(given, Mapping):
+            self.given = {str(name): _number(name, value) for name, value in given.items()}
         self.mechanism = mechanism
-        self.addresses = tuple(name for name in names if not (valued and name in symbols))
-        self.given = {str(name): _number(name, value) for name, value in given.items()} if valued else {}
+        self.addresses = tuple(str(name) for name in given if not (valued and str(name) in symbols))
         known = parameters(mechanism) if self.addresses else {}
         for address in self.addresses:
             if address not in known:
@@ -60,7 +60,7 @@ class Parameters:
     @cached_property
     def values(self) -> np.ndarray:
         """The given values, or the mechanism's own; NaN for symbols and what depends on them."""
-        known = {**parameters(self.mechanism), **self.given} if self.addresses else self.given
+        known: dict[str, Any] = {**parameters(self.mechanism), **self.given} if self.addresses else {**self.given}
         numbers = [known.get(name, np.nan) for name in self.names]
         return np.array([np.nan if is_sympy(x) and x.free_symbols else float(x) for x in numbers])
 
