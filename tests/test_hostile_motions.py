@@ -36,7 +36,7 @@ def torque(t, q, v):
 
 CALLS = {
     "simulate": (da.simulate, {
-        "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "forces": None, "events": None,
+        "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "wrenches": None, "events": None,
         "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "include": (), "elements": None,
         "drift": None, "stabilisation": 0.0, "parameters": None, "dense": True, "progress": None,
     }),
@@ -52,7 +52,7 @@ CALLS = {
     }),
     "rollout": (da.rollout, {
         "mechanism": CART, "q0": [0, 0.1], "v0": None, "steps": 3, "step": 0.01, "control": [[1.0]],
-        "actuators": ["rail"], "hold": None, "forces": None, "method": "rk4", "every": 1, "record": True,
+        "actuated": ["rail"], "hold": None, "wrenches": None, "method": "rk4", "every": 1, "record": True,
         "include": (), "elements": None, "drift": None, "stabilisation": 0.0, "parameters": None, "threads": None,
         "progress": None, "device": None,
     }),
@@ -77,11 +77,11 @@ CALLS = {
     "Trajectory[joint, t]": (lambda t: MOTION["rail", t], {"t": 0.05}),
     "Trajectory.quantity": (MOTION.quantity, {"name": "mass_matrix"}),
     "linearize": (control.linearize, {
-        "mechanism": CART, "q": [0, 0], "v": None, "tau": None, "actuators": ["rail"], "outputs": None, "include": (),
+        "mechanism": CART, "q": [0, 0], "v": None, "tau": None, "actuated": ["rail"], "outputs": None, "include": (),
         "parameters": None,
     }),
     "linearize loops": (control.linearize, {
-        "mechanism": LOOP, "q": CLOSED, "v": None, "tau": None, "actuators": None, "outputs": None, "include": (),
+        "mechanism": LOOP, "q": CLOSED, "v": None, "tau": None, "actuated": None, "outputs": None, "include": (),
     }),
     "LinearModel": (lambda **k: control.LinearModel(**k).uncontrollable(), {
         "A": MODEL.A, "B": MODEL.B, "C": MODEL.C, "D": MODEL.D, "states": MODEL.states, "inputs": MODEL.inputs,
@@ -91,7 +91,7 @@ CALLS = {
     "LinearModel.uncontrollable": (MODEL.uncontrollable, {"tolerance": 1e-8}),
     "lqr": (control.lqr, {"model": MODEL, "Q": [1, 1, 1, 1], "R": [1], "period": 0.1}),
     "equilibrium": (control.equilibrium, {
-        "mechanism": CART, "q0": [0, 0.1], "v": None, "actuators": (), "keep": (), "parameters": None,
+        "mechanism": CART, "q0": [0, 0.1], "v": None, "actuated": (), "keep": (), "parameters": None,
         "tolerance": 1e-10,
     }),
     "gravity_compensation": (control.gravity_compensation, {"mechanism": CART}),
@@ -101,11 +101,11 @@ CALLS = {
         "mechanism": CART, "frame": "pole", "point": (0, 0, 0), "task": "position", "damping": 0.1,
     }),
     "state_feedback": (control.state_feedback, {
-        "mechanism": CART, "K": [[1, 1, 1, 1]], "q": [0, 0], "v": None, "tau": None, "actuators": ["rail"],
+        "mechanism": CART, "K": [[1, 1, 1, 1]], "q": [0, 0], "v": None, "tau": None, "actuated": ["rail"],
         "states": None,
     }),
     "tracking_lqr": (control.tracking_lqr, {
-        "trajectory": MOTION, "Q": [1] * 4, "R": [1], "final": None, "actuators": ["rail"], "points": 5,
+        "trajectory": MOTION, "Q": [1] * 4, "R": [1], "final": None, "actuated": ["rail"], "points": 5,
     }),
     "differentiate": (identification.differentiate, {"t": TIMES, "q": q, "cutoff": 3.0}),
     "low_pass": (identification.low_pass, {"t": TIMES, "signal": q, "cutoff": 3.0}),

@@ -11,7 +11,7 @@ import dalembert as da
 from dalembert.compiler.cost import cost
 from dalembert.constraints.classical import four_bar
 from dalembert.constraints.known_rank import solve_of_rank
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
 
 
@@ -145,7 +145,7 @@ def test_steps_of_loops_that_share_nothing_are_solved_apart(drift):
     counts = []
     for some in (parts[:1], parts[1:], parts):
         closed = da.Dynamics(joined(*some), reference=CLOSED * len(some))
-        counts.append(cost(recurrence(as_system(closed, **drift), "rk4", None, None, 0, False, {}).program))
+        counts.append(cost(recurrence(stabilised(closed, **drift), "rk4", None, None, 0, False, {}).program))
     for name in ("multiplications", "additions", "divisions", "comparisons"):
         one, other, both = (getattr(count, name) for count in counts)
         assert abs(one + other - both) < 0.01 * both

@@ -9,7 +9,7 @@ from dalembert.compiler.evaluate import evaluate
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError
 from dalembert.simulation import STEPPERS, rollout
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
 from random_mechanisms import random_mechanism
 
@@ -35,7 +35,7 @@ def start(dynamics, count, seed=0, dtype=np.float64):
 def reference(dynamics, method, q, v, steps, h, u=None):
     """Steps by the float64 interpreter: nothing of it is compiled."""
     nv = dynamics.mechanism.nv
-    program = recurrence(as_system(dynamics), method, list(range(nv)), None, 0, False, {}).program
+    program = recurrence(stabilised(dynamics), method, list(range(nv)), None, 0, False, {}).program
     states = [(q.astype(float), v.astype(float))]
     for k in range(steps):
         given = {"q": states[-1][0], "v": states[-1][1], "h": np.full(len(q), h)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 from motion_cases import GRAVITY, by, pendulum
 from scipy.special import ellipk
 
@@ -121,13 +121,13 @@ def test_looking_for_events_costs_few_projections(method, monkeypatch):
     linkage = Dynamics(load("four_bar", parameters="default"))
     q = linkage.assemble([1.0, -0.7, 1.6], keep=["drive"])
     v = linkage.project_velocity(q, [2.0, 0, 0], keep=["drive"])
-    counted, closed = [], System.closed
+    counted, closed = [], Stabiliser.closed
 
     def counting(self, t, x):
         counted.append(t)
         return closed(self, t, x)
 
-    monkeypatch.setattr(System, "closed", counting)
+    monkeypatch.setattr(Stabiliser, "closed", counting)
     events = [Event(lambda t, q, v, k=k: q[2] - 1.6 - 0.05 * k, name=str(k)) for k in range(4)]
     options = by(method, 1e-2, rtol=1e-6, atol=1e-6)
     counts = {}

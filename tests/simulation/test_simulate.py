@@ -291,14 +291,14 @@ def test_singular_mass_matrix_is_told():
         ({"max_step": "x"}, "max_step"),
         ({"hold": 0.0}, "hold"),
         ({"hold": "long"}, "hold"),
-        ({"forces": 3}, "forces are 3"),
+        ({"wrenches": 3}, "wrenches are 3"),
         ({"events": 3}, "events"),
-        ({"forces": {"hand": np.zeros(6)}}, "no frame 'hand'"),
-        ({"forces": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
+        ({"wrenches": {"hand": np.zeros(6)}}, "no frame 'hand'"),
+        ({"wrenches": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
         ({"include": ("inertia",)}, "include"),
         ({"parameters": {"m": 1}}, "has no parameters"),
-        ({"elements": ["spring"]}, "no force 'spring'; it has none"),
-        ({"elements": 3}, "forces"),
+        ({"elements": ["spring"]}, "no force element 'spring'; it has none"),
+        ({"elements": 3}, "elements"),
     ],
 )
 def test_bad_input_is_refused_by_name(change, message):
@@ -440,7 +440,7 @@ def test_dynamics_can_be_given_and_must_fit():
     assert len(simulate(dynamics, [1.0], None, 0.5)) > 1
     with pytest.raises(ArgumentError, match="include"):
         simulate(dynamics, [1.0], None, 0.5, include=("friction",))
-    with pytest.raises(ArgumentError, match="force acts on 'bob'"):
+    with pytest.raises(ArgumentError, match="wrench acts on 'bob'"):
         simulate(dynamics, [1.0], None, 0.5, wrenches={"bob": np.zeros(6)})
 
 

@@ -118,11 +118,11 @@ def test_positions_and_velocities_go_back_each_for_themselves(linkage):
     """By the multipliers of Gear, Gupta and Leimkuhler dphi/dt = -w phi whatever the velocities; by those of the
     accelerations d(G v)/dt = -w G v whatever the positions. Checked on the flow itself, off the constraints."""
     from dalembert.simulation.kernel_equations import KernelEquations
-    from dalembert.simulation.moving import as_system
+    from dalembert.simulation.moving import stabilised
 
     system, q, v = linkage
     w = 7.0
-    moving = as_system(system, drift="ggl", stabilisation=w)
+    moving = stabilised(system, drift="ggl", stabilisation=w)
     equations = KernelEquations(moving, lambda t, q, v: np.zeros(3))
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -192,8 +192,6 @@ def test_inconsistent_start_is_refused_by_name(linkage):
         simulate(system, q + 0.1, v, 1.0)
     with pytest.raises(ArgumentError, match="v0 violates"):
         simulate(system, q, v + 0.1, 1.0)
-    with pytest.raises(ArgumentError, match="does not know"):
-        simulate(Dynamics(four_bar(), constraints=(), elements=()), q, v, 1.0)
     with pytest.raises(ArgumentError, match="violates"):
         rollout(system, np.stack([q, q + 0.1]), v, 10)
 
@@ -262,8 +260,6 @@ def test_spring_pendulum_oscillates_as_it_should(method):
     motion = simulate(mechanism, [1e-4], None, np.linspace(0, 3, 31), elements="all", **by(method, 2e-3, **tight))
     assert np.abs(motion.q[:, 0] - 1e-4 * np.cos(w * motion.t)).max() < (2e-8 if method == "variational" else 1e-8)
     assert np.ptp(motion.energy) < 1e-5 * np.ptp(motion.kinetic_energy) + 1e-15
-    with pytest.raises(ArgumentError, match="force elements 'spring'"):
-        simulate(mechanism, [0.1], None, 1.0)
     free = simulate(mechanism, [1e-4], None, 1.0, elements=())
     assert abs(free(0.5).q[0] - 1e-4 * np.cos(np.sqrt(9.81 / 0.7) * 0.5)) < 1e-8
 
@@ -366,7 +362,7 @@ def test_parameters_of_loops_differ_by_motion(tmp_path):
     assert np.abs(many.q[0] - rollout(system, q, v, 50, 2e-3).q).max() < 1e-12
     with pytest.raises(ArgumentError, match="q0 violates the constraint 'pin' by"):
         rollout(symbolic, q, v, 50, 2e-3, parameters={**values, "l1": np.array([0.4, 0.5])})
-    made = Dynamics(symbolic, parameters=[values[s.name] for s in symbolic.symbols])  # it knows them already
+    made = Dynamics(symbolic, parameters=values)  # it knows them already
     assert np.abs(rollout(made, q, v, 50, 2e-3).q - many.q[0]).max() < 1e-12
     assert rollout(made, np.zeros((0, 3)), v, 5).q.shape == (0, 6, 3)
     task = RolloutTask(symbolic, 50, 2e-3, parameters=values)

@@ -18,7 +18,7 @@ from dalembert.errors import SimulationWarning
 from dalembert.formats import load
 from dalembert.model import Constraint
 from dalembert.simulation import Event, SimulationError, rollout, simulate, singularity
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 from dalembert.simulation.singularity import RankWatch
 
 PARALLEL = np.array([1.0, -1, 1, -1, 1])
@@ -60,7 +60,7 @@ def test_passing_a_singular_position_is_told(options):
 
 @pytest.mark.parametrize("passed", [None, [(0.1, 0.2)]])
 def test_only_motions_of_fixed_steps_are_advised_to_take_an_adaptive_method(passed):
-    watch = RankWatch(as_system(Dynamics(parallel_four_bars(2), reference=UPRIGHT)))
+    watch = RankWatch(stabilised(Dynamics(parallel_four_bars(2), reference=UPRIGHT)))
     watch.times = [0.5]
     with pytest.warns(SimulationWarning, match="rounding may choose") as told:
         watch.tell(0.0, passed)
@@ -285,7 +285,7 @@ def test_every_passage_of_a_long_motion_is_told_although_few_states_are_decompos
 def test_steps_without_length_are_no_steps():
     """LSODA makes them; slopes would be divided by zero."""
     system = Dynamics(parallel_four_bars(2), reference=UPRIGHT)
-    watch = RankWatch(as_system(system))
+    watch = RankWatch(stabilised(system))
     times = np.repeat(np.linspace(0, 1, 41), 2)
     watch.start(0.0, np.concatenate([PARALLEL * 0.51, -PARALLEL]))
     for t in times:

@@ -359,7 +359,7 @@ def test_axes_of_a_grid_may_be_whole_states_and_controls(tmp_path):
     cart = Dynamics(load("cart_pole", parameters="default"), parameters=["pole.mass"])
     q0, mass = np.array([[0.1, 0.2], [-0.3, 0.4], [0, 3.0]]), [0.1, 0.5]
     rows = np.random.default_rng(0).normal(size=(4, 5, 1))
-    driven = {"actuators": ["rail"], "hold": 20}
+    driven = {"actuated": ["rail"], "hold": 20}
     task = RolloutTask(cart, 100, 1e-2, **driven)
     found = sweep(task, grid({"pole.mass": mass, "q0": q0, "control": rows}), tmp_path / "rows", piece=5)
     assert found["q"].shape == (2, 3, 4, 2)

@@ -14,5 +14,5 @@ def operation_name(dynamics: Dynamics, quantity: str) -> str:
         dynamics: gives the kernels.
         quantity: what is computed.
     """
-    told = (dynamics.mechanism.digest, dynamics.include, str(dynamics.dtype), dynamics.device, dynamics.optimise)
+    told = (dynamics.key(quantity), str(dynamics.dtype), dynamics.device, dynamics.parameter_values.tolist())
     return f"{quantity}_{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"

@@ -87,9 +87,8 @@ def dynamics_of(mechanism: Mechanism | Dynamics, include: Sequence[str] = (), pa
     """
     include = as_names("include", include)
     if isinstance(mechanism, Mechanism):
-        symbols = {symbol.name for symbol in mechanism.symbols}
-        named = parameters if isinstance(parameters, Mapping) else ()
-        return Dynamics(mechanism, include=include, parameters=[str(x) for x in named if str(x) not in symbols])
+        named = map(str, parameters) if isinstance(parameters, Mapping) else ()
+        return Dynamics(mechanism, include=include, parameters=[name for name in named if "." in name])
     if not isinstance(mechanism, Dynamics):
         raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism or its Dynamics")
     if include not in ((), tuple(mechanism.include)):

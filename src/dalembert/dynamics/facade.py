@@ -102,7 +102,7 @@ class Dynamics:
     have the input ``t``, time, 0 by default.
 
     If the mechanism has symbols, or parameters are named, every kernel takes one more input ``parameters`` at the end,
-    a vector in the order of :attr:`parameter_names`; it may be left out if all of them were given values. If wrenches
+    a vector in the order of :attr:`parameter_names`; it may be left out if all of them have values. If wrenches
     are named, kernels into which they enter take an input ``wrenches`` of shape (number of frames, 6) after the state.
     The order of all inputs is q, v, a or tau, wrenches, t, parameters.
 
@@ -528,8 +528,18 @@ class Dynamics:
 
         return Parts(tuple(map(of, inputs)), tuple(map(of, outputs)))
 
+    def key(self, quantity: str, **options: Any) -> str:
+        """A name that changes with everything a quantity's program depends on; functions of users count by what they
+        compute.
+
+        Args:
+            quantity: as for :meth:`kernel`.
+            options: as for :meth:`kernel`.
+        """
+        spec = self._quantity(quantity)
+        return self._key(quantity, spec, spec.chosen(quantity, options))
+
     def _key(self, name: str, spec: Quantity, options: Mapping[str, Any]) -> str:
-        """Changes with everything the program depends on; users' functions count by what they compute."""
         chosen = sorted(options.items(), key=str)
         if spec is ALL_QUANTITIES.get(name):
             told: list[Any] = [self.mechanism.digest, name, chosen, self._parameters.addresses]
@@ -575,19 +585,17 @@ class Dynamics:
         """What a caller learns who leaves out the parameters or the wrenches."""
         wrenches = f"one row [force; moment] for each of {', '.join(self.wrenches)}"
         numbers = f"pass parameters=, the values of {', '.join(self.parameter_names)} in this order"
-        if self.mechanism.symbols:
-            mend = (
-                f"; or give the symbols of {self.mechanism.name!r} numbers for good: dalembert.substitute(mechanism, "
-                "{name: value}), or, for the default values of a TOML description, load(..., parameters='default')"
-            )
-        else:
-            mend = " (parameter_values has those of the mechanism)"
+        mend = (
+            f"; or give the symbols of {self.mechanism.name!r} numbers for good: Dynamics(mechanism, parameters={{name: "
+            "value}), dalembert.substitute(mechanism, {name: value}), or, for the default values of a TOML "
+            "description, load(..., parameters='default')"
+        )
         return {"wrenches": wrenches, "parameters": numbers + mend}
 
     @property
     def _defaults(self) -> dict[str, Any]:
         found: dict[str, Any] = {"t": np.zeros(())}
-        if self._parameters.given and self._parameters.complete:
+        if self.parameter_names and self._parameters.complete:
             found["parameters"] = self.parameter_values
         return found
 

@@ -134,7 +134,8 @@ def _start_clock(system: System, expressions: Sequence[Any]) -> None:
 
 
 def _refuse_rates_by_other_names(system: System, expressions: Sequence[Any], what: str) -> None:
-    slip = rate_by_another_name(expressions, map(str, system.scope.names["q"]), map(str, system.scope.known()))
+    known = [*map(str, system.scope.known()), *system.scope.aliases]
+    slip = rate_by_another_name(expressions, map(str, system.scope.names["q"]), known)
     if slip:
         raise ArgumentError(
             f"{what}: is {slip[0]} the rate of {slip[1]}? The velocities are called "

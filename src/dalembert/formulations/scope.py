@@ -50,6 +50,7 @@ class Scope:
         self.quaternions: list[int] = []
         self.bounds: list[tuple[Expr, Any, float]] = []
         self.held: list[str] = []
+        self.aliases: dict[str, str] = {}  # other names of inputs -> their own
         self._known: dict[Any, Expr] = {}
         self._print, self._printed = Print(), 0
 
@@ -204,6 +205,7 @@ class Scope:
         known = self.known()
         functions = {x: sympy.Dummy() for x in known if not x.is_Symbol}  # q(t) and the like are known as a whole
         spelled = {x.name: x for x in known if x.is_Symbol}
+        spelled = {other: spelled[own] for other, own in self.aliases.items() if own in spelled} | spelled
         unknown: set[Any] = set()
         for x in array.flat:
             if scalar.is_sympy(x):

@@ -20,6 +20,7 @@ from dalembert.formulations.names import coordinate_names, rate_name, unlike
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
+from dalembert.model.formula import coordinate_names as formula_names
 from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
 
@@ -109,6 +110,8 @@ def traced(mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> Tr
     scope.input("v", [following.get(name, name) for name in v_names], taken)
     for symbol in mechanism.symbols:
         scope.parameter(symbol)
+    for port, names in zip(("q", "v"), formula_names(mechanism.joints)):  # those of coordinate_symbols
+        scope.aliases |= dict(zip(names, map(str, scope.names[port])))
 
     def read(value: Any) -> Any:
         array = scope.read(value)

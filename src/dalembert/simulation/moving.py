@@ -55,8 +55,7 @@ def stabilised(
             )
         dynamics = moving
     elif isinstance(moving, Mechanism):
-        symbols = {symbol.name for symbol in moving.symbols}
-        addresses = [str(x) for x in parameters if str(x) not in symbols] if isinstance(parameters, Mapping) else []
+        addresses = [x for x in map(str, parameters) if "." in x] if isinstance(parameters, Mapping) else []
         near = None
         if moving.constraints or moving.forces:
             starts = as_position(moving, reference, batch=True).reshape(-1, moving.nq)
@@ -84,12 +83,12 @@ def _check_fit(
 ) -> None:
     """Refuse what contradicts the way in which dynamics were made."""
     own = {
-        "include": (tuple(include), made.include),
+        "include": (tuple(include) or "all", made.include),
         "constraints": (constraints, tuple(made.constraints.info)),
         "elements": (elements, made.elements.names),
     }
     for name, (asked, there) in own.items():
-        if asked and asked != "all" and set(as_names(name, asked)) != set(there):
+        if asked != "all" and set(as_names(name, asked)) != set(there):
             raise ArgumentError(
                 f"{name} = {asked}, but the given dynamics was made with {name} = {there}; say it there only"
             )
