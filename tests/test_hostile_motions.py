@@ -37,7 +37,8 @@ def torque(t, q, v):
 CALLS = {
     "simulate": (da.simulate, {
         "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "wrenches": None, "events": None,
-        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "include": (), "elements": None,
+        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "include": (), "elements": "all",
+        "constraints": "all",
         "drift": None, "stabilisation": 0.0, "parameters": None, "dense": True, "progress": None,
     }),
     "simulate by fixed steps": (da.simulate, {
@@ -45,7 +46,8 @@ CALLS = {
     }),
     "simulate loops": (da.simulate, {
         "mechanism": LOOP, "q0": CLOSED, "v0": None, "t": 0.02, "method": "LSODA", "drift": "ggl",
-        "stabilisation": 10.0, "elements": None,
+        "stabilisation": 10.0, "elements": "all",
+        "constraints": "all",
     }),
     "simulate symbols": (da.simulate, {
         "mechanism": SYMBOLIC, "q0": {"rail": 0}, "v0": {"hinge": 1}, "t": 0.05, "parameters": VALUES,
@@ -53,7 +55,8 @@ CALLS = {
     "rollout": (da.rollout, {
         "mechanism": CART, "q0": [0, 0.1], "v0": None, "steps": 3, "step": 0.01, "control": [[1.0]],
         "actuated": ["rail"], "hold": None, "wrenches": None, "method": "rk4", "every": 1, "record": True,
-        "include": (), "elements": None, "drift": None, "stabilisation": 0.0, "parameters": None, "threads": None,
+        "include": (), "elements": "all", "constraints": "all",
+        "drift": None, "stabilisation": 0.0, "parameters": None, "threads": None,
         "progress": None, "device": None,
     }),
     "rollout of a policy": (da.rollout, {

@@ -155,8 +155,8 @@ def test_a_call_may_give_other_parameters_in_batches():
     assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()  # the same formulas, rounded alike
     states = [np.asarray(x, np.float32) for x in (q, v, tau)]
     assert system.forward_dynamics(*states, parameters=np.asarray(every, np.float32)).dtype == np.float32
-        assert system.forward_dynamics(*states).dtype == np.float32
-    with pytest.raises(ArgumentError, match=r"symbols l; give their values where the system is made"):
+    assert system.forward_dynamics(*states).dtype == np.float32
+    with pytest.raises(ArgumentError, match=r"symbols l; give their values by Dynamics"):
         Dynamics(symbolic, reference=REFERENCE).forward_dynamics(q[0], v[0], tau, parameters=[CRANK])
 
 

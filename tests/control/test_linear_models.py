@@ -121,8 +121,7 @@ def test_loops_have_models_of_independent_coordinates():
     model = linearize(Dynamics(bob, elements="all"))
     w = np.sqrt(9.81 / 0.7 + 5.0 / (1.3 * 0.49))
     assert np.abs(np.sort(model.poles.imag) - [-w, w]).max() < 1e-9
-    with pytest.raises(ArgumentError, match="Dynamics"):
-        linearize(bob)
+    np.testing.assert_allclose(linearize(bob).A, model.A)
 
 
 # ----------------------------------------------------------------------------------------------------------- equilibria
@@ -287,7 +286,7 @@ def test_what_cannot_be_controlled_is_named():
         lqr(linearize(with_gravity(two, [0, 0, 0]), actuated=["j"]), np.ones(4), [1.0])
     with pytest.raises(ArgumentError, match="R must be positive"):
         lqr(model, np.ones(4), [0.0])
-    with pytest.raises(ArgumentError, match="no actuator 'x'"):
+    with pytest.raises(ArgumentError, match="no actuated velocity 'x'"):
         linearize(two, actuated=["x"])
 
 
@@ -377,7 +376,7 @@ def test_cost_to_go_knows_the_control_between_samples(samples):
     plan = simulate(dynamics, *wanted(0)[:2], samples, control=lambda t, q, v: torque(t))
     follower = tracking_lqr(plan, Q, R, points=11)
     assert np.abs(follower.S[0] - exact).max() < 1e-7 * np.abs(exact).max()
-    one = tracking_lqr(plan, Q, R[:1, :1], actuators=velocity_names(dynamics.mechanism)[:1])
+    one = tracking_lqr(plan, Q, R[:1, :1], actuated=velocity_names(dynamics.mechanism)[:1])
     for t in (0.0, 0.01, 0.777, 1.5):
         q, v, _ = wanted(t)
         for found in (follower(t, q, v), one(t, q, v)):
@@ -418,13 +417,13 @@ def test_tracking_with_one_motor_catches_a_cart_pole():
     upright = linearize(cart(), actuated=["rail"])
     held = lqr(upright, [10, 10, 1, 1], [0.1])
     plan = simulate(cart(), [0.4, 0.1], None, 3.0, control=state_feedback(cart(), held.K, [0, 0], actuated=["rail"]))
-    tracker = tracking_lqr(plan, [10, 10, 1, 1], [0.1], final=held.S, actuators=["rail"])
+    tracker = tracking_lqr(plan, [10, 10, 1, 1], [0.1], final=held.S, actuated=["rail"])
     assert tracker.K.shape[1:] == (1, 4)
     motion = simulate(cart(), [0.3, 0.25], None, 3.0, control=tracker)
     assert not motion.tau[:, 1].any()
     assert np.abs(motion.q[-1] - plan.q[-1]).max() < 1e-2
-    with pytest.raises(ArgumentError, match="no actuator 'wheel'"):
-        tracking_lqr(plan, [1, 1, 1, 1], [1], actuators=["wheel"])
+    with pytest.raises(ArgumentError, match="no actuated velocity 'wheel'"):
+        tracking_lqr(plan, [1, 1, 1, 1], [1], actuated=["wheel"])
 
 
 def inverted_loop():
@@ -460,11 +459,11 @@ def test_a_loop_is_balanced_by_its_independent_states():
 def test_what_belongs_to_given_dynamics_is_said_there():
     system = inverted_loop()
     for run in (linearize, equilibrium):
-        with pytest.raises(ArgumentError, match="where the Dynamics is made"):
+        with pytest.raises(ArgumentError, match="has no parameters"):
             run(system, parameters={"g": 9.81})
     with pytest.raises(ArgumentError, match="was made with"):
         linearize(Dynamics(cart()), include=["damping"])
-    with pytest.raises(ArgumentError, match="no actuator 'motor'"):
+    with pytest.raises(ArgumentError, match="no actuated velocity 'motor'"):
         state_feedback(cart(), np.zeros((1, 4)), [0, 0], actuated=["motor"])
     with pytest.raises(ArgumentError, match="tau has shape"):
         state_feedback(cart(), np.zeros((2, 4)), [0, 0], tau=[1.0])
@@ -525,14 +524,14 @@ def test_a_model_comes_from_whatever_has_its_matrices_and_names():
         (lambda: linearize("cart_pole"), "got str; give a Mechanism"),
         (lambda: equilibrium("cart_pole"), "got str; give a Mechanism"),
         (lambda: state_feedback("cart_pole", np.zeros((2, 4)), [0, 0]), "got str; give a Mechanism"),
-        (lambda: linearize(cart(), actuated="rail"), r"actuators = 'rail': a list of names is needed, \['rail'\]"),
+        (lambda: linearize(cart(), actuated="rail"), r"actuated = 'rail': a list of names is needed, \['rail'\]"),
         (lambda: equilibrium(cart(), keep="rail"), "keep = 'rail': a list"),
         (lambda: equilibrium(Dynamics(cart(), wrenches=["pole"])), "this Dynamics has wrenches"),
         (lambda: lqr(cart(), np.eye(4), [1]), "give a LinearModel"),
         (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q: expected real numbers, got 'large'"),
         (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 0]), "R must be positive definite; its least eigenvalue is 0"),
-        (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period = 'ms' s"),
+        (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period.*'ms'"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period=1e9), "unstable modes overflow"),
     ],
 )
@@ -541,7 +540,7 @@ def test_bad_input_is_refused_by_name(run, message):
         run()
 
 
-@pytest.mark.parametrize("names", [{"actuators": ["rail", "rail"]}, {"outputs": ["hinge", "rail", "hinge"]}])
+@pytest.mark.parametrize("names", [{"actuated": ["rail", "rail"]}, {"outputs": ["hinge", "rail", "hinge"]}])
 def test_nothing_is_named_twice(names):
     with pytest.raises(ArgumentError, match="is named twice"):
         linearize(load("cart_pole", parameters="default"), **names)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from dalembert.simulation.stabiliser import Stabiliser
 from motion_cases import GRAVITY, by, pendulum
 from scipy.special import ellipk
 
@@ -11,6 +10,7 @@ from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.simulation import Event, SimulationError, integrators, joint_stop, simulate
+from dalembert.simulation.stabiliser import Stabiliser
 from random_mechanisms import random_mechanism
 
 METHODS = ("DOP853", "LSODA", "rk4", "variational")

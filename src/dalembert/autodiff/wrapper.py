@@ -30,9 +30,9 @@ class DifferentiableDynamics(ABC):
         if unset or dynamics.wrenches:
             found = [f"parameter {x}" for x in unset] + [f"wrench on {x}" for x in dynamics.wrenches]
             raise ArgumentError(
-                f"{type(self).__name__} takes a Dynamics without wrenches, all its parameters with values; this one has "
-                f"{', '.join(found)}. Symbols get numbers by Dynamics(mechanism, parameters={{name: value}}), or when a "
-                "mechanism is loaded, by parameters='default'"
+                f"{type(self).__name__} takes a Dynamics without wrenches, all its parameters with values; this one "
+                f"has {', '.join(found)}. Symbols get numbers by Dynamics(mechanism, parameters={{name: value}}), or "
+                "when a mechanism is loaded, by parameters='default'"
             )
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")

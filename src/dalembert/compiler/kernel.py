@@ -303,6 +303,41 @@ class Kernel:
         return f"<kernel {self.name}({sides[0]}) -> {sides[1]}>"
 
 
+def traced_kernel(
+    name: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    compute: Callable[[dict[str, Any]], Any],
+    key: str | None = None,
+    dtype: Any = None,
+    doc: str = "",
+) -> Kernel:
+    """The kernel of a function of traced inputs, traced when it is first needed.
+
+    Args:
+        name: an identifier.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        compute: a function of traced inputs by name that gives the output, or a tuple of them; made of programs that
+            are optimised already.
+        key: as for :class:`Kernel`.
+        dtype: as for :class:`Kernel`.
+        doc: documentation.
+    """
+
+    def program() -> Program:
+        from .passes import rebuild
+        from .trace import trace
+
+        def traced(*arrays: Any) -> dict[str, Any]:
+            found = compute(dict(zip((port.name for port in inputs), arrays)))
+            return dict(zip((port.name for port in outputs), found if isinstance(found, tuple) else (found,)))
+
+        return rebuild(trace(traced, {port.name: port.shape for port in inputs}, name))
+
+    return Kernel(name, tuple(inputs), tuple(outputs), program, key, dtype, doc)
+
+
 def _is_foreign(x: Any) -> bool:
     """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ...
 

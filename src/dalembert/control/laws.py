@@ -18,8 +18,8 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
 from dalembert.compiler.evaluate import inline
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
+from dalembert.compiler.kernel import Kernel, traced_kernel
+from dalembert.compiler.program import Port
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
@@ -184,22 +184,15 @@ def _kernel(
     if dynamics.parameter_names:
         ports.append(Port("parameters", (len(dynamics.parameter_names),)))
 
-    def program() -> Program:
-        from dalembert.compiler.passes import rebuild
-        from dalembert.compiler.trace import trace
-
-        def compute(*values: Any) -> dict[str, Any]:
-            return {"tau": law(dynamics, dict(zip((port.name for port in ports), values)))}
-
-        return rebuild(trace(compute, {port.name: port.shape for port in ports}, name))
-
-    told = (dynamics.kernel("inverse_dynamics").key, name, sorted(options.items()))
+    told = (dynamics.key("inverse_dynamics"), name, sorted(options.items()))
     key = hashlib.sha256(repr(told).encode()).hexdigest()
-    return Kernel(name, tuple(ports), (Port("tau", (m.nv,)),), program, key, dynamics.dtype, name.replace("_", " "))
+    output = Port("tau", (m.nv,))
+    doc = name.replace("_", " ")
+    return traced_kernel(name, ports, [output], lambda given: law(dynamics, given), key, dynamics.dtype, doc)
 
 
 def _parts(dynamics: Dynamics, quantity: str, given: Mapping[str, Any], **options: Any) -> list[Array]:
-    program = dynamics.program(quantity, **options)
+    program, given = dynamics.program(quantity, **options), {"t": 0, **given}
     return list(inline(program, {port.name: given[port.name] for port in program.inputs}).values())
 
 

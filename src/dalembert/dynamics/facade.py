@@ -586,8 +586,8 @@ class Dynamics:
         wrenches = f"one row [force; moment] for each of {', '.join(self.wrenches)}"
         numbers = f"pass parameters=, the values of {', '.join(self.parameter_names)} in this order"
         mend = (
-            f"; or give the symbols of {self.mechanism.name!r} numbers for good: Dynamics(mechanism, parameters={{name: "
-            "value}), dalembert.substitute(mechanism, {name: value}), or, for the default values of a TOML "
+            f"; or give the symbols of {self.mechanism.name!r} numbers for good: Dynamics(mechanism, parameters="
+            "{name: value}), dalembert.substitute(mechanism, {name: value}), or, for the default values of a TOML "
             "description, load(..., parameters='default')"
         )
         return {"wrenches": wrenches, "parameters": numbers + mend}

@@ -220,6 +220,15 @@ class Quantity:
         return chosen
 
 
+def direct(algorithm: Callable[..., Array]) -> Callable[..., Array]:
+    """An algorithm of the mechanism as it is described, and of the options of the quantity, as a ``compute``.
+
+    Args:
+        algorithm: a function of a mechanism, the inputs, and the options by name.
+    """
+    return lambda s, *state: algorithm(s.mechanism, *state, **s.options)
+
+
 def nonzeros(mechanism: Mechanism, both_halves: bool = False) -> list[tuple[int, int]]:
     """Row and column of the entries of the inertia matrix that can be different from zero, row by row.
 

@@ -20,7 +20,7 @@ from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
 from dalembert.dynamics.contest import MANY, MOST
-from dalembert.dynamics.quantity import Quantity, Setting, nonzeros
+from dalembert.dynamics.quantity import Quantity, Setting, direct, nonzeros
 from dalembert.model import Tree
 
 
@@ -134,10 +134,6 @@ def potential_energy(s: Setting, q: Array) -> Array:
     return arrays.asarray(energy.potential_energy(s.mechanism.tree, q))
 
 
-def center_of_mass(s: Setting, q: Array) -> Array:
-    return kinematics.center_of_mass(s.mechanism, q)
-
-
 def pose(s: Setting, q: Array) -> tuple[Array, Array]:
     found = kinematics.pose(s.mechanism, q, **s.options)
     return found.rotation, found.translation
@@ -237,7 +233,8 @@ BASIC: dict[str, Quantity] = {
     "potential_energy": Quantity(
         ("q",), {"V": ()}, potential_energy,
         "Potential energy of weight, J; zero with all mass at the origin. What is fixed to the ground does not count."),
-    "center_of_mass": Quantity(("q",), {"c": (3,)}, center_of_mass, "Centre of the moving mass, world axes, m."),
+    "center_of_mass": Quantity(
+        ("q",), {"c": (3,)}, direct(kinematics.center_of_mass), "Centre of the moving mass, world axes, m."),
     "pose": Quantity(
         ("q",), {"rotation": (3, 3), "position": (3,)}, pose,
         "Rotation (frame to world components) and position of a frame in the world.", options={"frame": ...}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,14 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.compiler.kernel import Kernel
+from dalembert.compiler.kernel import Kernel, traced_kernel
+from dalembert.compiler.program import Port
 from dalembert.simulation import manifold
 from dalembert.simulation.equations import Control, TracedEquations
-from dalembert.simulation.kernels import Traceable, state_kernel
 from dalembert.simulation.stabiliser import Stabiliser
+
+Traceable = Callable[[Stabiliser, dict[str, Array]], Array]
+"""A function of a mechanism and its traced inputs by name."""
 
 
 class KernelEquations:
@@ -110,9 +113,33 @@ def part_kernel(system: Stabiliser, name: str) -> Kernel:
         system: what moves.
         name: ``acceleration``, ``flow``, ``slope``, ``tangent``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
     """
-    inputs, function, space = _PARTS[name]
-    m = system.mechanism
-    return state_kernel(system, name, inputs, {"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space], function)
+    if name not in system.made:  # made once, its code kept on disk as that of all kernels
+        inputs, function, space = _PARTS[name]
+        m = system.mechanism
+        ports, output = input_ports(system, inputs), Port(name, ({"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space],))
+        key = system.digest("part", name)
+        system.made[name] = traced_kernel(
+            name, ports, [output], lambda given: function(system, given), key, system.dynamics.dtype
+        )
+    return system.made[name]
+
+
+def input_ports(system: Stabiliser, names: Sequence[str]) -> tuple[Port, ...]:
+    """The named inputs that this system has: q, everything of nv entries; wrenches, time and parameters if it has any.
+
+    Args:
+        system: what moves.
+        names: in calling order.
+    """
+    m, dynamics = system.mechanism, system.dynamics
+    shapes = {
+        "q": (m.nq,),
+        "wrenches": (len(dynamics.wrenches), 6) if dynamics.wrenches else None,
+        "t": None if dynamics.is_tree else (),
+        "parameters": (len(dynamics.parameter_names),) if dynamics.parameter_names else None,
+    }
+    found = [(name, shapes.get(name, (m.nv,))) for name in names]
+    return tuple(Port(name, shape) for name, shape in found if shape is not None)
 
 
 def _traced(system: Stabiliser, given: dict[str, Array]) -> TracedEquations:

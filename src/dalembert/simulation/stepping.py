@@ -14,7 +14,7 @@ from dalembert.compiler.recurrence import Recurrence
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.model.checks import shown
 from dalembert.simulation.equations import Control, TracedEquations
-from dalembert.simulation.kernels import input_ports
+from dalembert.simulation.kernel_equations import input_ports
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers import STEPPERS
 from dalembert.simulation.summaries import SUMMARIES, Step
