@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import assemble, moved
 from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
-from dalembert.constraints.projection import project_velocity
+from dalembert.constraints.closure import assemble, moved
+from dalembert.constraints.solve import project_velocity
 from dalembert.errors import SingularityError
 from dalembert.model import Mechanism
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import mirrored, moved
 from dalembert.constraints.classical import ANDREWS_START, andrews, bricard, four_bar, rolling_disc, slider_crank
+from dalembert.constraints.closure import mirrored, moved
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism

@@ -16,7 +16,6 @@ from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_star
 from dalembert.algebra.transform import Transform
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import moved
 from dalembert.constraints.classical import (
     BICYCLE_UPRIGHT,
     chaplygin_sleigh,
@@ -25,6 +24,7 @@ from dalembert.constraints.classical import (
     rolling_disc,
     whipple_bicycle,
 )
+from dalembert.constraints.closure import moved
 from dalembert.control import equilibrium
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formats import load

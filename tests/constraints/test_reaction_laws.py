@@ -17,7 +17,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import moved
+from dalembert.constraints.closure import moved
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism

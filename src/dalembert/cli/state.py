@@ -193,7 +193,7 @@ def _assembled(system: ConstrainedDynamics, guess: np.ndarray, named: list[str])
     """
     import numpy as np
 
-    from dalembert.constraints.assembly import moved
+    from dalembert.constraints.closure import moved
     from dalembert.errors import DalembertError
 
     model = system.mechanism

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints import assembly, assembly_modes, numeric, projection
+from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.inverse import Drives, inverse_dynamics
 from dalembert.constraints.kernels import ConstrainedKernels
 from dalembert.constraints.linearization import Linearization, linearize
 from dalembert.constraints.reactions import Reaction, find_reactions
-from dalembert.constraints.states import States
+from dalembert.constraints.solve import Solution, project_acceleration, project_velocity, solve
+from dalembert.constraints.state import States
 
 
 class ConstrainedDynamics(ConstrainedKernels):
@@ -81,7 +82,7 @@ class ConstrainedDynamics(ConstrainedKernels):
         *,
         method: str = "projection",
         tolerance: float | None = None,
-    ) -> numeric.Solution:
+    ) -> Solution:
         """Accelerations and multipliers at any position, also where rows are redundant or lose rank; any batch shape.
 
         At a singular position the rows that are left do not determine the motion: accelerations are those of least
@@ -92,7 +93,7 @@ class ConstrainedDynamics(ConstrainedKernels):
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            method: one of :data:`dalembert.constraints.numeric.METHODS`. Where masses differ by many powers of ten,
+            method: one of :data:`dalembert.constraints.solve.METHODS`. Where masses differ by many powers of ten,
                 ``"udwadia-kalaba"`` loses most digits.
             tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
                 default below 1e-9, and those beyond the rank around the reference, at states that violate the
@@ -100,8 +101,8 @@ class ConstrainedDynamics(ConstrainedKernels):
         """
         M, f, G, gamma = self.evaluate("terms", q, v, tau, t)
         if tolerance is not None:
-            return numeric.solve(M, G, f, gamma, method, tolerance)
-        return numeric.solve(M, G, f, gamma, method, known=self.known(q, t))
+            return solve(M, G, f, gamma, method, tolerance)
+        return solve(M, G, f, gamma, method, known=self.known(q, t))
 
     def inverse_dynamics(
         self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
@@ -204,10 +205,10 @@ class ConstrainedDynamics(ConstrainedKernels):
                 name. Which of several assemblies is found depends on it.
             t: time, s.
             keep: joints whose positions must not change.
-            options: of :func:`dalembert.constraints.assembly.assemble`: ``tolerance``, ``iterations``, ``restarts``
+            options: of :func:`dalembert.constraints.closure.assemble`: ``tolerance``, ``iterations``, ``restarts``
                 (0: only downhill from the given ones) and ``seed``.
         """
-        return assembly.assemble(self, self.reference if q is None else q, t, keep, **options)
+        return closure.assemble(self, self.reference if q is None else q, t, keep, **options)
 
     def assembly_modes(
         self, q: Any = None, t: float = 0.0, keep: Sequence[str] = (), **options: Any
@@ -219,9 +220,9 @@ class ConstrainedDynamics(ConstrainedKernels):
             t: time, s.
             keep: joints whose positions are held; so many that assemblies are isolated, or it is an error. Those where
                 others can move nevertheless are left out, with a warning.
-            options: of :func:`dalembert.constraints.assembly_modes.assembly_modes`: ``starts``, ``spread``, ``seed``.
+            options: of :func:`dalembert.constraints.closure.assembly_modes`: ``starts``, ``spread``, ``seed``.
         """
-        return assembly_modes.assembly_modes(self, q, t, keep, **options)
+        return closure.assembly_modes(self, q, t, keep, **options)
 
     def project_velocity(self, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
         """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy; any batch shape.
@@ -232,7 +233,7 @@ class ConstrainedDynamics(ConstrainedKernels):
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose velocities must not change.
         """
-        return projection.project_velocity(self, q, v, t, keep)
+        return project_velocity(self, q, v, t, keep)
 
     def project_acceleration(self, q: Any, v: Any, a: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
         """Accelerations that satisfy the constraints, nearest to the given ones in the sense of Gauss; any batch shape.
@@ -244,4 +245,4 @@ class ConstrainedDynamics(ConstrainedKernels):
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose accelerations must not change.
         """
-        return projection.project_acceleration(self, q, v, a, t, keep)
+        return project_acceleration(self, q, v, a, t, keep)

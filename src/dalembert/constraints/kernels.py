@@ -22,14 +22,14 @@ from dalembert.constraints.arguments import (
     values_of_symbols,
 )
 from dalembert.constraints.catalogue import catalogue
-from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
-from dalembert.constraints.consistency import relative_violation
 from dalembert.constraints.forces import ForceSet
-from dalembert.constraints.numeric import Known
-from dalembert.constraints.pivots import Pivots
+from dalembert.constraints.pivots import Pivots, choose_pivots, choose_positional
 from dalembert.constraints.quantities import Setting
-from dalembert.constraints.reactions import between_frames
+from dalembert.constraints.rank import Known
 from dalembert.constraints.rows import ConstraintSet, Row
+from dalembert.constraints.scaling import Scaling
+from dalembert.constraints.vicinity import Sample, samples, usual_size
+from dalembert.constraints.violation import relative_violation
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
@@ -198,7 +198,7 @@ class ConstrainedKernels:
         precision = np.float32 if single(state) else None
         state = tuple(np.array(x, precision) if isinstance(x, (int, float)) else x for x in state)  # the quick way in
         if not self.parameter_names:
-            return self._without_rounding(quantity, self.kernel(quantity)(*state, **options))
+            return self.kernel(quantity)(*state, **options)
         parameters = options.pop("parameters", self.parameters if len(self.parameters) else None)
         if parameters is None:
             raise ArgumentError(
@@ -213,25 +213,7 @@ class ConstrainedKernels:
             )
         if precision is not None and isinstance(parameters, (np.ndarray, Sequence)):
             parameters = real_array(parameters, f"{quantity}, parameters").astype(precision)
-        return self._without_rounding(quantity, self.kernel(quantity)(*state, parameters, **options))
-
-    def _without_rounding(self, quantity: str, found: Any) -> Any:
-        """Rows that hold whatever moves are exactly zero: where all rows are such, nothing tells that they are."""
-        names = [port.name for port in self.kernel(quantity).outputs]
-        if "G" in names and self.constraints.count:
-            G = found[names.index("G")]
-            G[np.abs(G).max(axis=-1, initial=0.0) <= self._rounding] = 0.0
-        return found
-
-    @cached_property
-    def _rounding(self) -> np.ndarray:
-        """What rounding can leave of a row between frames, given the lengths of the mechanism; 0 for other rows."""
-        m = self.numbers
-        ends = [x for item in m.constraints if between_frames(item) for x in (item.placement_a, item.placement_b)]
-        lengths = [x for at in (*(joint.placement for joint in m.joints), *ends) for x in at.translation]
-        reach = 1 + sum(abs(float(x)) for x in lengths if not is_sympy(x))
-        between = [between_frames(item) for item in m.constraints for _ in self.constraints.info[item.name]]
-        return np.where(between, 16 * np.finfo(float).eps * reach, 0.0)
+        return self.kernel(quantity)(*state, parameters, **options)
 
     def cost(self, quantity: str) -> Cost:
         """Exact operation counts of a kernel.
@@ -266,6 +248,18 @@ class ConstrainedKernels:
             return self.mechanism
         loose = self.mechanism.replace(strict=False)  # kernels take any values, also those that no body has
         return substitute(loose, dict(zip(symbols, self.parameters.tolist())))
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """What is one of every coordinate and of every constraint row."""
+        return Scaling(self)
+
+    @cached_property
+    def usual_size(self) -> float:
+        """The least singular value of the rows that counts, relative to the largest, where it is largest around the
+        reference: what singular configurations are measured by.
+        """
+        return usual_size(self)
 
     @cached_property
     def samples(self) -> list[Sample]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.consistency import INCONSISTENT
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.numeric import of_known_rank
-from dalembert.constraints.vicinity import is_clear
+from dalembert.constraints.rank import Decomposition
+from dalembert.constraints.vicinity import decomposed
+from dalembert.constraints.violation import INCONSISTENT
 from dalembert.control.linear import linearize, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
@@ -101,7 +101,7 @@ def equilibrium(
     broken = problem.broken(q)
     if broken:
         raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
-    if isinstance(mechanism, ConstrainedDynamics) and not is_clear(mechanism, q, 0.0, positional=True):
+    if isinstance(mechanism, ConstrainedDynamics) and not decomposed(mechanism, q, 0.0, positional=True).is_clear:
         warnings.warn(
             f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a "
             "part of its digits only; a linear model there means little. analyse(q) says more",
@@ -156,8 +156,9 @@ class _Loops:
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Needed forces, constraint residuals, constraint rows; redundant ones bear nothing where they are open."""
         _, applied, G, _ = self.system.evaluate("terms", q, self.v, np.zeros(len(self.v)), 0.0)
-        known = self.system.known(q, 0.0) if np.isfinite(G).all() else None
-        return -applied, self.system.evaluate("positions", q, 0.0)[0], G if known is None else of_known_rank(G, known)
+        if np.isfinite(G).all():
+            G = Decomposition.of(G, self.system.known(q, 0.0)).truncated
+        return -applied, self.system.evaluate("positions", q, 0.0)[0], G
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """The mass matrix."""

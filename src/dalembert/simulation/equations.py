@@ -189,14 +189,14 @@ class TracedEquations:
             v = v + _least(G[rows], rate[rows] - product(G[rows], v), pivots)
         else:
             phi = self._constrained("positions", q=q, t=t)[0]
-        here = self._closed(q, phi)
+        here = self._closed(phi)
         return q + here, v + here
 
-    def _closed(self, q: Array, phi: Array) -> Scalar:
+    def _closed(self, phi: Array) -> Scalar:
         """Zero where loops are closed as far as they are in motions, NaN elsewhere."""
         constrained, closed = self.system.constrained, True
         assert constrained is not None
-        allowed = self.system.openings(q, constrained.setting(self._given["parameters"]).mechanism)
+        allowed = self.system.openings(constrained.setting(self._given["parameters"]).mechanism)
         for k, (off, most) in enumerate(zip(phi, allowed)):
             if constrained.constraints.holonomic[k] and not is_zero(off) and not same(most, math.inf):
                 closed = (absolute(off) <= most) & closed

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.numeric import solve
+from dalembert.constraints.solve import solve
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real, shown
