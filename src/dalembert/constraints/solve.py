@@ -124,7 +124,7 @@ def solve(
     rows = Decomposition.of(G, known, tolerance, np.ones_like(scale))
     h = rows.coordinates(gamma)
     if damping:
-        h = h * rows.relative**4 / (rows.relative**4 + damping**4)
+        h = h / (1 + (damping / np.where(rows.live, rows.relative, np.inf)) ** 8)  # nothing is felt at ten times that
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
     a = route(M, f, rows.row_basis, h, rows.Vt, rows.live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.

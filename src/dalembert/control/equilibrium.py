@@ -220,7 +220,7 @@ def _newton(
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         columns = np.hstack([S, G.T])
-        found = np.linalg.lstsq(columns, needed, rcond=1e-12)[0] if columns.size else np.zeros(0)
+        found = Decomposition.of(columns).solve(needed)
         return found, np.concatenate([(needed - columns @ found) / scale, phi * weight])
 
     unknowns, residual = left(needed, phi, G)
@@ -234,11 +234,11 @@ def _newton(
             break
         # forces of motors and constraints are eliminated: only what is across their range counts
         columns = np.hstack([S, G.T])
-        across = np.eye(n) - columns @ np.linalg.pinv(columns, rcond=1e-12) if columns.size else np.eye(n)
+        across = np.eye(n) - columns @ Decomposition.of(columns).pseudo_inverse()
         slope = problem.slope(q, unknowns[len(motors) :])
         matrix = np.vstack([across @ slope / scale, G * weight])[:, moving]
         step = np.zeros(n)
-        step[moving] = np.linalg.lstsq(matrix, -residual, rcond=1e-10)[0]
+        step[moving] = Decomposition.of(matrix).solve(-residual)
         # farther than half a radian the slope means nothing; of lengths nobody knows what is far
         step *= min(1.0, 0.5 / max(float(np.abs(step[turns]).max(initial=0.0)), 1e-300))
         for halvings in range(25):
@@ -252,6 +252,6 @@ def _newton(
                 break
         else:
             break
-    across = np.eye(n) - G.T @ np.linalg.pinv(G.T, rcond=1e-12)
-    tau = np.linalg.lstsq(across @ S, across @ needed, rcond=1e-10)[0]  # of many, the least
+    across = np.eye(n) - G.T @ Decomposition.of(G.T).pseudo_inverse()
+    tau = Decomposition.of(across @ S, columns=np.ones(len(motors))).solve(across @ needed)  # of many, the least
     return q, tau, float(np.abs(residual[:n]).max() * scale), scale

@@ -84,7 +84,7 @@ def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:
         row: which row.
         basis: rows that are independent at typical states.
     """
-    shares = [np.linalg.lstsq(x[basis].T, x[row], rcond=None)[0] for x in samples]
+    shares = [Decomposition.of(x[basis]).solve_transposed(x[row]) for x in samples]
     middle = np.median(shares, axis=0)
     same = []
     for share, x in zip(shares, samples):
