@@ -9,10 +9,10 @@ from dalembert.constraints.quantities import QUANTITIES, Quantity, Setting, dyna
 from dalembert.constraints.reactions import places, reactions
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 
-def catalogue(system: ConstrainedKernels) -> dict[str, Quantity]:
+def catalogue(system: Constrained) -> dict[str, Quantity]:
     """Every quantity by name.
 
     Args:

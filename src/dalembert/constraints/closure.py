@@ -25,7 +25,7 @@ from dalembert.model.checks import expect_names, expect_real, expect_whole, real
 from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 STEP = 1.0
 """Longest step of any coordinate, in its unit: farther away the linearization means nothing."""
@@ -105,7 +105,7 @@ def newton(
 
 
 def descend(
-    system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
+    system: Constrained, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same for the rows on positions of a mechanism, in their units.
 
@@ -141,7 +141,7 @@ def _step(G: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
 
 
 def assemble(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: Any,
     t: float = 0.0,
     keep: Sequence[str] = (),
@@ -191,7 +191,7 @@ def assemble(
     raise SingularityError(_cannot(system, best, expect_names(keep, "keep"), t, restarts))
 
 
-def start_of(system: ConstrainedKernels, q: Any) -> np.ndarray:
+def start_of(system: Constrained, q: Any) -> np.ndarray:
     mechanism = system.mechanism
     if isinstance(q, Mapping):
         q = by_joint(mechanism, q, "q", np.asarray(system.reference, dtype=float), mechanism.q_slice)
@@ -210,7 +210,7 @@ def free_velocities(mechanism: Mechanism, keep: Sequence[str]) -> np.ndarray:
     return free
 
 
-def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str], t: float, restarts: int) -> str:
+def _cannot(system: Constrained, residual: np.ndarray, keep: Sequence[str], t: float, restarts: int) -> str:
     rows = [row for row in system.rows if row.holonomic]
     worst: dict[str, tuple[float, str]] = {}
     lengths = {item.name: float(item.value) for item in system.numbers.constraints if item.kind == "distance"}
@@ -231,7 +231,7 @@ def _cannot(system: ConstrainedKernels, residual: np.ndarray, keep: Sequence[str
 
 
 def mirrored(
-    system: ConstrainedKernels, q: np.ndarray, t: float = 0.0, what: tuple[str, ...] = ("axes", "frames")
+    system: Constrained, q: np.ndarray, t: float = 0.0, what: tuple[str, ...] = ("axes", "frames")
 ) -> list[str]:
     """Names of closures whose axes point against each other, or whose frames are half a turn apart.
 
@@ -257,7 +257,7 @@ def mirrored(
 
 
 def assembly_modes(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: Any = None,
     t: float = 0.0,
     keep: Sequence[str] = (),
@@ -301,7 +301,7 @@ def assembly_modes(
     return _isolated(system, modes, t, keep, free)
 
 
-def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) -> bool:
+def _same(system: Constrained, a: np.ndarray, b: np.ndarray, t: float) -> bool:
     """Whether loops are closed between two assemblies, too: one at a dead centre is found roughly only."""
     limit = 1e-10 * max(1.0, float(np.abs(a).max(initial=0.0)))  # ten times what assembly leaves
     for part in (0.5, 0.3):  # half way there may be a third
@@ -321,7 +321,7 @@ def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) ->
 
 
 def _isolated(
-    system: ConstrainedKernels, modes: list[np.ndarray], t: float, keep: Sequence[str], free: np.ndarray
+    system: Constrained, modes: list[np.ndarray], t: float, keep: Sequence[str], free: np.ndarray
 ) -> list[np.ndarray]:
     """The assemblies whose other joints cannot move; an error if there is none, a warning for those left out.
 
@@ -357,7 +357,7 @@ def _isolated(
     return found
 
 
-def _leads_on(system: ConstrainedKernels, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
+def _leads_on(system: Constrained, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
     """Whether there are assemblies a little along a way, and not just this one again."""
     for way in (FAR, -FAR):
         try:
@@ -396,7 +396,7 @@ the motion cross, constraints look like x y = 0: of a residual e, rounding, y = 
 y' = e x'/x^2 too."""
 
 
-def restored(system: ConstrainedKernels, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def restored(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A state close to the constraints brought back to them by the least displacement and change of velocity.
 
     Args:
@@ -431,7 +431,7 @@ def _shortest(G: np.ndarray, b: np.ndarray, rank: int, lost: float) -> np.ndarra
 # -------------------------------------------------------------------------------------------------------------- checks
 
 
-def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
+def check_gradients(system: Constrained, G: np.ndarray, t: float, chosen: np.ndarray | None = None) -> None:
     """An error where a constraint has no direction, as a rolling disc that lies flat: nothing says how to move.
 
     Args:

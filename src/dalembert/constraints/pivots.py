@@ -25,7 +25,7 @@ from dalembert.constraints.vicinity import TIMES
 from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 SAFE = 0.1
 """A pivot must be at least this fraction of the largest candidate, in the worst sample."""
@@ -149,7 +149,7 @@ def _varies(samples: np.ndarray, kept: list[int], redundant: list[int]) -> bool:
 # --------------------------------------------------------------------------------------------------- around a reference
 
 
-def choose_pivots(system: ConstrainedKernels) -> Pivots:
+def choose_pivots(system: Constrained) -> Pivots:
     """The pivots around the reference of a system; an error if its independent speeds cannot be the wanted ones.
 
     Args:
@@ -169,7 +169,7 @@ def choose_pivots(system: ConstrainedKernels) -> Pivots:
     return _measured(system, pivots, common, G)
 
 
-def choose_positional(system: ConstrainedKernels) -> Pivots:
+def choose_positional(system: Constrained) -> Pivots:
     """The pivots of the rows on positions alone, which may depend on others than those kept among all rows.
 
     Args:
@@ -198,7 +198,7 @@ def _common(G: np.ndarray, keep: Collection[int] = ()) -> tuple[Pivots, list[int
     return pivots, chosen
 
 
-def _measured(system: ConstrainedKernels, pivots: Pivots, common: list[int], G: np.ndarray) -> Pivots:
+def _measured(system: Constrained, pivots: Pivots, common: list[int], G: np.ndarray) -> Pivots:
     """The pivots with the sizes of rows that have to be compared with each other while a kernel runs."""
     if not pivots.varying:
         return pivots
@@ -222,12 +222,12 @@ def _rounded(sizes: np.ndarray) -> tuple[float, ...]:
     return tuple((4.0 ** np.round(np.log2(largest / largest.max()) / 2)).tolist())
 
 
-def _gradients(system: ConstrainedKernels) -> np.ndarray:
+def _gradients(system: Constrained) -> np.ndarray:
     """G at the samples, (count, m, nv)."""
     return np.stack([system.evaluate("positions", q, t)[1] for q, t in system.samples])
 
 
-def _refuse_contradiction(system: ConstrainedKernels, pivots: Pivots, q: np.ndarray) -> None:
+def _refuse_contradiction(system: Constrained, pivots: Pivots, q: np.ndarray) -> None:
     """Rows that are left out must demand what the others demand, also later."""
     if not (system.constraints.rheonomic and pivots.redundant) or pivots.varying:
         return

@@ -19,7 +19,7 @@ from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
     from dalembert.constraints.rows import ConstraintSet
 
 NO_LENGTH = 1e-9
@@ -38,7 +38,7 @@ class Scaling:
         positions: the same of every position, (nq,).
     """
 
-    def __init__(self, system: ConstrainedKernels):
+    def __init__(self, system: Constrained):
         self._system = system
         mechanism = system.numbers
         self.length = longest(mechanism)

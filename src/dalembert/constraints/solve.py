@@ -33,7 +33,7 @@ from dalembert.model.checks import expect_choice, expect_names, expect_real
 from dalembert.model.layout import counted
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 METHODS = ("multipliers", "projection", "udwadia-kalaba")
 """Names of the routes."""
@@ -242,7 +242,7 @@ BESIDE = 100.0
 
 
 def project_velocity(
-    system: ConstrainedKernels, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
+    system: Constrained, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
 ) -> np.ndarray:
     """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
 
@@ -267,7 +267,7 @@ def project_velocity(
 
 
 def project_acceleration(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: Any,
     v: Any,
     a: Any,
@@ -298,7 +298,7 @@ def project_acceleration(
     return states.gathered(states.each(nearest), (system.mechanism.nv,))
 
 
-def _states(system: ConstrainedKernels, q: Any, vectors: dict[str, Any], t: Any) -> States:
+def _states(system: Constrained, q: Any, vectors: dict[str, Any], t: Any) -> States:
     """States, each part by joint name or as an array."""
     mechanism, names = system.mechanism, system.velocity_names()
     for name, x in vectors.items():
@@ -308,7 +308,7 @@ def _states(system: ConstrainedKernels, q: Any, vectors: dict[str, Any], t: Any)
 
 
 def _nearest(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: np.ndarray,
     x: np.ndarray,
     t: float,

@@ -13,7 +13,7 @@ from dalembert.constraints.rank import GAP, TOLERANCE, Decomposition
 from dalembert.errors import SingularityError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 NEAR = 6.0
 """Positions with a joint kept this many times farther away than it was moved are no neighbours."""
@@ -30,7 +30,7 @@ Sample = tuple[np.ndarray, float]
 
 
 def decomposed(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = TOLERANCE, positional: bool = False
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, positional: bool = False
 ) -> Decomposition:
     """The rows at a position, without units.
 
@@ -48,7 +48,7 @@ def decomposed(
 
 
 def neighbours(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
 ) -> list[tuple[np.ndarray, int]]:
     """Assembled positions close to a position and the rank at each, as many as are found.
 
@@ -96,12 +96,12 @@ def neighbours(
     return clear or doubtful
 
 
-def _apart(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray) -> float:
+def _apart(system: Constrained, a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two positions, rad or lengths of the mechanism."""
     return float(np.abs((a - b) / system.scaling.positions).max(initial=0.0))
 
 
-def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
+def _allowed(system: Constrained, q: np.ndarray, t: float) -> np.ndarray:
     """The matrix that takes displacements, in units of the velocities, to those that rows allow.
 
     Velocities that no row contains lead nowhere: a cart does not move a loop that stands on it.
@@ -115,13 +115,13 @@ def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
 
 
 def ranks_nearby(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
 ) -> list[int]:
     """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
     return [there for _, there in neighbours(system, q, t, tolerance, count)]
 
 
-def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> list[Sample]:
+def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sample]:
     """Assembled positions around the reference, the reference itself (assembled) first if that is possible.
 
     Singular ones are left out: rows that vanish or depend on each other there are not redundant elsewhere. So are those
@@ -156,7 +156,7 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
     return _regular(system, found, times)[:count]
 
 
-def _regular(system: ConstrainedKernels, found: list[Sample], times: Sequence[float]) -> list[Sample]:
+def _regular(system: Constrained, found: list[Sample], times: Sequence[float]) -> list[Sample]:
     """The samples of the rank that rows usually have around the first, the reference, and others like these."""
     ranks, clear = [int(decomposed(system, q, t).rank) for q, t in found], decomposed(system, *found[0]).is_clear
     if clear and len(found) > 1 and ranks[0] == max(ranks):
@@ -181,7 +181,7 @@ def _regular(system: ConstrainedKernels, found: list[Sample], times: Sequence[fl
     return [*kept, *((q, t) for q, t, there in known if there == usual)]
 
 
-def usual_size(system: ConstrainedKernels) -> float:
+def usual_size(system: Constrained) -> float:
     """The least singular value that counts relative to the largest, where it is largest around the reference.
 
     Args:
@@ -191,7 +191,7 @@ def usual_size(system: ConstrainedKernels) -> float:
     return float(sizes.max(initial=0.0))
 
 
-def least_sizes(system: ConstrainedKernels, q: np.ndarray, t: np.ndarray) -> np.ndarray:
+def least_sizes(system: Constrained, q: np.ndarray, t: np.ndarray) -> np.ndarray:
     """How far positions are from singular ones: the least singular value of the rows without units that should not
     vanish, relative to the largest, (k,); 0 where there are no gradients, as of a disc that lies flat.
 

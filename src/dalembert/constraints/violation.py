@@ -11,7 +11,7 @@ from dalembert.constraints.rank import Decomposition, Known
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 INCONSISTENT = 1e-6
 """States that violate constraints by more, in units of their rows, are refused; velocities by this times the largest
@@ -26,7 +26,7 @@ DIGITS = 4
 
 
 def violation(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: np.ndarray,
     v: np.ndarray | None,
     t: Any,
@@ -59,7 +59,7 @@ def violation(
         k = int(np.argmax(off / (limit + at)))
         return (
             f"{names[0]} violates the constraint {rows[k].constraint!r} by {off[k]:.3g} m or rad{when}; find a "
-            f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]}{then})"
+            f"consistent position with Dynamics(mechanism).assemble({names[0]}{then})"
         )
     if v is None:
         return ""
@@ -70,12 +70,12 @@ def violation(
         row = rows[k]
         return (
             f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing[k]:.3g}{when}; find "
-            f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]}{then})"
+            f"consistent velocities with Dynamics(mechanism).project_velocity({names[0]}, {names[1]}{then})"
         )
     return ""
 
 
-def refuse_far(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: Any, what: str) -> None:
+def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: str) -> None:
     """An error for states farther from the constraints than motions drift; what is not a number tells nothing.
 
     Args:
@@ -94,7 +94,7 @@ def refuse_far(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: Any,
         raise ArgumentError(f"{what}: {wrong}")
 
 
-def relative_violation(system: ConstrainedKernels, q: np.ndarray, t: Any) -> np.ndarray:
+def relative_violation(system: Constrained, q: np.ndarray, t: Any) -> np.ndarray:
     """The largest violation of positions, in units of the rows, (...).
 
     Args:
@@ -109,7 +109,7 @@ def relative_violation(system: ConstrainedKernels, q: np.ndarray, t: Any) -> np.
     return np.asarray(np.nan_to_num(off, nan=np.inf).max(axis=-1, initial=0.0))
 
 
-def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
+def contradiction(system: Constrained, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
     """Whether redundant rows came to contradict each other along a motion, and when; empty if not.
 
     They may depend on time, or be independent far from where rows were chosen. States may be off the constraints: only
@@ -148,7 +148,7 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
     names = dict.fromkeys(system.rows[k].constraint for k in np.flatnonzero(excess[first] > excess[first].max() / 10))
     return (
         f"from t = {t[where[first]]:.6g} s on the constraints {', '.join(map(repr, names))} contradict each other, and "
-        "the motion is a compromise or leaves one out; ConstrainedDynamics(mechanism).analyse(q, t) says more. Or they "
+        "the motion is a compromise or leaves one out; Dynamics(mechanism).analyse(q, t) says more. Or they "
         "were redundant only near the start; start where they are not"
     )
 
@@ -159,7 +159,7 @@ def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
     return np.asarray(np.einsum("...ij,...kj,...k->...i", null, null, b))
 
 
-def _rounding(system: ConstrainedKernels, G: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rounding(system: Constrained, G: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What some last digits of positions and velocities change in each row and its rate: of single precision, if states
     are given in it. Both (m,); a position has the digits of a radian or a metre at least.
     """

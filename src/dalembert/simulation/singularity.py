@@ -208,7 +208,7 @@ class RankWatch:
                 "methods go straight on over isolated ones"
             )
         warnings.warn(
-            f"{what}: {LOST}{how}. ConstrainedDynamics(mechanism).analyse(q) lists the motions",
+            f"{what}: {LOST}{how}. Dynamics(mechanism).analyse(q) lists the motions",
             SimulationWarning,
             stacklevel=3,
         )

@@ -39,7 +39,7 @@ class System:
     """
 
     def __init__(self, dynamics: Dynamics, constrained: ConstrainedDynamics | None = None, relaxation: float = 0.0):
-        self.dynamics, self.constrained, self.relaxation = dynamics, constrained, relaxation
+        self.dynamics, self.dynamics, self.relaxation = dynamics, constrained, relaxation
         self.mechanism: Mechanism = dynamics.mechanism
         self.made: dict[Any, Any] = {}
         self._turns = bool(quaternion_places(self.tree))
@@ -52,12 +52,12 @@ class System:
     @property
     def has_loops(self) -> bool:
         """Whether there are constraints."""
-        return self.constrained is not None and self.constrained.constraints.count > 0
+        return self.dynamics is not None and self.dynamics.constraints.count > 0
 
     @property
     def projects(self) -> bool:
         """Whether states are brought back to the constraints after every step."""
-        own = self.constrained
+        own = self.dynamics
         return own is not None and self.has_loops and own.stabilisation == 0 and not self.relaxation
 
     def given_parameters(self, given: Any) -> Any:
@@ -66,8 +66,8 @@ class System:
         Args:
             given: as for ``simulate``, or None.
         """
-        if given is None and self.constrained is not None and self.constrained.parameters.size:
-            return self.constrained.parameters
+        if given is None and self.dynamics is not None and self.dynamics.parameters.size:
+            return self.dynamics.parameters
         return given
 
     def with_parameters(self, values: np.ndarray | None) -> System:
@@ -76,14 +76,14 @@ class System:
         Args:
             values: in the order of ``dynamics.parameter_names``, (..., k), the first of many being used; or None.
         """
-        if self.constrained is None or values is None:
+        if self.dynamics is None or values is None:
             return self
         if self.dynamics.parameter_names != tuple(s.name for s in self.mechanism.symbols):
             raise UnsupportedError(
                 "parameters by address of a mechanism with constraints or force elements: turn them into symbols first,"
                 " with dalembert.symbolise"
             )
-        old, first = self.constrained, values.reshape(-1, values.shape[-1])[0]
+        old, first = self.dynamics, values.reshape(-1, values.shape[-1])[0]
         constrained = ConstrainedDynamics(
             self.mechanism, forces=old.forces.names, include=old.include, method=old.method,
             independent=old.independent, reference=old.reference, regularisation=old.regularisation,
@@ -104,8 +104,8 @@ class System:
             what: anything with a faithful ``repr``.
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
-        if self.constrained is not None:
-            keys += [self.constrained.kernel("forward_dynamics").key, self.has_loops and self._units]
+        if self.dynamics is not None:
+            keys += [self.dynamics.kernel("forward_dynamics").key, self.has_loops and self._units]
         return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -132,12 +132,11 @@ class System:
             t: time.
             x: [q; v].
         """
-        assert self.constrained is not None
         nq = self.mechanism.nq
         x = x.copy()
         if np.isfinite(x).all():  # else of a motion that has ended
             normalise_in_place(self.tree, x[:nq])
-            x[:nq], x[nq:] = restored(self.constrained, t, x[:nq], x[nq:])
+            x[:nq], x[nq:] = restored(self.dynamics, t, x[:nq], x[nq:])
         return x
 
     @property
@@ -148,8 +147,7 @@ class System:
     @property
     def _units(self) -> list[float]:
         """The numbers among the units of rows, on which programs depend."""
-        assert self.constrained is not None
-        return [self.constrained.scaling.length, *self.constrained.scaling.own.tolist()]
+        return [self.dynamics.scaling.length, *self.dynamics.scaling.own.tolist()]
 
     def openings(self, mechanism: Mechanism | None = None) -> list[Any]:
         """By how much each row on positions may be off after a step, m or rad.
@@ -157,8 +155,7 @@ class System:
         Args:
             mechanism: the same with other scalars in the place of its symbols.
         """
-        assert self.constrained is not None
-        own, (length, *units) = self.constrained, self._units
+        own, (length, *units) = self.dynamics, self._units
         return [self._part * x for x in row_units(mechanism or own.numbers, own.constraints, units, length)]
 
     def open_loop(self, t: float, q: np.ndarray) -> str:
@@ -170,13 +167,12 @@ class System:
         """
         if not self.has_loops:
             return ""
-        assert self.constrained is not None
-        phi = np.where(self.constrained.constraints.holonomic, self.constrained.evaluate("positions", q, t)[0], 0.0)
+        phi = np.where(self.dynamics.constraints.holonomic, self.dynamics.evaluate("positions", q, t)[0], 0.0)
         allowed = np.array(self.openings(), dtype=float)
         k = int(np.argmax(np.abs(phi) / allowed))
         if abs(phi[k]) <= allowed[k]:
             return ""
-        return f"the constraint {self.constrained.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
+        return f"the constraint {self.dynamics.rows[k].constraint!r} is off by {abs(phi[k]):.3g} m or rad"
 
     def beyond_reach(self, t: float, q: np.ndarray, moment: float) -> str:
         """What to say if a moment later no position satisfies the constraints: given motions ask for too much.
@@ -188,15 +184,14 @@ class System:
         """
         if not (self.has_loops and np.isfinite(q).all()):
             return ""
-        assert self.constrained is not None
-        if not self.constrained.constraints.rheonomic:
+        if not self.dynamics.constraints.rheonomic:
             return ""
         try:
-            self.constrained.assemble(q, t + moment)
+            self.dynamics.assemble(q, t + moment)
         except SingularityError:
             return (
                 ". A moment later nothing near satisfies the constraints: a given motion asks for more than the loops "
-                "can reach; ConstrainedDynamics(mechanism).assemble(q, t) tells how much is missing"
+                "can reach; Dynamics(mechanism).assemble(q, t) tells how much is missing"
             )
         return ""
 
@@ -212,13 +207,13 @@ class System:
         wrong = self.violation(t, q, v, parameters, ("q0", "v0"))
         if wrong:
             raise ArgumentError(wrong)
-        own = self.constrained if self.has_loops else None
+        own = self.dynamics if self.has_loops else None
         first = q.reshape(-1, q.shape[-1])[:1]
         turned = mirrored(own, first[0], t, ("frames",)) if own is not None and len(first) else []
         if turned:
             raise ArgumentError(
                 f"q0: the frames of {', '.join(map(repr, turned))} are half a turn apart, where the rows of the "
-                "constraint vanish, too; find what is meant with ConstrainedDynamics(mechanism).assemble(q0)"
+                "constraint vanish, too; find what is meant with Dynamics(mechanism).assemble(q0)"
             )
         if own is not None and len(own.pivots.rows) == self.mechanism.nv and not own.constraints.rheonomic:
             tell_locked(self.mechanism.name)
@@ -237,9 +232,8 @@ class System:
         """
         if not self.has_loops:
             return ""
-        assert self.constrained is not None
         options: dict[str, Any] = {} if parameters is None else {"parameters": parameters}
-        return violation(self.constrained, q, v, t, names, **options)
+        return violation(self.dynamics, q, v, t, names, **options)
 
     def is_near_singular(self, t: float, q: np.ndarray) -> bool:
         """Whether a singular configuration of the constraints is near.
@@ -250,9 +244,8 @@ class System:
         """
         if not (self.has_loops and np.isfinite(q).all()):
             return False
-        assert self.constrained is not None
-        size = float(least_sizes(self.constrained, q[None], np.array([t]))[0])
-        return size < NEAR * self.constrained.usual_size
+        size = float(least_sizes(self.dynamics, q[None], np.array([t]))[0])
+        return size < NEAR * self.dynamics.usual_size
 
     def acceleration_anywhere(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Constrained accelerations also where the rows that kernels keep lose rank: along directions that are about to
@@ -264,8 +257,7 @@ class System:
             v: velocities.
             tau: generalised forces, external wrenches included.
         """
-        assert self.constrained is not None
-        own = self.constrained
+        own = self.dynamics
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
                 M, f, G, gamma = own.evaluate("terms", q, v, tau, t)
