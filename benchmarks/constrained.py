@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.assembly import assemble, moved
 from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
-from dalembert.constraints.projection import project_velocity
+from dalembert.constraints.closure import assemble, moved
+from dalembert.constraints.solve import project_velocity
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError
 from dalembert.model import Mechanism
@@ -199,9 +199,7 @@ def main() -> None:
         ours = []
         for method in ("multipliers", "projection"):
             chosen = {"independent": speeds} if method == "projection" else {}
-            kernel = Dynamics(mechanism, reference=reference, method=method, **chosen).kernel(
-                "forward_dynamics"
-            )
+            kernel = Dynamics(mechanism, reference=reference, method=method, **chosen).kernel("forward_dynamics")
             error = difference(kernel(q[:500], v[:500], tau[:500], 0.0), exact)
             if not error < 1e-7:
                 raise SystemExit(f"{name}, {method}: differs by {error:.1e}; no time is kept")

@@ -32,8 +32,8 @@ SPECIFIED = {
     "dynamics": Page(
         "Dynamics and kernels",
         (
-            "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions", "dynamics.drives",
-             "compiler.kernel", "compiler.bound", "compiler.cost",
+            "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions",
+            "dynamics.drives", "compiler.kernel", "compiler.bound", "compiler.cost",
             "compiler.cuda.kernel", "compiler.cuda.bound",
         ),
     ),

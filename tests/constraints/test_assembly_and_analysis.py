@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.constraints.assembly import mirrored, moved
 from dalembert.constraints.classical import ANDREWS_START, andrews, bricard, four_bar, rolling_disc, slider_crank
+from dalembert.constraints.closure import mirrored, moved
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism

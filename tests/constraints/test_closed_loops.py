@@ -17,7 +17,6 @@ from scipy.integrate import solve_ivp
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import position_rate
-from dalembert.constraints.assembly_modes import assembly_modes
 from dalembert.constraints.classical import (
     ANDREWS_START,
     andrews,
@@ -28,6 +27,7 @@ from dalembert.constraints.classical import (
     slider_crank,
     spatial_slider_crank,
 )
+from dalembert.constraints.closure import assembly_modes
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints.assembly import mirrored
+from dalembert.constraints.closure import mirrored
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism

@@ -15,7 +15,6 @@ from constraint_cases import relative
 from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_star
 from dalembert.algebra.transform import Transform
-from dalembert.constraints.assembly import moved
 from dalembert.constraints.classical import (
     BICYCLE_UPRIGHT,
     chaplygin_sleigh,
@@ -24,6 +23,7 @@ from dalembert.constraints.classical import (
     rolling_disc,
     whipple_bicycle,
 )
+from dalembert.constraints.closure import moved
 from dalembert.control import equilibrium
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError

@@ -19,8 +19,7 @@ from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import State, constraint_rows, numeric
-from dalembert.constraints.assembly import assemble, moved
+from dalembert.constraints import State, constraint_rows
 from dalembert.constraints.classical import (
     ANDREWS_START,
     BICYCLE_UPRIGHT,
@@ -29,8 +28,9 @@ from dalembert.constraints.classical import (
     four_bar,
     whipple_bicycle,
 )
+from dalembert.constraints.closure import assemble, moved
 from dalembert.constraints.pivots import find_pivots
-from dalembert.constraints.projection import project_velocity
+from dalembert.constraints.solve import METHODS, project_velocity, solve
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.constrained import Setting, dynamics, terms
 from dalembert.errors import ArgumentError, ModelError, SingularityError
@@ -74,10 +74,10 @@ def test_every_route_gives_the_same_motion(seed):
     tau = rng.normal(size=mechanism.nv) * 5
     setting = Setting(mechanism)
     M, f, G, gamma = terms(setting, q, v, tau, 0)
-    reference = numeric.solve(M, G, f, gamma)
+    reference = solve(M, G, f, gamma)
     scale = np.abs(reference.a).max()
-    for method in numeric.METHODS:
-        assert relative(numeric.solve(M, G, f, gamma, method).a, reference.a, scale) < 1e-8, method
+    for method in METHODS:
+        assert relative(solve(M, G, f, gamma, method).a, reference.a, scale) < 1e-8, method
     assert np.abs(G @ reference.a - gamma).max() < 1e-8 * (scale + np.abs(gamma).max())
     # d'Alembert: what is missing to the free motion does no work on any velocity the constraints allow.
     missing = inverse_dynamics(mechanism, q, v, reference.a) - tau
@@ -436,7 +436,7 @@ def test_laws_of_the_wrong_kind_are_refused():
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e6, 1e9])
-@pytest.mark.parametrize("method", numeric.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_units_of_mass_do_not_matter_to_redundant_loops(method, scale):
     """Under its own weight a mechanism of other masses moves the same."""
     bars = four_bar(kind="revolute")  # three rows too many
@@ -453,11 +453,11 @@ def test_units_of_mass_do_not_matter_to_redundant_loops(method, scale):
     np.testing.assert_allclose(found.multipliers, scale * expected.multipliers, rtol=1e-8, atol=1e-9 * scale)
 
 
-@pytest.mark.parametrize("method", numeric.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_route_counts_the_rank_that_the_tolerance_says(method):
     """Rows (1, 0) and (1, 1e-6): two, or one and the mean of what both demand."""
     G, gamma = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([0.0, 1e-6])
-    two, one = (numeric.solve(np.eye(2), G, np.zeros(2), gamma, method, tolerance) for tolerance in (1e-9, 1e-4))
+    two, one = (solve(np.eye(2), G, np.zeros(2), gamma, method, tolerance) for tolerance in (1e-9, 1e-4))
     assert (two.rank, one.rank) == (2, 1)
     assert two.a == pytest.approx([0, 1], abs=1e-9) and one.a == pytest.approx([5e-7, 0], abs=1e-12)
 
@@ -556,7 +556,7 @@ def test_every_route_has_its_digits_whatever_the_units(length, mass):
     system = Dynamics(ball)
     q = system.assemble([0, 0, length, 0.8, 0.6, 0, 0])
     v = system.project_velocity(q, {"ball": [0, 0, 0, 1.0, -2.0, 0.5]})
-    first, *others = (system.solve(q, v, np.zeros(6), method=method).a for method in numeric.METHODS)
+    first, *others = (system.solve(q, v, np.zeros(6), method=method).a for method in METHODS)
     for other in others:
         assert relative(other[:3], first[:3]) < 1e-10 and relative(other[3:], first[3:]) < 1e-10
 
@@ -578,7 +578,7 @@ def test_projection_has_its_digits_however_inertias_differ(decades):
             system = np.block([[M, -G.T], [G, np.zeros((m, m))]])
             exact = mpmath.lu_solve(mpmath.matrix(system.tolist()), mpmath.matrix([*f, *gamma]))
         right = np.array([float(x) for x in exact[:n]])
-        assert relative(unit * numeric.solve(M, G, f, gamma).a, unit * right) < 1e-9
+        assert relative(unit * solve(M, G, f, gamma).a, unit * right) < 1e-9
 
 
 def test_redundant_rows_of_rounded_states_stay_redundant():
@@ -592,7 +592,7 @@ def test_redundant_rows_of_rounded_states_stay_redundant():
     for digits in (4, 6, 8, 10):
         rough = [np.round(x, digits) for x in (q, v, a)]
         assert relative(system.drive_forces(*rough, actuated=[drive]).tau, tau) < 100 * 10.0**-digits
-        for method in numeric.METHODS:
+        for method in METHODS:
             assert relative(system.solve(*rough[:2], tau, method=method).a, a) < 100 * 10.0**-digits
 
 
@@ -617,4 +617,4 @@ def test_udwadia_and_kalaba_refuse_every_singular_inertia_matrix():
     for n in rng.integers(2, 7, size=40):
         J = rng.normal(size=(n - 1, n))
         with pytest.raises(SingularityError, match="regular inertia matrix"):
-            numeric.solve(J.T @ J, rng.normal(size=(1, n)), np.zeros(n), np.zeros(1), "udwadia-kalaba")
+            solve(J.T @ J, rng.normal(size=(1, n)), np.zeros(n), np.zeros(1), "udwadia-kalaba")

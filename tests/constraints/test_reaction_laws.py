@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints.assembly import moved
+from dalembert.constraints.closure import moved
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load

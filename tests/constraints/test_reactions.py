@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ForceSet, constraint_rows, numeric
+from dalembert.constraints import ForceSet, constraint_rows
 from dalembert.constraints.classical import whipple_bicycle
+from dalembert.constraints.solve import METHODS, solve
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.constrained import Setting, terms
 from dalembert.dynamics.reactions import reactions
@@ -130,7 +131,7 @@ def test_reactions_of_a_spatial_loop(seed):
     tau = rng.normal(size=mechanism.nv) * 5
     setting = Setting(mechanism, elements=ForceSet(mechanism))
     M, f, G, gamma = terms(setting, q, v, tau, 0)
-    found = numeric.solve(M, G, f, gamma)
+    found = solve(M, G, f, gamma)
     joints, loops = reactions(setting, q, v, found.a, found.multipliers, 0)
 
     # The same forces, from poses and finite geometry.
@@ -343,7 +344,7 @@ def test_batches_are_the_states_one_by_one():
         system.analyse(q)
 
 
-@pytest.mark.parametrize("method", numeric.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_nan_stays_with_its_state_and_nothing_gives_nothing(method):
     system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     q = np.tile(system.assemble(), (3, 1))

@@ -18,7 +18,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelWarning
 from dalembert.formulations import derive, sampling, verify
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.sampling import close_loops, typical_inputs
+from dalembert.formulations.sampling import LoopCloser, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 MATTER = Inertia(1.3, center=[0.1, 0.02, 0.03], tensor=np.diag([0.1, 0.15, 0.2]))
@@ -48,7 +48,7 @@ def test_no_loop_is_closed_half_a_turn_off(held):
     check = Dynamics(held)
     for _ in range(10):
         inputs = typical_inputs(system, rng)
-        assert close_loops(system, inputs, rng)
+        assert LoopCloser(system)(inputs, rng)
         _, G = check.evaluate("positions", inputs["q"], 0.0)
         assert np.linalg.matrix_rank(G, tol=1e-6) == 3
 
@@ -119,7 +119,7 @@ def test_loops_on_ball_joints_close_from_the_first_start_in_a_few_steps(monkeypa
     for _ in range(10):
         inputs = typical_inputs(system, rng)
         steps.clear()
-        assert close_loops(system, inputs, rng)
+        assert LoopCloser(system)(inputs, rng)
         assert len(steps) < 30
 
 

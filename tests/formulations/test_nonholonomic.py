@@ -16,7 +16,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.sampling import close_loops, typical_inputs
+from dalembert.formulations.sampling import LoopCloser, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Frame, Inertia, Joint, Mechanism
 from random_mechanisms import random_inertia, random_mechanism
 
@@ -232,7 +232,7 @@ def test_closed_tree_eliminates_redundant_rows_and_recovers_its_multipliers():
     system = system_of(mechanism)
     rng = np.random.default_rng(3)
     inputs = typical_inputs(system, rng)
-    assert close_loops(system, inputs, rng)
+    assert LoopCloser(system)(inputs, rng)
     q, u, tau = inputs["q"], rng.normal(size=1), rng.normal(size=3)
     named = {"q": q, "u": u}
     udot = np.linalg.solve(

@@ -8,7 +8,7 @@ import sympy
 
 from dalembert.algebra.transform import Transform
 from dalembert.constraints.classical.spatial import bricard
-from dalembert.constraints.consistency import violation
+from dalembert.constraints.violation import violation
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from dalembert.simulation.system import System
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_cases import double_pendulum
@@ -14,6 +13,7 @@ from dalembert.algorithms.energy import momentum
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
+from dalembert.formulations.system import System
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, rollout, simulate

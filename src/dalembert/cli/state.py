@@ -230,7 +230,7 @@ def _assembled(system: Dynamics, guess: np.ndarray, named: list[str]) -> np.ndar
     """
     import numpy as np
 
-    from dalembert.constraints.assembly import moved
+    from dalembert.constraints.closure import moved
     from dalembert.errors import DalembertError
 
     model = system.mechanism

@@ -10,10 +10,12 @@ from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
     from dalembert.constraints.analysis import Analysis
-    from dalembert.constraints.choice import Sample
-    from dalembert.constraints.numeric import Known, Solution
     from dalembert.constraints.pivots import Pivots
+    from dalembert.constraints.rank import Known
     from dalembert.constraints.rows import ConstraintSet, Row
+    from dalembert.constraints.scaling import Scaling
+    from dalembert.constraints.solve import Solution
+    from dalembert.constraints.vicinity import Sample
 
 
 class Constrained(Protocol):
@@ -26,6 +28,8 @@ class Constrained(Protocol):
         rows: what every row is, in order.
         reference: positions around which rows are compared.
         independent: names of the independent speeds that were asked for.
+        scaling: what is one of every coordinate and row.
+        usual_size: the least singular value that counts, relative to the largest, around the reference.
         samples: assembled positions around the reference.
         pivots: independent rows and velocities there.
         positional: the same of the rows on positions.
@@ -41,6 +45,12 @@ class Constrained(Protocol):
 
     @property
     def rows(self) -> tuple[Row, ...]: ...
+
+    @property
+    def scaling(self) -> Scaling: ...
+
+    @property
+    def usual_size(self) -> float: ...
 
     @property
     def samples(self) -> list[Sample]: ...

@@ -18,10 +18,11 @@ from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.compiler.evaluate import inline
 from dalembert.compiler.program import Program
 from dalembert.constraints.action import Action
-from dalembert.constraints.descent import longest, moved
+from dalembert.constraints.closure import moved
 from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
 from dalembert.constraints.joint_rows import function_of_time
 from dalembert.constraints.relative import Pair
+from dalembert.constraints.scaling import longest
 from dalembert.constraints.state import State
 from dalembert.constraints.user import time_program, vector_program
 from dalembert.errors import ArgumentError, ModelError

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.consistency import INCONSISTENT
-from dalembert.constraints.numeric import of_known_rank
-from dalembert.constraints.vicinity import is_clear
+from dalembert.constraints.rank import Decomposition
+from dalembert.constraints.vicinity import decomposed
+from dalembert.constraints.violation import INCONSISTENT
 from dalembert.control.linear import dynamics_of, linearize, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
@@ -96,7 +96,7 @@ def equilibrium(
     broken = problem.broken(q)
     if broken:
         raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
-    if dynamics.rows and not is_clear(dynamics, q, 0.0, positional=True):
+    if dynamics.rows and not decomposed(dynamics, q, 0.0, positional=True).is_clear:
         warnings.warn(
             f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a "
             "part of its digits only; a linear model there means little. analyse(q) says more",
@@ -150,8 +150,9 @@ class _Loops:
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Needed forces, constraint residuals, constraint rows; redundant ones bear nothing where they are open."""
         _, applied, G, _ = self.system.evaluate("terms", q, self.v, np.zeros(len(self.v)), 0.0)
-        known = self.system.known(q, 0.0) if np.isfinite(G).all() else None
-        return -applied, self.system.evaluate("positions", q, 0.0)[0], G if known is None else of_known_rank(G, known)
+        if np.isfinite(G).all():
+            G = Decomposition.of(G, self.system.known(q, 0.0)).truncated
+        return -applied, self.system.evaluate("positions", q, 0.0)[0], G
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """The mass matrix."""
@@ -213,7 +214,7 @@ def _newton(
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         columns = np.hstack([S, G.T])
-        found = np.linalg.lstsq(columns, needed, rcond=1e-12)[0] if columns.size else np.zeros(0)
+        found = Decomposition.of(columns).solve(needed)
         return found, np.concatenate([(needed - columns @ found) / scale, phi * weight])
 
     unknowns, residual = left(needed, phi, G)
@@ -227,11 +228,11 @@ def _newton(
             break
         # forces of motors and constraints are eliminated: only what is across their range counts
         columns = np.hstack([S, G.T])
-        across = np.eye(n) - columns @ np.linalg.pinv(columns, rcond=1e-12) if columns.size else np.eye(n)
+        across = np.eye(n) - columns @ Decomposition.of(columns).pseudo_inverse()
         slope = problem.slope(q, unknowns[len(motors) :])
         matrix = np.vstack([across @ slope / scale, G * weight])[:, moving]
         step = np.zeros(n)
-        step[moving] = np.linalg.lstsq(matrix, -residual, rcond=1e-10)[0]
+        step[moving] = Decomposition.of(matrix).solve(-residual)
         # farther than half a radian the slope means nothing; of lengths nobody knows what is far
         step *= min(1.0, 0.5 / max(float(np.abs(step[turns]).max(initial=0.0)), 1e-300))
         for halvings in range(25):
@@ -245,6 +246,6 @@ def _newton(
                 break
         else:
             break
-    across = np.eye(n) - G.T @ np.linalg.pinv(G.T, rcond=1e-12)
-    tau = np.linalg.lstsq(across @ S, across @ needed, rcond=1e-10)[0]  # of many, the least
+    across = np.eye(n) - G.T @ Decomposition.of(G.T).pseudo_inverse()
+    tau = Decomposition.of(across @ S, columns=np.ones(len(motors))).solve(across @ needed)  # of many, the least
     return q, tau, float(np.abs(residual[:n]).max() * scale), scale

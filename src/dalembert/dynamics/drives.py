@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
-from dalembert.constraints.consistency import refuse_far
-from dalembert.constraints.descent import check_gradients, units
-from dalembert.constraints.numeric import TOLERANCE, counting
-from dalembert.constraints.pivots import column_scale
-from dalembert.constraints.projection import project_acceleration
-from dalembert.constraints.states import States
+from dalembert.constraints.closure import check_gradients
+from dalembert.constraints.rank import ROUNDING, TOLERANCE, Decomposition
+from dalembert.constraints.solve import project_acceleration
+from dalembert.constraints.state import States
+from dalembert.constraints.violation import refuse_far
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
 from dalembert.model.layout import counted
@@ -116,18 +115,16 @@ def _drives(
     strength = np.ones(len(driven)) if weights is None else real_array(weights, "drive_forces, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
-    scale = column_scale(G)
-    size, Vt = np.linalg.svd(G * scale)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
-    rank = int(counting(size, system.known(q, t)).sum())
-    allowed = Vt[rank:].T
-    held = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
-    B = scale[:, None] * np.where(held, 0, allowed)
+    rows = Decomposition.of(G, system.known(q, t))
+    scale, allowed = rows.columns, rows.Vt[rows.rank :].T
+    fixed = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
+    B = scale[:, None] * np.where(fixed, 0, allowed)
     need = B.T @ (M @ a - f)
     rounding = 1e-12 * float(np.linalg.norm(scale * (M @ a)) + np.linalg.norm(scale * f))
     S = B.T[:, driven] * strength
     tau = np.zeros(mechanism.nv)
-    result = np.linalg.lstsq(S, need, rcond=TOLERANCE)
-    tau[driven] = strength * np.asarray(result[0])
+    reached = Decomposition.of(S, columns=np.ones(len(driven)))
+    tau[driven] = strength * reached.solve(need)
     left = need - B.T @ tau
     if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + rounding:
         lacking = B @ left / np.linalg.norm(left)
@@ -137,12 +134,11 @@ def _drives(
         freedom = counted(B.shape[1], "degree of freedom", "degrees of freedom")
         raise SingularityError(
             f"{drives} cannot produce this motion of {mechanism.name!r}: it has {freedom}, they reach "
-            f"{int(result[2])}. Not driven is mainly the motion of {', '.join(names)}"
+            f"{reached.rank}. Not driven is mainly the motion of {', '.join(names)}"
         )
-    surplus = len(driven) - int(result[2])
+    surplus = len(driven) - int(reached.rank)
     rule = "least sum of (tau / weight)^2" if surplus else UNIQUE
-    lam = np.linalg.lstsq((G * scale).T, scale * (M @ a - f - tau), rcond=TOLERANCE)[0]
-    return Drives(tau, lam, surplus, rule)
+    return Drives(tau, Decomposition.of(G).solve_transposed(M @ a - f - tau), surplus, rule)
 
 
 def _sizes(system: Dynamics, state: States) -> np.ndarray:
@@ -175,10 +171,10 @@ def _possible(
     # That much of a length is rounding, whatever the rows; so is that much of what forces would do without them.
     inertia = np.diag(M)
     freely = np.abs(G) @ np.abs(np.divide(f, inertia, out=np.zeros(len(f)), where=inertia > 0))
-    rounding = 1e-12 * (1 + freely.max(initial=0.0))
+    rounding = 1e-12 * (1 + freely.max(initial=0.0)) + ROUNDING * np.abs(a).max(initial=0.0)
     if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
-    turning = float(np.abs(v / units(system)).max(initial=0.0))
+    turning = float(np.abs(v / system.scaling.velocities).max(initial=0.0))
     limit = DIFFERENCES * sizes() + NEGLIGIBLE * (freely + np.abs(G) @ np.abs(v) * turning) + rounding
     if (miss <= limit).all():
         return project_acceleration(system, q, v, a, t, tolerance=DIFFERENCES)  # drift may contradict itself by as much

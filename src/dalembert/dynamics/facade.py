@@ -24,22 +24,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.scalar import is_sympy
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.selection import select_algorithm
 from dalembert.compiler.arguments import precision
 from dalembert.compiler.cost import Cost
 from dalembert.compiler.kernel import Kernel
 from dalembert.compiler.program import Port, Program
-from dalembert.constraints import assembly, assembly_modes, numeric, projection
+from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.arguments import single, velocities_named
-from dalembert.constraints.choice import Sample, choose_pivots, choose_positional, samples
-from dalembert.constraints.consistency import relative_violation
 from dalembert.constraints.forces import ForceSet
-from dalembert.constraints.pivots import Pivots
+from dalembert.constraints.pivots import Pivots, choose_pivots, choose_positional
+from dalembert.constraints.rank import Known
 from dalembert.constraints.rows import ConstraintSet, Row
-from dalembert.constraints.states import States
+from dalembert.constraints.scaling import Scaling
+from dalembert.constraints.solve import Solution, project_acceleration, project_velocity, solve
+from dalembert.constraints.state import States
+from dalembert.constraints.vicinity import Sample, samples, usual_size
+from dalembert.constraints.violation import relative_violation
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, quantity_of
 from dalembert.dynamics.contest import contest, plans
 from dalembert.dynamics.drives import Drives, drive_forces
@@ -47,7 +49,7 @@ from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model
 from dalembert.dynamics.parameters import Parameters
 from dalembert.dynamics.quantity import Quantity, Setting, Solver, nonzeros
-from dalembert.dynamics.reactions import Reaction, between_frames, find_reactions
+from dalembert.dynamics.reactions import Reaction, find_reactions
 from dalembert.dynamics.stages import STAGES
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.model import Mechanism
@@ -634,13 +636,7 @@ class Dynamics:
             if short is not None and isinstance(parameters, (np.ndarray, Sequence)):
                 parameters = real_array(parameters, f"{quantity}, parameters").astype(short)
             state = (*state, parameters)
-        found = kernel(*state, **options)
-        outputs = [port.name for port in kernel.outputs]
-        if "G" in outputs and self.constraints.count:
-            # Rows that hold whatever moves are exactly zero: where all rows are such, rounding must not hide it.
-            G = found[outputs.index("G")]
-            G[np.abs(G).max(axis=-1, initial=0.0) <= self._rounding] = 0.0
-        return found
+        return kernel(*state, **options)
 
     @property
     def _known_values(self) -> np.ndarray:
@@ -653,21 +649,23 @@ class Dynamics:
         )
 
     @cached_property
-    def _rounding(self) -> np.ndarray:
-        """What rounding can leave of a row between frames, given the lengths of the mechanism; 0 for other rows."""
-        m = self.numbers
-        ends = [x for item in m.constraints if between_frames(item) for x in (item.placement_a, item.placement_b)]
-        lengths = [x for at in (*(joint.placement for joint in m.joints), *ends) for x in at.translation]
-        reach = 1 + sum(abs(float(x)) for x in lengths if not is_sympy(x))
-        between = [between_frames(item) for item in m.constraints for _ in self.constraints.info[item.name]]
-        return np.where(between, 16 * np.finfo(float).eps * reach, 0.0)
-
-    @cached_property
     def numbers(self) -> Mechanism:
         """The mechanism with the values of the parameters in the place of its symbols."""
         if self.parameter_names:
             self._known_values  # noqa: B018 - raises where there are none
         return self._parameters.numeric
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """What is one of every coordinate and of every constraint row."""
+        return Scaling(self)
+
+    @cached_property
+    def usual_size(self) -> float:
+        """The least singular value of the rows that counts, relative to the largest, where it is largest around the
+        reference: what singular configurations are measured by.
+        """
+        return usual_size(self)
 
     @cached_property
     def samples(self) -> list[Sample]:
@@ -682,7 +680,7 @@ class Dynamics:
         except (ArgumentError, SingularityError):
             return None
 
-    def known(self, q: Any, t: Any, positional: bool = False) -> numeric.Known:
+    def known(self, q: Any, t: Any, positional: bool = False) -> Known:
         """What is known of the rank of G at positions.
 
         Args:
@@ -692,8 +690,8 @@ class Dynamics:
         """
         rank = self.known_positional_rank if positional else self.known_rank
         if rank is None or rank == self.constraints.count:
-            return numeric.Known(rank)
-        return numeric.Known(rank, relative_violation(self, np.asarray(q, dtype=float), t))
+            return Known(rank)
+        return Known(rank, relative_violation(self, np.asarray(q, dtype=float), t))
 
     @cached_property
     def known_positional_rank(self) -> int | None:
@@ -720,7 +718,8 @@ class Dynamics:
         method: str = "projection",
         tolerance: float | None = None,
         wrenches: Any = None,
-    ) -> numeric.Solution:
+        damping: float = 0.0,
+    ) -> Solution:
         """Accelerations and multipliers at any position, also where rows are redundant or lose rank; any batch shape.
 
         At a singular position the rows that are left do not determine the motion: accelerations are those of least
@@ -731,17 +730,18 @@ class Dynamics:
             v: velocities that satisfy the constraints.
             tau: generalised forces of the drives.
             t: time, s.
-            method: one of :data:`dalembert.constraints.numeric.METHODS`. Where masses differ by many powers of ten,
+            method: one of :data:`dalembert.constraints.solve.METHODS`. Where masses differ by many powers of ten,
                 ``"udwadia-kalaba"`` loses most digits.
             tolerance: below this fraction of the largest, singular values count as zero, whatever their number; by
                 default below 1e-9, and those beyond the rank around the reference, at states that violate the
                 constraints by e, below 100 sqrt(e), at most 1e-2, so that redundant rows stay so there.
             wrenches: on the frames that have any, (..., frames, 6); zero by default.
+            damping: of singular values below this part of the largest less is demanded the smaller they are.
         """
         M, f, G, gamma = self.evaluate("terms", q, v, tau, t, wrenches=wrenches)
         if tolerance is not None:
-            return numeric.solve(M, G, f, gamma, method, tolerance)
-        return numeric.solve(M, G, f, gamma, method, known=self.known(q, t))
+            return solve(M, G, f, gamma, method, tolerance, damping=damping)
+        return solve(M, G, f, gamma, method, known=self.known(q, t), damping=damping)
 
     def drive_forces(
         self, q: Any, v: Any, a: Any, t: Any = 0.0, *, actuated: Sequence[str], weights: Sequence[float] | None = None
@@ -844,10 +844,10 @@ class Dynamics:
                 name. Which of several assemblies is found depends on it.
             t: time, s.
             keep: joints whose positions must not change.
-            options: of :func:`dalembert.constraints.assembly.assemble`: ``tolerance``, ``iterations``, ``restarts``
+            options: of :func:`dalembert.constraints.closure.assemble`: ``tolerance``, ``iterations``, ``restarts``
                 (0: only downhill from the given ones) and ``seed``.
         """
-        return assembly.assemble(self, self.reference if q is None else q, t, keep, **options)
+        return closure.assemble(self, self.reference if q is None else q, t, keep, **options)
 
     def assembly_modes(
         self, q: Any = None, t: float = 0.0, keep: Sequence[str] = (), **options: Any
@@ -859,9 +859,9 @@ class Dynamics:
             t: time, s.
             keep: joints whose positions are held; so many that assemblies are isolated, or it is an error. Those where
                 others can move nevertheless are left out, with a warning.
-            options: of :func:`dalembert.constraints.assembly_modes.assembly_modes`: ``starts``, ``spread``, ``seed``.
+            options: of :func:`dalembert.constraints.closure.assembly_modes`: ``starts``, ``spread``, ``seed``.
         """
-        return assembly_modes.assembly_modes(self, q, t, keep, **options)
+        return closure.assembly_modes(self, q, t, keep, **options)
 
     def project_velocity(self, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
         """Velocities that satisfy the constraints, nearest to the given ones in kinetic energy; any batch shape.
@@ -872,7 +872,7 @@ class Dynamics:
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose velocities must not change.
         """
-        return projection.project_velocity(self, q, v, t, keep)
+        return project_velocity(self, q, v, t, keep)
 
     def project_acceleration(self, q: Any, v: Any, a: Any, t: Any = 0.0, keep: Sequence[str] = ()) -> np.ndarray:
         """Accelerations that satisfy the constraints, nearest to the given ones in the sense of Gauss; any batch shape.
@@ -884,7 +884,7 @@ class Dynamics:
             t: time, s.
             keep: joints, or single velocities (see :meth:`velocity_names`), whose accelerations must not change.
         """
-        return projection.project_acceleration(self, q, v, a, t, keep)
+        return project_acceleration(self, q, v, a, t, keep)
 
     def __repr__(self) -> str:
         told: dict[str, Any] = {"nq": self.mechanism.nq, "nv": self.mechanism.nv}

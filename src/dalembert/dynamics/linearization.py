@@ -27,12 +27,13 @@ from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.compiler.derivatives import forward
-from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
-from dalembert.constraints.consistency import violation
-from dalembert.constraints.pivots import column_scale, find_pivots
-from dalembert.constraints.states import States
-from dalembert.constraints.vicinity import rank
+from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.rank import Decomposition
+from dalembert.constraints.solve import solve
+from dalembert.constraints.state import States
+from dalembert.constraints.vicinity import decomposed
+from dalembert.constraints.violation import violation
 from dalembert.dynamics.quantity import Setting
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model.checks import expect, expect_names, expect_real, real_array
@@ -268,18 +269,19 @@ def _linearized(
         f"{mechanism.name!r} has no linearization at q = {q}: the position is singular, constraints lose rank and what "
         "they allow is not linear there; analyse(q) says more"
     )
-    if min(int(here.rank), rank(system, q, t)) < system.constraints.count and system.analyse(q, t).is_singular:
+    least = min(int(here.rank), int(decomposed(system, q, t).rank))
+    if least < system.constraints.count and system.analyse(q, t).is_singular:
         raise singular
     wrong = violation(system, q, v, t, ("q", "v"))
     if wrong:
         raise ArgumentError(f"linear_model: {wrong}")
     e_q, e_v, g_q, g_v, r_q, G, M = system.evaluate("linearization", q, v, here.a, here.multipliers, t)
-    on_positions = numeric.of_known_rank(G[system.constraints.holonomic], system.known(q, t, positional=True))
-    G = numeric.of_known_rank(G, system.known(q, t))
+    on_positions = Decomposition.of(G[system.constraints.holonomic], system.known(q, t, positional=True)).truncated
+    G = Decomposition.of(G, system.known(q, t)).truncated
     # M da - G^T dlam = dtau - e_q dq - e_v dv ,  G da = - g_q dq - g_v dv: one right side per column
     right = np.concatenate([-e_q, -e_v, np.eye(mechanism.nv)], axis=1).T
     demanded = np.concatenate([-g_q, -g_v, np.zeros((len(G), mechanism.nv))], axis=1).T
-    a_q, a_v, a_tau = np.split(numeric.solve(M, G, right, demanded).a.T, 3, axis=1)
+    a_q, a_v, a_tau = np.split(solve(M, G, right, demanded).a.T, 3, axis=1)
     y = _independent(mechanism, on_positions, positions, "positions")
     u = _independent(mechanism, G, speeds, "speeds")
     if len(u) != mechanism.nv - here.rank:  # too close to one to tell
@@ -329,8 +331,7 @@ def _null_map(G: np.ndarray, independent: list[int]) -> np.ndarray:
 
 def _solved(G: np.ndarray, right: np.ndarray) -> np.ndarray:
     """x with G x = right, where only redundant rows are surplus."""
-    scale = column_scale(G)
-    return np.asarray(scale[:, None] * np.linalg.lstsq(G * scale, right, rcond=1e-9)[0])
+    return Decomposition.of(G).pseudo_inverse() @ right
 
 
 def _tangent_rate(tree: Any, v: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ import numpy as np
 
 from dalembert.compiler.evaluate import evaluate
 from dalembert.compiler.trace import program_of
-from dalembert.constraints.descent import moved, units
-from dalembert.constraints.numeric import METHODS
+from dalembert.constraints.closure import moved
+from dalembert.constraints.solve import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
@@ -163,7 +163,7 @@ def closed_near(
             remark = "constraints at random positions: they lead to no assembly; tried around the neutral one instead"
             if remark not in said:
                 said.append(remark)
-    deviation = NEAR * rng.normal(size=system.mechanism.nv) * units(system)
+    deviation = NEAR * rng.normal(size=system.mechanism.nv) * system.scaling.velocities
     return system.assemble(moved(system.mechanism, system.reference, deviation), t)
 
 

@@ -11,6 +11,7 @@ from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.constraints.rank import Decomposition
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Row
@@ -308,7 +309,7 @@ def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray
     row = 1 / np.where(length > 0, length, 1.0)
     G = row[:, None] * A * unit
     saddle = np.block([[unit[:, None] * M * unit, -G.T], [G, np.zeros((len(G), len(G)))]])
-    found = np.linalg.lstsq(saddle, -np.concatenate([unit * h, row * gamma]), rcond=1e-11)[0]
+    found = Decomposition.of(saddle).solve(-np.concatenate([unit * h, row * gamma]))
     return unit * found[: len(h)], row * found[len(h) :]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.descent import normalise
+from dalembert.constraints.closure import normalise
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import identity, product, zeros
+from dalembert.constraints.rank import Decomposition
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formulations.assembly import quantity, velocities_called
 from dalembert.formulations.bounds import bound
@@ -218,7 +219,7 @@ def _refuse_contradiction(states: Assemblies, A: np.ndarray, b: np.ndarray, name
     for row in sorted(set(range(len(A))).difference(kept)):
         gaps = []
         for matrix, side in zip(matrices, sides):
-            share = np.linalg.lstsq(matrix[kept].T, matrix[row], rcond=None)[0]
+            share = Decomposition.of(matrix[kept]).solve_transposed(matrix[row])
             size = abs(side[row]) + float(np.abs(share * side[kept]).sum())
             gaps.append(abs(side[row] - float(share @ side[kept])) / max(size, 1e-6))  # loops close to 1e-13 only
         if np.median(gaps) > 1e-6:

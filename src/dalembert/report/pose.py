@@ -10,10 +10,8 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import poses
-from dalembert.compiler.graph import Graph
+from dalembert.dynamics import Dynamics
 from dalembert.errors import DalembertError
-from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.sampling import close_loops
 from dalembert.model import Constraint, Joint, Mechanism
 from dalembert.model.parameters import substitute
 
@@ -118,15 +116,6 @@ def _closed(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     if not mechanism.constraints:
         return q
     try:
-        system = system_of(mechanism)
+        return Dynamics(mechanism, reference=q, elements=()).assemble(q)  # forces close nothing
     except DalembertError:
         return q
-    inputs = {"q": q.copy(), "v": np.zeros(mechanism.nv)}
-    return (
-        inputs["q"] if _all_known(system.scope.graph) and close_loops(system, inputs, np.random.default_rng(0)) else q
-    )
-
-
-def _all_known(graph: Graph) -> bool:
-    """True if nothing but positions and velocities is an input."""
-    return {port.name for port in graph.inputs} <= {"q", "v"}

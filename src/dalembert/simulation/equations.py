@@ -172,13 +172,13 @@ class TracedEquations:
             v = v + _least(G[rows], rate[rows] - product(G[rows], v), pivots)
         else:
             phi = self._quantities("positions", q=q, t=t)[0]
-        here = self._closed(q, phi)
+        here = self._closed(phi)
         return q + here, v + here
 
-    def _closed(self, q: Array, phi: Array) -> Scalar:
+    def _closed(self, phi: Array) -> Scalar:
         """Zero where loops are closed as far as they are in motions, NaN elsewhere."""
         dynamics, closed = self.system.dynamics, True
-        allowed = self.system.openings(q, dynamics.setting(self._given["parameters"]).mechanism)
+        allowed = self.system.openings(dynamics.setting(self._given["parameters"]).mechanism)
         for k, (off, most) in enumerate(zip(phi, allowed)):
             if dynamics.constraints.holonomic[k] and not is_zero(off) and not same(most, math.inf):
                 closed = (absolute(off) <= most) & closed

@@ -31,6 +31,7 @@ class KernelEquations:
 
     Attributes:
         evaluations: how often forces were evaluated.
+        near_singular: whether accelerations are found as near a singular configuration; set from step to step.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class KernelEquations:
         self._last = () if parameters is None else (parameters,)
         self._tree = system.tree
         self._kernels: dict[str, Any] = {}
-        self.evaluations = 0
+        self.evaluations, self.near_singular = 0, False
 
     def _kernel(self, name: str) -> Any:
         if name not in self._kernels:
@@ -58,7 +59,7 @@ class KernelEquations:
         if self.system.dynamics.is_tree:
             return self._kernel(name)(q, v, tau, *given, *self._last)
         found = self._kernel(name)(q, v, tau, *given, np.float64(t), *self._last)
-        if name == "slope" or np.isfinite(found).all():
+        if name == "slope" or (not self.near_singular and np.isfinite(found).all()):
             return found
         nv = self._tree.nv
         found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau, *given)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.consistency import contradiction
+from dalembert.constraints.violation import contradiction
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
@@ -21,7 +21,6 @@ from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.moving import Moving, stabilised
-from dalembert.simulation.passage import Passing
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
@@ -128,7 +127,6 @@ def simulate(
         raise ArgumentError(
             f"step = {engine.length!r} s is so short that time would not advance at t = {times[-1]:.6g} s"
         )
-    passing = Passing(engine, system) if isinstance(engine, Adaptive) and system.has_loops else None
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status, failed = "finished", None
@@ -141,7 +139,7 @@ def simulate(
             if plan is not None and isinstance(engine, Fixed):
                 march(engine, recorder, ranks, method, x, plan, line)
             else:
-                status = _drive(passing or engine, recorder, watch, ranks, x, times, hold, line)
+                status = _drive(engine, recorder, watch, ranks, x, times, hold, line)
     except Fault as fault:
         failed = fault
         status = "failed"
@@ -153,7 +151,7 @@ def simulate(
         moment = max(float(times[-1] - times[0]) * 1e-3, engine.length if isinstance(engine, Fixed) else 0.0)
         beyond = system.beyond_reach(failed.time, failed.q, moment)
     if not beyond:
-        ranks.tell(float(times[0]), passing.passed if passing else None)
+        ranks.tell(float(times[0]), isinstance(engine, Adaptive))
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:
@@ -284,7 +282,7 @@ def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray)
 def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
     """A moment later, to first order."""
     moment = min(MOMENT * max(1.0, abs(t)), (bound - t) / 2)
-    slope = engine.slope(t, x) if isinstance(engine, Passing) else engine.equations.flow(t, x)
+    slope = engine.equations.flow(t, x)
     q, v = recorder.split(recorder.system.projected(t + moment, x + moment * slope))
     return t + moment, q, v
 

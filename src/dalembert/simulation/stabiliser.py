@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.assembly import mirrored, moved
-from dalembert.constraints.consistency import DRIFT, limits, violation
-from dalembert.constraints.opening import has_length, openings
+from dalembert.constraints.closure import mirrored, restored
+from dalembert.constraints.scaling import row_units
+from dalembert.constraints.vicinity import least_sizes
+from dalembert.constraints.violation import DRIFT, violation
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import Mechanism, Tree
 from dalembert.simulation.drift import tell_locked
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 
-ROUNDING, TINY, MOST = 1e-14, 1e-9, 6
-"""Residual of a constraint, m or rad, that is as good as zero, of small mechanisms by its gradient, down to a tiny one;
-steps of Newton's method to get there.
+NEAR, LOST = 1e-2, 2e-4
+"""Where the least singular value of the constraints falls below the first part of its usual size, a singular
+configuration is near; along directions below the second, which rounding decides, accelerations demand nothing.
 """
-
-LOST, NONE = 1e-4, 1e-9
-"""Singular values less than this part of the least at the reference, or of the largest, are those of directions that
-are lost: close to where branches of the motion cross, y = e / x off one of them and y' = e x'/x^2 would be errors only.
-"""
-
 
 LOOSE = 1e-2
 """Part of their length by which loops may be open that are not closed after every step; those are by DRIFT."""
@@ -72,7 +66,7 @@ class Stabiliser:
             return self
         found = Stabiliser(self.dynamics.with_parameters(values.reshape(-1, values.shape[-1])[0]), self.relaxation)
         own = found.dynamics
-        chosen = own.pivots, own.positional, found.has_loops and found.laws.tolist()
+        chosen = own.pivots, own.positional, found.has_loops and found._units
         found.made = self.made.setdefault(("made", repr(chosen)), {})  # programs have symbols, not numbers
         return found
 
@@ -87,7 +81,7 @@ class Stabiliser:
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
         if self.has_loops:
-            keys.append(self.laws.tolist())
+            keys.append(self._units)
         return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
@@ -108,74 +102,37 @@ class Stabiliser:
         return x
 
     def closed(self, t: float, x: np.ndarray) -> np.ndarray:
-        """The state on the constraints, however drift is held, by Newton's method of least displacement: quadratic, as
-        the state is close. Then the velocities.
+        """The state on the constraints, however drift is held.
 
         Args:
             t: time.
             x: [q; v].
         """
-        nq, on_positions = self.mechanism.nq, self.dynamics.constraints.holonomic
+        nq = self.mechanism.nq
         x = x.copy()
-        if not np.isfinite(x).all():  # of a motion that has ended
-            return x
-        normalise_in_place(self.tree, x[:nq])
-        before = np.inf
-        for _ in range(MOST):
-            phi, G = self.dynamics.evaluate("positions", x[:nq], t)
-            phi, G = phi[on_positions], G[on_positions]
-            worst = float(np.abs(phi / np.clip(np.abs(G).max(axis=1, initial=0.0), TINY, 1.0)).max(initial=0.0))
-            if worst < ROUNDING or not worst < before:  # as close as rounding allows
-                break
-            before = worst
-            step = _shortest(G, -phi, self.dynamics.positional.rank, self._lost[0])
-            x[:nq] = moved(self.mechanism, x[:nq], step)
-        _, G, rate, _ = self.dynamics.evaluate("constraints", x[:nq], x[nq:], t)
-        x[nq:] += _shortest(G, rate - G @ x[nq:], self.dynamics.pivots.rank, self._lost[1])
+        if np.isfinite(x).all():  # else of a motion that has ended
+            normalise_in_place(self.tree, x[:nq])
+            x[:nq], x[nq:] = restored(self.dynamics, t, x[:nq], x[nq:])
         return x
-
-    @cached_property
-    def _lost(self) -> tuple[float, float]:
-        """Below which part of the largest singular value directions are lost, of positions and of velocities."""
-        own, on_positions = self.dynamics, self.dynamics.constraints.holonomic
-        G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
-        found = []
-        for part, rank in ((G[on_positions], own.positional.rank), (G, own.pivots.rank)):
-            size = np.linalg.svd(part, compute_uv=False) if rank and np.isfinite(part).all() else np.zeros(1)
-            found.append(max(NONE, LOST * float(size[rank - 1] / size[0])) if size[0] > 0 else NONE)
-        return found[0], found[1]
-
-    @cached_property
-    def laws(self) -> np.ndarray:
-        """By how much each row may be off that has no length, a user's or one on a joint: (m,), m or rad, a user's in
-        its own unit, which its gradient tells; as far as it likes where the reference has no gradient. Powers of ten,
-        so that mechanisms of about the same size share programs.
-        """
-        own = self.dynamics
-        G = own.evaluate("positions", np.asarray(own.reference, dtype=float), 0.0)[1]
-        known, steep = np.isfinite(G).all(axis=1), np.ones(len(G))
-        for item in self.mechanism.constraints:
-            rows = own.constraints.slice(item.name)
-            known[rows] &= not has_length(item)
-            if not item.has_ends:
-                steep[rows] = np.abs(G[rows]).max(axis=1, initial=1.0)
-        found = np.round(np.log10(limits(own, np.where(known[:, None], G, 0.0), self._part) * steep))
-        return np.where(known, 10.0**found, np.inf)
 
     @property
     def _part(self) -> float:
         """The part of their length by which loops may be open after a step."""
         return DRIFT if self.projects else LOOSE
 
-    def openings(self, q: Any, mechanism: Mechanism | None = None) -> list[Any]:
+    @property
+    def _units(self) -> list[float]:
+        """The numbers among the units of rows, on which programs depend."""
+        return [self.dynamics.scaling.length, *self.dynamics.scaling.own.tolist()]
+
+    def openings(self, mechanism: Mechanism | None = None) -> list[Any]:
         """By how much each row on positions may be off after a step, m or rad.
 
         Args:
-            q: positions, of any scalars.
             mechanism: the same with other scalars in the place of its symbols.
         """
-        own = self.dynamics
-        return openings(mechanism or own.numbers, own.constraints.info, q, self.laws.tolist(), self._part)
+        own, (length, *units) = self.dynamics, self._units
+        return [self._part * x for x in row_units(mechanism or own.numbers, own.constraints, units, length)]
 
     def open_loop(self, t: float, q: np.ndarray) -> str:
         """What is open by how much after a step; empty if nothing is.
@@ -187,7 +144,7 @@ class Stabiliser:
         if not self.has_loops:
             return ""
         phi = np.where(self.dynamics.constraints.holonomic, self.dynamics.evaluate("positions", q, t)[0], 0.0)
-        allowed = np.array(self.openings(q), dtype=float)
+        allowed = np.array(self.openings(), dtype=float)
         k = int(np.argmax(np.abs(phi) / allowed))
         if abs(phi[k]) <= allowed[k]:
             return ""
@@ -228,7 +185,7 @@ class Stabiliser:
             raise ArgumentError(wrong)
         own = self.dynamics if self.has_loops else None
         first = q.reshape(-1, q.shape[-1])[:1]
-        turned = mirrored(own, first[0], t, ("turn about x",)) if own is not None and len(first) else []
+        turned = mirrored(own, first[0], t, ("frames",)) if own is not None and len(first) else []
         if turned:
             raise ArgumentError(
                 f"q0: the frames of {', '.join(map(repr, turned))} are half a turn apart, where the rows of the "
@@ -254,10 +211,23 @@ class Stabiliser:
         options: dict[str, Any] = {} if parameters is None else {"parameters": parameters}
         return violation(self.dynamics, q, v, t, names, **options)
 
+    def is_near_singular(self, t: float, q: np.ndarray) -> bool:
+        """Whether a singular configuration of the constraints is near.
+
+        Args:
+            t: time.
+            q: positions.
+        """
+        if not (self.has_loops and np.isfinite(q).all()):
+            return False
+        size = float(least_sizes(self.dynamics, q[None], np.array([t]))[0])
+        return size < NEAR * self.dynamics.usual_size
+
     def acceleration_anywhere(
         self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: np.ndarray | None = None
     ) -> np.ndarray:
-        """Constrained accelerations also where the rows that kernels keep lose rank.
+        """Constrained accelerations also where the rows that kernels keep lose rank: along directions that are about to
+        be lost nothing is demanded, so that a motion goes straight on.
 
         Args:
             t: time.
@@ -266,19 +236,9 @@ class Stabiliser:
             tau: generalised forces.
             wrenches: external wrenches, if the dynamics has any.
         """
+        own = self.dynamics
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
-                return self.dynamics.solve(q, v, tau, t, wrenches=wrenches).a
+                return own.solve(q, v, tau, t, wrenches=wrenches, damping=LOST * own.usual_size).a
         except (SingularityError, np.linalg.LinAlgError):
             return np.full(self.mechanism.nv, np.nan)
-
-
-def _shortest(G: np.ndarray, b: np.ndarray, rank: int, lost: float) -> np.ndarray:
-    """The shortest x with G x = b, in the sense of least squares; of singular values no more than the rank count, and
-    none below a part of the largest.
-    """
-    if not np.isfinite(G).all():  # of a motion that is about to end
-        return np.full(G.shape[1], np.nan)
-    U, size, Vt = np.linalg.svd(G, full_matrices=False)
-    kept = int((size[:rank] > lost * size.max(initial=0.0)).sum())
-    return np.asarray(Vt[:kept].T @ ((U[:, :kept].T @ b) / size[:kept]))

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints.arguments import single
+from dalembert.constraints.rank import Decomposition, Known
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
 INCONSISTENT = 1e-6
-"""States that violate constraints by more, m or rad, and m/s or rad/s per largest speed, are refused; by this fraction
-of what a velocity of one contributes, where that is less than one: a mechanism may be micrometres large."""
+"""States that violate constraints by more, in units of their rows, are refused; velocities by this times the largest
+speed."""
 
 DRIFT = 1e-3
 """The same where results are off by no more than states are: motions drift that far, positions that nobody has
 assembled are farther away."""
-
-SMALLEST = 1e-4
-"""The least such contribution that counts: assembly leaves 1e-11."""
 
 DIGITS = 4
 """Of so many last digits of states nobody knows better."""
@@ -55,7 +53,7 @@ def violation(
     when, then = f" at t = {t:g} s" if timed and not np.ndim(t) else "", ", t" if timed else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
-    limit = limits(system, G, allowed)
+    limit = allowed * system.scaling.rows
     at, by = _rounding(system, G, q, moving)
     if not (off <= limit + at).all():
         k = int(np.argmax(off / (limit + at)))
@@ -66,7 +64,7 @@ def violation(
     if v is None:
         return ""
     missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
-    fast = limit * max(1.0, float(np.abs(v).max(initial=0))) + by
+    fast = limit * max(1.0, float(np.abs(v / system.scaling.velocities).max(initial=0))) + by
     if not (missing <= fast).all():
         k = int(np.argmax(missing / fast))
         row = rows[k]
@@ -97,7 +95,7 @@ def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: 
 
 
 def relative_violation(system: Constrained, q: np.ndarray, t: Any) -> np.ndarray:
-    """The largest violation of positions, relative to what a velocity of one contributes to the row, (...).
+    """The largest violation of positions, in units of the rows, (...).
 
     Args:
         system: the constrained mechanism.
@@ -106,8 +104,8 @@ def relative_violation(system: Constrained, q: np.ndarray, t: Any) -> np.ndarray
     """
     if not system.constraints.count:
         return np.zeros(np.broadcast_shapes(np.shape(q)[:-1], np.shape(t)))
-    phi, G = system.evaluate("positions", q, t)
-    off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / limits(system, np.nan_to_num(G), 1.0)
+    phi = system.evaluate("positions", q, t)[0]
+    off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / system.scaling.rows
     return np.asarray(np.nan_to_num(off, nan=np.inf).max(axis=-1, initial=0.0))
 
 
@@ -128,18 +126,21 @@ def contradiction(system: Constrained, q: np.ndarray, v: np.ndarray, t: np.ndarr
         return ""
     phi, G, rate, _ = system.evaluate("constraints", q, v, t)
     on_positions = system.constraints.holonomic
-    limit = limits(system, G)
+    limit = INCONSISTENT * system.scaling.rows
     missing = np.einsum("...ij,...j->...i", G, v) - rate
     # Beside the constraints rows that repeat each other differ by the distance, and rates by that times the speed.
     away = 1 + (np.abs(phi) / limit)[:, on_positions].max(axis=-1, initial=0.0)
-    fast = limit * (away * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0)))[:, None]
+    speed = np.abs(v / system.scaling.velocities).max(axis=-1, initial=0.0)
+    fast = limit * (away * np.maximum(1.0, speed))[:, None]
     off = (np.abs(phi) > limit)[:, on_positions].any(axis=-1) | (np.abs(missing) > fast).any(axis=-1)
     where = np.flatnonzero(off)
     if not len(where):
         return ""
-    excess = np.abs(_unreachable(G[where], missing[where], pivots.rank)) / fast[where]
-    on_them = np.abs(_unreachable(G[where][:, on_positions], phi[where][:, on_positions], positional.rank))
-    excess[:, on_positions] = np.maximum(excess[:, on_positions], on_them / limit[on_positions])
+    units = system.scaling.rows
+    G, missing, phi = system.scaling.dimensionless(G[where]), missing[where] / units, phi[where] / units
+    excess = np.abs(_unreachable(G, missing, pivots.rank)) * units / fast[where]
+    on_them = np.abs(_unreachable(G[:, on_positions], phi[:, on_positions], positional.rank))
+    excess[:, on_positions] = np.maximum(excess[:, on_positions], on_them / INCONSISTENT)
     wrong = excess.max(axis=-1) > 1
     if not wrong.any():
         return ""
@@ -154,8 +155,8 @@ def contradiction(system: Constrained, q: np.ndarray, v: np.ndarray, t: np.ndarr
 
 def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
     """What is left of b, (k, m), if G x comes as close to it as it can, G having that rank."""
-    U = np.linalg.svd(G, full_matrices=False)[0][..., :rank]
-    return np.asarray(b - np.einsum("...ij,...kj,...k->...i", U, U, b))
+    null = Decomposition.of(G, Known(rank), 0.0).left_null
+    return np.asarray(np.einsum("...ij,...kj,...k->...i", null, null, b))
 
 
 def _rounding(system: Constrained, G: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -171,17 +172,3 @@ def _rounding(system: Constrained, G: np.ndarray, q: np.ndarray, v: np.ndarray) 
     sums = turned.sum(axis=-1), turned.sum(axis=-1) * np.abs(v).max(axis=-1, initial=0.0, keepdims=True)
     first, second = (x.reshape(-1, len(system.rows)).max(axis=0, initial=0.0) for x in sums)
     return first, second
-
-
-def limits(system: Constrained, G: np.ndarray, allowed: float = INCONSISTENT) -> np.ndarray:
-    """By how much each row may be violated.
-
-    Args:
-        system: the constrained mechanism.
-        G: gradients of the constraints at some states, (..., m, nv).
-        allowed: how much is none, like :data:`INCONSISTENT`.
-    """
-    largest = np.abs(G).max(axis=-1, initial=0.0).reshape(-1, len(system.rows)).max(axis=0, initial=0.0)
-    parts = [largest[system.constraints.slice(name)] for name in system.constraints.info]
-    sizes = np.concatenate([np.full(len(part), part.max(initial=0.0)) for part in parts])
-    return allowed * np.clip(np.where(sizes > 0, sizes, 1.0), SMALLEST, 1.0)
