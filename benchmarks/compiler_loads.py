@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.llvm.engine import object_code
-from dalembert.compiler.llvm.module import module_text
-from dalembert.compiler.llvm.target import Target
-from dalembert.compiler.program import Node, Port, Program
+from dalembert.native.kernel import Kernel
+from dalembert.native.llvm.engine import object_code
+from dalembert.native.llvm.module import module_text
+from dalembert.native.llvm.target import Target
+from dalembert.tracing.program import Node, Port, Program
 
 
 def best(call: Callable[[], object], seconds: float = 0.4, inner: int = 1) -> float:

@@ -5,7 +5,7 @@ python benchmarks/compiler_tracing.py
 
 import time
 
-from dalembert.compiler.graph import Graph
+from dalembert.tracing.graph import Graph
 
 
 def build(count: int) -> float:

@@ -27,12 +27,12 @@ import sympy
 from sympy.physics import mechanics
 from sympy.physics.mechanics import dynamicsymbols
 
-from dalembert.compiler.cost import cost
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.passes import optimise
 from dalembert.formats.dh import from_dh
 from dalembert.formulations import Equations, MovingBodies, MovingBodyFormula, derive
 from dalembert.formulations.kernels import packed
+from dalembert.native.kernel import Kernel
+from dalembert.tracing.cost import cost
+from dalembert.tracing.passes import optimise
 
 # ------------------------------------------------------------------------------------------------------- the pendulum
 

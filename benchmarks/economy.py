@@ -20,10 +20,10 @@ import dalembert as da
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.passes import optimise
-from dalembert.compiler.trace import trace
 from dalembert.cost_tables import count, generic_arm
+from dalembert.native.kernel import Kernel
+from dalembert.tracing.passes import optimise
+from dalembert.tracing.trace import trace
 
 BATCH = 4096
 

@@ -26,8 +26,8 @@ import numpy as np
 
 import dalembert as da
 from chains import chain_mechanism
-from dalembert.compiler.trace import evaluate
 from dalembert.dynamics import ALL_QUANTITIES
+from dalembert.tracing.trace import evaluate
 from gpu_peers import CALLS, LIMIT, frax, xla
 
 QUANTITIES = (

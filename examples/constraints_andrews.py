@@ -9,9 +9,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from _pictures import SHORT, save
-from dalembert.compiler.cost import cost
 from dalembert.constraints.classical import ANDREWS_START, andrews
 from dalembert.dynamics import Dynamics
+from dalembert.tracing.cost import cost
 
 mechanism = andrews()
 system = Dynamics(mechanism, elements="all", reference=ANDREWS_START, method="projection", independent=["beta"])

@@ -6,8 +6,8 @@ the straight-line program, and the program is counted.
 
 from _pictures import SHORT, save
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.compiler import cost, trace
 from dalembert.cost_tables import generic_arm
+from dalembert.tracing import cost, trace
 
 ALGORITHMS = ("column-method", "walker-orin", "generalized-links", "two-sided")
 sizes = range(2, 6 if SHORT else 13)

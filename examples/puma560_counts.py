@@ -7,7 +7,7 @@ The last row is what dalembert compiles: augmented links in economical frames, w
 import dalembert as da
 from _pictures import save
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics
-from dalembert.compiler import cost, trace
+from dalembert.tracing import cost, trace
 
 puma = da.load("puma560")
 state = {"q": (6,), "v": (6,), "a": (6,)}

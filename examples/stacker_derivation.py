@@ -9,7 +9,7 @@ import sympy
 import dalembert as da
 from _pictures import save
 from dalembert.formulations import derive
-from dalembert.formulations.letters import expression_latex
+from dalembert.typesetting.letters import expression_latex
 
 stacker = da.load("stacker")
 equations = derive(stacker, "kronecker")

@@ -29,7 +29,7 @@ _HOMES = {
     "rerooted_state": "dalembert.model.reroot",
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
-    "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.compiler.kernel",
+    "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
     "Equations": "dalembert.formulations", "derive": "dalembert.formulations", "verify": "dalembert.formulations",
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
     "rigid_body": "dalembert.formulations", "MovingBodies": "dalembert.formulations",
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from dalembert import viewer as viewer
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
-    from dalembert.compiler.kernel import Kernel
     from dalembert.constraints import coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from dalembert.model.operations import lock, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
+    from dalembert.native.kernel import Kernel
     from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
     from dalembert.simulation.rollout import rollout
     from dalembert.simulation.simulate import simulate

@@ -24,15 +24,15 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.compiler.cost import cost
-from dalembert.compiler.program import Program
-from dalembert.compiler.trace import trace
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Tree
 from dalembert.model.checks import shown
 from dalembert.published_costs import PUBLISHED, PUMA_560, CostTable, Polynomial
+from dalembert.tracing.cost import cost
+from dalembert.tracing.program import Program
+from dalembert.tracing.trace import trace
 
 TWISTS = {
     "general": "no special angle",

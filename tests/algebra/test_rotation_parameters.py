@@ -16,9 +16,9 @@ from dalembert.algebra.arguments import ORTHOGONAL
 from dalembert.algebra.arrays import product
 from dalembert.algebra.euler import EULER_SEQUENCES, PROPER_SEQUENCES
 from dalembert.algebra.scalar import atan2, vanishes
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
 
 PARAMETERS = {
     "quaternion": algebra.quaternion_from_rotation,

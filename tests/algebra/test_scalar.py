@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from dalembert.algebra import scalar
 from dalembert.algebra.arrays import asarray, exact, product, stack
 from dalembert.algebra.scalar import atan2, select
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
 
 FUNCTIONS = ["sin", "cos", "tan", "sqrt", "exp", "log"]
 x = sympy.Symbol("x")

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
 
 PAIRS = ((scalar.minimum, np.minimum), (scalar.maximum, np.maximum))
 NUMBERS = st.floats(width=32) | st.integers(-5, 5)

@@ -16,8 +16,8 @@ import sympy
 
 from dalembert import algebra
 from dalembert.algebra import Attitude, Transform
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import trace
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
 
 RIGHT = math.pi / 2
 RNG = np.random.default_rng(5)

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dalembert.algebra import rotation_from_axis_angle, scalar_invariants, spectral_decomposition
-from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.tracing.trace import trace
 
 HALF, ROOT = sp.Rational(1, 2), sp.sqrt(2)
 

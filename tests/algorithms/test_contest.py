@@ -18,14 +18,14 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.compiler import trace
-from dalembert.compiler.cost import cost, operation_count
-from dalembert.compiler.graph import Graph
 from dalembert.cost_tables import generic_arm
 from dalembert.dynamics import QUANTITIES
 from dalembert.dynamics.contest import CLOSE, MANY, MOST, Plan, contest, plans
 from dalembert.errors import TracingError, UnsupportedError
 from dalembert.model import Body, Inertia, Joint, Mechanism
+from dalembert.tracing import trace
+from dalembert.tracing.cost import cost, operation_count
+from dalembert.tracing.graph import Graph
 from random_mechanisms import random_mechanism
 
 FAMILIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")

@@ -20,10 +20,10 @@ from dalembert.algorithms.energy import kinetic_energy
 from dalembert.algorithms.kinematics import link_poses, poses
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.compiler.evaluate import evaluate
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
 from dalembert.model import Body, Inertia, Joint, Mechanism, Tree
+from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import random_inertia, random_mechanism, random_rotation
 
 WAYS = {"reframe": reframe, "regroup": regroup, "economical": economical}

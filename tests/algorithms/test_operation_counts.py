@@ -11,10 +11,10 @@ import pytest
 
 import dalembert as da
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.compiler.cost import cost
 from dalembert.cost_tables import TWISTS, Count, arm_counts, cost_tables, count_algorithm, generic_arm
 from dalembert.errors import ArgumentError
 from dalembert.published_costs import PUBLISHED, PUMA_560, TABLE_5_2, TABLE_6_1, TABLE_7_1, TABLE_7_2, Polynomial
+from dalembert.tracing.cost import cost
 
 SIX = {
     "general": {

@@ -17,10 +17,10 @@ from dalembert.cli import agreement, bench, counting
 from dalembert.cli.agreement import compare
 from dalembert.cli.peers import find_peer
 from dalembert.cli.show import described
-from dalembert.compiler.export import LANGUAGES
 from dalembert.constraints.classical import flyball_governor
 from dalembert.cost_tables import generic_arm
 from dalembert.dynamics import ALL_QUANTITIES, TASK_QUANTITIES
+from dalembert.export import LANGUAGES
 from dalembert.published_costs import PUBLISHED
 from random_mechanisms import random_mechanism
 

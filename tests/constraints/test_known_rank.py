@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.compiler.cost import cost
 from dalembert.constraints.classical import four_bar
 from dalembert.constraints.known_rank import solve_of_rank
 from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
+from dalembert.tracing.cost import cost
 
 
 def found(S, b, rank):

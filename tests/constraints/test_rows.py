@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, pose, position_rate
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import trace
 from dalembert.constraints import ConstraintSet, State, constraint_rows, coordinate_symbols
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.constraint import WITH_LENGTH
 from dalembert.model.operations import joint_motion
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
 
 seeds = st.integers(0, 10_000)
 

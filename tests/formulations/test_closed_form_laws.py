@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.scalar import atan2, cos, exp, sin, sqrt, tan
 from dalembert.algebra.transform import Transform
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import trace
 from dalembert.errors import UnsupportedError
 from dalembert.formats import load
 from dalembert.formulations import derive
-from dalembert.formulations.closed_form import closed_forms
-from dalembert.formulations.polynomials import Algebra, Swell
 from dalembert.formulations.quantity import Quantity
-from dalembert.formulations.roots import quotient, square_root
 from dalembert.formulations.scope import Scope
-from dalembert.formulations.trigonometry import contracted, fourier, pythagoras, shortest
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
+from dalembert.typesetting.closed_form import closed_forms
+from dalembert.typesetting.polynomials import Algebra, Swell
+from dalembert.typesetting.roots import quotient, square_root
+from dalembert.typesetting.trigonometry import contracted, fourier, pythagoras, shortest
 
 A, B, C = sympy.symbols("a b c")
 
@@ -137,7 +137,7 @@ def test_every_candidate_form_is_the_same_function(terms):
             total += factor
         return total
 
-    from dalembert.formulations.trigonometry import _terms
+    from dalembert.typesetting.trigonometry import _terms
 
     plain = _terms(algebra, p)
     reference = value(plain)

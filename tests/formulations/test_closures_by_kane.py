@@ -13,13 +13,13 @@ import pytest
 import sympy
 
 from dalembert.algebra.transform import Transform
-from dalembert.compiler.evaluate import evaluate
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelWarning
 from dalembert.formulations import derive, sampling, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import LoopCloser, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
+from dalembert.tracing.evaluate import evaluate
 
 MATTER = Inertia(1.3, center=[0.1, 0.02, 0.03], tensor=np.diag([0.1, 0.15, 0.2]))
 WRIST = Mechanism(

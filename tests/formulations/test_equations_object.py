@@ -19,16 +19,16 @@ from classical_systems import (
 )
 
 from dalembert.algebra.scalar import cos, sin
-from dalembert.compiler.cost import cost
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.passes import optimise
-from dalembert.compiler.trace import trace
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats import load
 from dalembert.formulations import NoSlip, derive, from_lagrangian
 from dalembert.formulations.kernels import packed
-from dalembert.formulations.names import coordinate_names, rate_name
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
+from dalembert.tracing.cost import cost
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.passes import optimise
+from dalembert.tracing.trace import trace
+from dalembert.typesetting.names import coordinate_names, rate_name
 from random_mechanisms import random_mechanism
 
 VALUES = {"m1": 1.5, "m2": 0.7, "l1": 0.4, "g": 9.81, "I_zz1": 0.2, "I_zz2": 0.1}

@@ -9,13 +9,13 @@ import sympy
 from dalembert.algebra.arrays import product
 from dalembert.algebra.rotations import rotation_from_rpy
 from dalembert.algebra.transform import Transform
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.graph import Graph
-from dalembert.compiler.trace import program_of
 from dalembert.dynamics import Dynamics
 from dalembert.formulations import derive
 from dalembert.formulations.linear import inverse
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.graph import Graph
+from dalembert.tracing.trace import program_of
 
 SPECIAL = [0.0, np.pi / 2, np.pi, 1.0]
 MATTER = Inertia(1.3, center=[0.1, 0.2, 0.3], tensor=np.diag([0.1, 0.2, 0.25]))

@@ -11,14 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dalembert.formulations import derive, from_lagrangian
-from dalembert.formulations.letters import Print, dotted, letter_and_index, look, symbol_latex
-from dalembert.formulations.names import barred, rate_name
 from dalembert.formulations.tracing import traced
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.report import document
 from dalembert.report.markdown import to_markdown
 from dalembert.report.mathml import inline
-from dalembert.report.notation import Notation
+from dalembert.typesetting.letters import Print, dotted, letter_and_index, look, symbol_latex
+from dalembert.typesetting.names import barred, rate_name
+from dalembert.typesetting.notation import Notation
 
 NAMES = (
     "x", "y", "z", "psi", "eta", "epsilon1", "omega_x", "xdot", "t", "d", "h", "b", "bd", "th", "q1", "q_1", "x1",

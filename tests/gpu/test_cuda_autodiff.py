@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError
+from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import random_mechanism, walker
 
 pytestmark = pytest.mark.gpu

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.compiler.cuda.stages import StagedLaunch
-from dalembert.compiler.trace import evaluate
+from dalembert.cuda.stages import StagedLaunch
 from dalembert.dynamics import ALL_QUANTITIES
+from dalembert.tracing.trace import evaluate
 from random_mechanisms import random_mechanism, walker
 
 pytestmark = pytest.mark.gpu
@@ -104,7 +104,7 @@ def test_every_quantity_of_an_arm(quantity):
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 2e-2)])
 def test_a_vast_program_is_computed_in_pieces(monkeypatch, dtype, tolerance):
     """Forward derivatives divide by pivots of the inertia matrix; their condition costs a few digits."""
-    monkeypatch.setattr("dalembert.compiler.cuda.source.VAST", 1000)
+    monkeypatch.setattr("dalembert.cuda.source.VAST", 1000)
     kernel = da.Dynamics(walker(), device="cuda").kernel("forward_dynamics_derivatives")
     kernel.stages = None
     assert "_part1(" in kernel.source(dtype).source

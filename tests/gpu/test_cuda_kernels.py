@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.compiler.cuda.arrays import DeviceCopyWarning
-from dalembert.compiler.trace import evaluate
+from dalembert.cuda.arrays import DeviceCopyWarning
 from dalembert.errors import ArgumentError
+from dalembert.tracing.trace import evaluate
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy", reason="needs CuPy")

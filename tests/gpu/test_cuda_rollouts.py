@@ -5,12 +5,12 @@ import pytest
 
 import dalembert as da
 from dalembert.algebra import scalar
-from dalembert.compiler.evaluate import evaluate
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError
 from dalembert.simulation import STEPPERS, rollout
 from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
+from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import random_mechanism
 
 pytestmark = pytest.mark.gpu
@@ -80,7 +80,7 @@ def test_launches_in_pieces_change_nothing(cart, monkeypatch):
     u = cupy.asarray(np.random.default_rng(1).normal(size=(40, 10, 2)))
     options = {"control": u, "hold": 5, "every": 3, "device": "cuda"}
     whole = rollout(cart, q, v, 50, 1e-2, **options)
-    monkeypatch.setattr("dalembert.compiler.cuda.recurrence.PIECE", 40 * 150 * 7)
+    monkeypatch.setattr("dalembert.cuda.recurrence.PIECE", 40 * 150 * 7)
     pieces = rollout(cart, q, v, 50, 1e-2, **options)
     assert cupy.array_equal(whole.q, pieces.q)
     assert cupy.array_equal(whole.final_v, pieces.final_v)

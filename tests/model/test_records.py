@@ -159,7 +159,7 @@ def test_equal_mechanisms_have_equal_digests_whatever_the_sign_of_zero():
 
 
 def test_records_of_traced_scalars_are_compared_as_written():
-    from dalembert.compiler import trace
+    from dalembert.tracing import trace
 
     def pendulum(mass, length) -> Mechanism:
         at = Transform(np.eye(3), [length, 0, 0])

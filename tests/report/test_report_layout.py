@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.compiler.printers.sympy import to_sympy_steps
 from dalembert.formulations import derive
 from dalembert.report import document
 from dalembert.report.forms import COLUMN, Forms, definitions, narrowed, without_residues
 from dalembert.report.layout import WIDTH, array_rows, entry_rows, sum_rows, width
 from dalembert.report.markdown import to_markdown
-from dalembert.report.notation import Notation
+from dalembert.tracing.sympy import to_sympy_steps
+from dalembert.typesetting.notation import Notation
 
 x, y, theta, theta1 = sympy.symbols("x y theta theta1")
 

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.errors import DalembertError
 from dalembert.formulations import from_lagrangian
-from dalembert.formulations.letters import SPELLINGS, expression_latex, symbol_latex
-from dalembert.formulations.names import GREEK, rate_name
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.report import document, report
 from dalembert.report.escape import html_text, latex_text, markdown_text, printable
@@ -24,7 +22,9 @@ from dalembert.report.html import to_html
 from dalembert.report.latex import to_latex
 from dalembert.report.markdown import to_markdown
 from dalembert.report.mathml import inline
-from dalembert.report.notation import LETTERS, Notation
+from dalembert.typesetting.letters import SPELLINGS, expression_latex, symbol_latex
+from dalembert.typesetting.names import GREEK, rate_name
+from dalembert.typesetting.notation import LETTERS, Notation
 
 ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 
 import dalembert as da
 from dalembert.algebra.transform import Transform
-from dalembert.formulations.names import coordinate_names
 from dalembert.model import Constraint
 from dalembert.report.document import Figure
 from dalembert.report.drawing import STYLES, Circle, Drawing, Label, Note, Path, to_picture, to_svg
 from dalembert.report.pose import typical_posture
 from dalembert.report.report import document
 from dalembert.report.skeleton import skeleton, view_of
+from dalembert.typesetting.names import coordinate_names
 from random_mechanisms import mechanisms
 
 ROBOTS = ("double_pendulum", "stacker", "cart_pole", "four_bar", "rp_arm", "puma560", "free_body", "demo_arm")

@@ -17,10 +17,10 @@ from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.kinematics import center_of_mass, link_poses
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.printers.javascript import to_javascript
-from dalembert.compiler.trace import trace
 from dalembert.constraints.classical import four_bar
+from dalembert.printing.javascript import to_javascript
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import trace
 from dalembert.viewer.programs import programs, script
 from random_mechanisms import mechanisms
 

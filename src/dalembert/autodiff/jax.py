@@ -139,7 +139,7 @@ def _on_device(
     jax: Any, dynamics: Dynamics, name: str, batch: tuple[int, ...], shapes: tuple[Any, ...], arrays: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """A quantity as an operation of XLA on its own memory."""
-    from dalembert.compiler.cuda.arrays import stream_at
+    from dalembert.cuda.arrays import stream_at
 
     kernel = dynamics.kernel(name)
 

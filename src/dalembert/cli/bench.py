@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
     from dalembert.cli.peers import find_peer
-    from dalembert.compiler.threads import default_threads
+    from dalembert.native.threads import default_threads
 
     mechanism = open_model(options, numeric=True)
     dynamics = tree_of(mechanism)
@@ -119,7 +119,7 @@ def check(dynamics: Dynamics, quantity: str, frame: dict[str, str], peer: Pinocc
     import numpy as np
 
     from dalembert.cli.agreement import compare, relative
-    from dalembert.compiler.evaluate import evaluate
+    from dalembert.tracing.evaluate import evaluate
 
     if quantity in MAIN:
         found = compare(dynamics, peer, quantities=[quantity])

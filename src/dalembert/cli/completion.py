@@ -84,8 +84,8 @@ def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
     """Words that may follow: an option with its choices or with names that only the library knows; a command."""
     from dalembert.algorithms.analytic_jacobian import COORDINATES
     from dalembert.cli.state import TERMS
-    from dalembert.compiler.export import LANGUAGES
     from dalembert.dynamics import ALL_QUANTITIES
+    from dalembert.export import LANGUAGES
     from dalembert.simulation.integrators import ADAPTIVE
     from dalembert.simulation.steppers import STEPPERS
 

@@ -26,8 +26,8 @@ from dalembert.errors import ArgumentError, SingularityError
 
 if TYPE_CHECKING:
     from dalembert.cli.counting import Count
-    from dalembert.compiler.cost import Cost
     from dalembert.model import Mechanism
+    from dalembert.tracing.cost import Cost
 
 SUMMARY = "count the operations of each quantity and algorithm"
 

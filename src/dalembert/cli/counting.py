@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from dalembert.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from dalembert.compiler.cost import Cost
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
+    from dalembert.tracing.cost import Cost
 
 FAMILIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 """Quantities for which there are several algorithms."""

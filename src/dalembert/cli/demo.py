@@ -56,10 +56,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.cli.peers import find_peer
     from dalembert.cli.timing import MAIN, time_peer, time_quantity
     from dalembert.cli.verify import verified
-    from dalembert.compiler.threads import default_threads
     from dalembert.dynamics import Dynamics
     from dalembert.formats import load
     from dalembert.formulations.derive import derive
+    from dalembert.native.threads import default_threads
 
     Path(options.to).parent.mkdir(parents=True, exist_ok=True)  # fails now, and not after all that follows
     start = time.perf_counter()

@@ -124,8 +124,8 @@ def _versions() -> dict[str, str | None]:
 
 
 def _processor() -> dict[str, Any]:
-    from dalembert.compiler.llvm.target import Target
-    from dalembert.compiler.threads import default_threads
+    from dalembert.native.llvm.target import Target
+    from dalembert.native.threads import default_threads
 
     target = Target.host()
     features = target.features.split(",")
@@ -140,7 +140,7 @@ def _processor() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    from dalembert.compiler.cache import default_cache
+    from dalembert.native.cache import default_cache
 
     folder = default_cache().folder
     if folder is None:
@@ -193,9 +193,9 @@ def _compile() -> dict[str, Any]:
     """Compile a small kernel afresh and compare its answers with NumPy's."""
     import numpy as np
 
-    from dalembert.compiler.kernel import Kernel
-    from dalembert.compiler.trace import trace
     from dalembert.errors import CompilerError
+    from dalembert.native.kernel import Kernel
+    from dalembert.tracing.trace import trace
 
     start = time.perf_counter()
     program = trace(lambda x, y: x.sin() * y + (x * x + 1).sqrt(), {"x": (), "y": ()}, "doctor", "z")

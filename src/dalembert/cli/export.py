@@ -142,7 +142,7 @@ def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], address
 
 def _language(options: argparse.Namespace) -> str:
     """The language that is asked for, by name or by the suffix of the file; an error if the two contradict."""
-    from dalembert.compiler.export import LANGUAGES, SUFFIXES
+    from dalembert.export import LANGUAGES, SUFFIXES
 
     folder = options.to is None or options.to.endswith("/") or Path(options.to).is_dir()
     suffix = "" if folder else Path(options.to).suffix.lower()
@@ -170,8 +170,8 @@ def _language(options: argparse.Namespace) -> str:
 
 def _check_name(name: str | None, language: str) -> None:
     """Refuse the name of a function that the language keeps for itself, for the printer would choose another."""
-    from dalembert.compiler.printers.javascript import JAVASCRIPT_RESERVED
-    from dalembert.compiler.printers.names import C_RESERVED, PYTHON_RESERVED, identifier
+    from dalembert.printing.javascript import JAVASCRIPT_RESERVED
+    from dalembert.printing.names import C_RESERVED, PYTHON_RESERVED, identifier
 
     words = {"python": PYTHON_RESERVED, "javascript": JAVASCRIPT_RESERVED, "latex": frozenset[str]()}
     if name is None:

@@ -15,8 +15,6 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, norm
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.program import Program
 from dalembert.constraints.action import Action
 from dalembert.constraints.closure import moved
 from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
@@ -29,6 +27,8 @@ from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names
 from dalembert.model.force import Force
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.program import Program
 
 CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "joint-stop", "attraction")
 """Kinds that store energy; their dampers take it, and all other kinds do work from outside."""

@@ -22,14 +22,14 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dot, trace, vect
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.program import Program
 from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.relative import Pair
 from dalembert.constraints.state import State
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.model.body import Body
 from dalembert.model.force import Force
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.program import Program
 
 Effect = tuple[Array, list[Action]]
 """Generalised forces, nv, and what acts on which body."""

@@ -8,10 +8,10 @@ from typing import Any
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.program import Program
 from dalembert.constraints.state import State
 from dalembert.model.constraint import Constraint
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.program import Program
 
 JointRow = tuple[Scalar, Array, Scalar, Scalar | None]
 """phi, the row of G, the right side of G v = rate, and that of G a = gamma."""

@@ -14,8 +14,6 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.program import Program
 from dalembert.constraints.joint_rows import coupling_row, motion_row
 from dalembert.constraints.loops import LOOP_ROWS, RowKind, assemble, loop_entries, without_half_turns
 from dalembert.constraints.relative import Pair
@@ -25,6 +23,8 @@ from dalembert.constraints.user import position_program, time_program, velocity_
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.program import Program
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.algorithms.step import Step, steps
-from dalembert.compiler.program import Program
 from dalembert.constraints.relative import Pair
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Mechanism, Tree
 from dalembert.model.checks import real_array
+from dalembert.tracing.program import Program
 
 
 class State:

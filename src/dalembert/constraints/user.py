@@ -12,15 +12,15 @@ import numpy as np
 
 from dalembert.algebra.scalar import is_number, is_sympy, is_zero
 from dalembert.algorithms.kinematics import position_rate
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.evaluate import evaluate, inline
-from dalembert.compiler.graph import Expr, Graph
-from dalembert.compiler.program import Program
-from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError, ModelError, TracingError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, shown
 from dalembert.model.formula import Formula, coordinate_names
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.evaluate import evaluate, inline
+from dalembert.tracing.graph import Expr, Graph
+from dalembert.tracing.program import Program
+from dalembert.tracing.trace import program_of
 
 SPREADS = (1.0,) * 4 + (10.0,) * 4 + (100.0,) * 4
 """Of the random states at which linearity is judged; the wide ones where a law is not defined at the others."""
@@ -187,7 +187,7 @@ def _refuse_other_arguments(name: str, function: Callable[..., Any], wanted: tup
 
 def _from_formula(formula: Formula, name: str, table: dict[str, Any]) -> np.ndarray:
     """SymPy expressions on traced scalars; symbols are told by their names, whatever their assumptions."""
-    from dalembert.compiler.printers.sympy import from_sympy
+    from dalembert.tracing.sympy import from_sympy
 
     symbols = formula.symbols
     unknown = sorted(s.name for s in symbols if s.name not in table)

@@ -1,7 +1,7 @@
 """Control laws as kernels: small enough to read, compiled whole, so that a call costs about a microsecond.
 
-Each function gives a :class:`~dalembert.compiler.kernel.Kernel`. Call it with arrays (also batches), bind it to arrays
-for a loop at a kilohertz (``law.bind(...)``), or print it as C with ``dalembert.compiler.export``. Deviations of
+Each function gives a :class:`~dalembert.native.kernel.Kernel`. Call it with arrays (also batches), bind it to arrays
+for a loop at a kilohertz (``law.bind(...)``), or print it as C with ``dalembert.export``. Deviations of
 positions are tangent vectors: of a quaternion, the rotation vector from the actual to the desired attitude.
 """
 
@@ -17,15 +17,15 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.kernel import Kernel, traced_kernel
-from dalembert.compiler.program import Port
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
+from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.simulation.manifold import difference
 from dalembert.simulation.state import as_flag
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.program import Port
 
 
 def gravity_compensation(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:

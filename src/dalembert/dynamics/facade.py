@@ -26,10 +26,6 @@ import numpy as np
 
 from dalembert.algorithms.joint_forces import joint_forces
 from dalembert.algorithms.selection import select_algorithm
-from dalembert.compiler.arguments import precision
-from dalembert.compiler.cost import Cost
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.program import Port, Program
 from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.arguments import single, velocities_named
@@ -69,10 +65,14 @@ from dalembert.model.names import velocity_names
 from dalembert.model.record import content
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree
+from dalembert.native.arguments import precision
+from dalembert.native.kernel import Kernel
+from dalembert.tracing.cost import Cost
+from dalembert.tracing.program import Port, Program
 
 if TYPE_CHECKING:  # imported when a device is asked for
-    from dalembert.compiler.cuda.crew import Parts
-    from dalembert.compiler.cuda.stages import Stage
+    from dalembert.cuda.crew import Parts
+    from dalembert.cuda.stages import Stage
 
 METHODS = ("multipliers", "projection")
 """How a kernel finds accelerations; see :mod:`dalembert.constraints.straight_line`."""
@@ -288,7 +288,7 @@ class Dynamics:
             thunk = self._thunk(name, spec, chosen, inputs, outputs)
             doc = self._doc(spec, chosen, inputs)
             if device == "cuda":
-                from dalembert.compiler.cuda.kernel import CudaKernel
+                from dalembert.cuda.kernel import CudaKernel
 
                 parts = self._parts(inputs, outputs)
                 made: Any = CudaKernel(name, inputs, outputs, thunk, dtype, doc, parts, self._stages(name))
@@ -365,7 +365,7 @@ class Dynamics:
             quantity: as for :meth:`kernel`.
             options: as for :meth:`kernel`.
         """
-        from dalembert.compiler.cost import cost
+        from dalembert.tracing.cost import cost
 
         return cost(self.program(quantity, **options))
 
@@ -382,7 +382,7 @@ class Dynamics:
             name: of the function; that of the quantity by default.
             options: as for :meth:`kernel`.
         """
-        from dalembert.compiler.export import export
+        from dalembert.export import export
 
         expect(language, str, "export, language")
         if path is not None:
@@ -411,7 +411,7 @@ class Dynamics:
 
     def _setting(self, options: Mapping[str, Any], given: Mapping[str, Any], form: Form = None) -> Setting:
         """What is traced: the mechanism and all that acts on it, with traced scalars for the inputs."""
-        from dalembert.compiler.derivatives import forward
+        from dalembert.tracing.derivatives import forward
 
         wrenches = dict(zip(self.wrenches, given.get("wrenches", ())))
         mechanism, symbols = self._parameters.traced(given.get("parameters"))
@@ -447,7 +447,7 @@ class Dynamics:
         """
 
         def write(options: dict[str, Any], form: Form = None) -> Program:
-            from dalembert.compiler.trace import trace
+            from dalembert.tracing.trace import trace
 
             def compute(*arrays: Any) -> dict[str, Any]:
                 given = dict(zip((port.name for port in inputs), arrays))
@@ -459,8 +459,8 @@ class Dynamics:
                 return trace(compute, {port.name: port.shape for port in inputs}, name)
 
         def build() -> Program:
-            from dalembert.compiler import passes
-            from dalembert.compiler.cost import operation_count
+            from dalembert.tracing import passes
+            from dalembert.tracing.cost import operation_count
 
             def improve(program: Program) -> Program:
                 return passes.optimise(program, self.optimise)
@@ -485,8 +485,8 @@ class Dynamics:
             return None
 
         def build() -> list[Stage]:
-            from dalembert.compiler.cuda.stages import Stage
-            from dalembert.compiler.trace import trace
+            from dalembert.cuda.stages import Stage
+            from dalembert.tracing.trace import trace
 
             found = []
             for step in STAGES[quantity]:
@@ -510,7 +510,7 @@ class Dynamics:
         """The branches of the mechanism that the elements of the arrays belong to, if there are several that nothing
         but the trunk connects.
         """
-        from dalembert.compiler.cuda.crew import Parts
+        from dalembert.cuda.crew import Parts
 
         tree = self.mechanism.tree
         q, v = coordinate_branches(tree)

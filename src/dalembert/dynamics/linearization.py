@@ -26,7 +26,6 @@ from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
 from dalembert.algorithms.kinematics import position_rate
-from dalembert.compiler.derivatives import forward
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.rank import Decomposition
@@ -39,6 +38,7 @@ from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
 from dalembert.model.checks import expect, expect_names, expect_real, real_array
 from dalembert.model.layout import counted, matrix_lines
 from dalembert.model.names import as_names, velocity_names
+from dalembert.tracing.derivatives import forward
 
 if TYPE_CHECKING:
     from dalembert.dynamics.facade import Dynamics

@@ -101,7 +101,7 @@ class Parameters:
         """
         if values is None:
             return self.mechanism, None
-        from dalembert.compiler.printers.sympy import from_sympy
+        from dalembert.tracing.sympy import from_sympy
 
         symbolic, own = self._symbolic if self.addresses else (self.mechanism, [])
         table = dict(zip([*self.symbols, *own], values, strict=True))

@@ -17,7 +17,6 @@ from dalembert.algorithms.economy import economical
 from dalembert.algorithms.joint_forces import JointForces, joint_forces
 from dalembert.algorithms.kinematics import check_axes
 from dalembert.algorithms.loads import Loads, loads_on_links
-from dalembert.compiler.program import Port
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.rows import ConstraintSet
@@ -25,6 +24,7 @@ from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import expect, shown
+from dalembert.tracing.program import Port
 
 
 @dataclass(frozen=True)

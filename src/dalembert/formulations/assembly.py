@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import product
-from dalembert.compiler.derivatives import forward
 from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
-from dalembert.formulations.names import distinct, identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, rotor_matrix
+from dalembert.tracing.derivatives import forward
+from dalembert.typesetting.names import distinct, identifier
 
 SHOWN = 6
 """Steps show single bodies, rotors and three-index tables for systems of up to this many degrees of freedom."""

@@ -17,13 +17,13 @@ import numpy as np
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import vect
-from dalembert.compiler.derivatives import forward, reverse
 from dalembert.errors import ArgumentError
-from dalembert.formulations.names import rate_name
 from dalembert.formulations.rotation_formula import expect_rotation
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import MovingBody, Place, System
 from dalembert.model.constants import is_finite
+from dalembert.tracing.derivatives import forward, reverse
+from dalembert.typesetting.names import rate_name
 
 
 @dataclass(frozen=True, eq=False)

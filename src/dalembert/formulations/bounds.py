@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import select
-from dalembert.compiler.traced import Traced
 from dalembert.formulations.linear import is_constant
 from dalembert.formulations.scope import Scope
+from dalembert.tracing.traced import Traced
 
 LOST = 1e12
 """Entries of an inverse that are larger than elsewhere by this have at most four digits left."""

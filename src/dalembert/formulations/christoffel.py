@@ -17,11 +17,11 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import dual
-from dalembert.compiler.derivatives import forward
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.assembly import quantity
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System
+from dalembert.tracing.derivatives import forward
 
 
 def coriolis_makers(system: System, M: np.ndarray) -> dict[str, Callable[[], Quantity]]:

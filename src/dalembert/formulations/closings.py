@@ -11,12 +11,12 @@ from itertools import chain, islice
 
 import numpy as np
 
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import program_of
 from dalembert.errors import SingularityError
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import ATTEMPTS, Inputs, LoopCloser, neutral, typical_inputs
 from dalembert.formulations.system import System
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import program_of
 
 FEW, MANY = 5, 40
 """States at which rows are compared, and at which ways of closing are looked for where some rows are redundant."""

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import program_of
 from dalembert.constraints.closure import moved
 from dalembert.constraints.solve import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
@@ -19,6 +17,8 @@ from dalembert.formulations.agreement import Row
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
 from dalembert.formulations.system import System
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import program_of
 
 ATTEMPTS, TYPICAL = 40, 20
 """Assemblies looked at for one of the mobility that equations are for, and for the size of rows."""

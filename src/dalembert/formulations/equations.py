@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_sympy
-from dalembert.compiler.evaluate import evaluate
 from dalembert.errors import ArgumentError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.citations import citation
-from dalembert.formulations.names import unlike
 from dalembert.formulations.quantity import Quantity, named_inputs
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
 from dalembert.model.layout import counted
+from dalembert.tracing.evaluate import evaluate
+from dalembert.typesetting.names import unlike
 
 if TYPE_CHECKING:
     from dalembert.formulations.gravitation import InverseSquare

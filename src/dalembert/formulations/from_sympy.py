@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.derivatives import forward
 from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
+from dalembert.tracing.derivatives import forward
 
 
 def from_sympy(model: Any, name: str = "system") -> Equations:

@@ -17,7 +17,6 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
-from dalembert.compiler.trace import label
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import (
     Lazy,
@@ -40,6 +39,7 @@ from dalembert.formulations.speeds import Speeds, choose_speeds
 from dalembert.formulations.sums import projected
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
 from dalembert.model.checks import expect_items
+from dalembert.tracing.trace import label
 
 Velocities = tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]
 

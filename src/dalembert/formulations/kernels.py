@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dalembert.compiler.kernel import Kernel
-from dalembert.compiler.passes import optimise
-from dalembert.compiler.program import Node, Port, Program
-from dalembert.compiler.trace import program_of
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import without_unused_inputs
+from dalembert.native.kernel import Kernel
+from dalembert.tracing.passes import optimise
+from dalembert.tracing.program import Node, Port, Program
+from dalembert.tracing.trace import program_of
 
 MOST_NAMED = 16
 """Parameters of a kernel that are inputs of their own; NumPy allows 64 operands in all."""
@@ -26,7 +26,7 @@ def kernel_of(quantity: Quantity, level: int | None = None) -> Kernel:
 
     Args:
         quantity: what to compute.
-        level: of optimisation, see :func:`dalembert.compiler.passes.optimise`; by default 1, for very large programs 0.
+        level: of optimisation, see :func:`dalembert.tracing.passes.optimise`; by default 1, for very large programs 0.
     """
     plain = kernel_program(quantity)
     if level is None:

@@ -27,8 +27,6 @@ import numpy as np
 from dalembert.algebra.arrays import product
 from dalembert.algebra.kronecker import kron
 from dalembert.algebra.vectors import dual
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.trace import label
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import (
     SHOWN,
@@ -43,11 +41,13 @@ from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.lagrange import rate_steps
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.names import identifier
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import System, gravity_forces, mass_matrix
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.trace import label
+from dalembert.typesetting.names import identifier
 
 HESSIANS = r"a = J_T \ddot{q} + H_T (\dot{q}\otimes\dot{q}), \quad H_T = \frac{\partial J_T}{\partial q}"
 STAR = (

@@ -17,8 +17,6 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Quaternion
-from dalembert.compiler.derivatives import reverse
-from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import (
     SHOWN,
     assembled,
@@ -32,6 +30,8 @@ from dalembert.formulations.christoffel import coriolis_makers
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.projection import redundant_bias
 from dalembert.formulations.system import System, gravity_forces, mass_matrix, potential_energy
+from dalembert.tracing.derivatives import reverse
+from dalembert.tracing.trace import label
 
 EXPLICIT_TEXT = "What remains of d/dt(dK/dv) - dK/dq when the accelerations are taken out (KHATIB, there V)."
 EXPLICIT = r"c = \dot{M} v - \tfrac12 \left[ v^T \frac{\partial M}{\partial q_i} v \right]_i"

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import product
-from dalembert.compiler.derivatives import forward, hessian, reverse
 from dalembert.errors import ArgumentError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations, Step
-from dalembert.formulations.names import rate_name
 from dalembert.formulations.pfaffian import rate_by_another_name, with_inputs
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_items, shown
+from dalembert.tracing.derivatives import forward, hessian, reverse
+from dalembert.typesetting.names import rate_name
 
 
 def from_lagrangian(

@@ -14,9 +14,9 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algebra.scalar import is_one, is_zero
-from dalembert.compiler.graph import Expr
 from dalembert.errors import SingularityError
 from dalembert.formulations.sample_ranks import is_singular, normalised
+from dalembert.tracing.graph import Expr
 
 SMALL = 1e-9
 """Relative size below which a sample counts as zero."""

@@ -25,7 +25,6 @@ from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.compiler.trace import label
 from dalembert.formulations.assembly import assembled, gravity_text, quantity, rotor_steps
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.gravitation import InverseSquare
@@ -35,6 +34,7 @@ from dalembert.formulations.system import System, field_load, with_rotors
 from dalembert.formulations.tracing import TracedMechanism, traced
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
+from dalembert.tracing.trace import label
 
 RECURSIVE = ("newton-euler", "tensor", "augmented-links")
 """Algorithms that carry forces and moments from the tips to the base."""

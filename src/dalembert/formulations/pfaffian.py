@@ -11,15 +11,15 @@ import numpy as np
 from dalembert.algebra.arrays import asarray, product
 from dalembert.algebra.scalar import is_sympy, is_zero
 from dalembert.algebra.vectors import cross
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.evaluate import inline
-from dalembert.compiler.trace import program_of
 from dalembert.constraints.user import nonlinear_term
 from dalembert.errors import ArgumentError
-from dalembert.formulations.names import undotted
 from dalembert.formulations.sampling import sampled
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import System
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.evaluate import inline
+from dalembert.tracing.trace import program_of
+from dalembert.typesetting.names import undotted
 
 Pfaffian = Callable[[System], Any]
 """Makes expressions that are linear in the velocities and must vanish."""

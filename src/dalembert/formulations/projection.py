@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import product
-from dalembert.compiler.derivatives import forward, reverse
 from dalembert.formulations.pfaffian import with_inputs
 from dalembert.formulations.scope import Scope
+from dalembert.tracing.derivatives import forward, reverse
 
 
 def redundant_bias(scope: Scope, q: np.ndarray, nu: np.ndarray, S: np.ndarray, Gamma: np.ndarray, M: np.ndarray) -> Any:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_sympy
-from dalembert.compiler.cost import Cost, cost
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.program import Program
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bounds import believed
 from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect, expect_choice, real_array
+from dalembert.tracing.cost import Cost, cost
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.program import Program
 
 FORMS = ("auto", "closed", "intermediates")
 """Shapes in which LaTeX is written."""
@@ -107,8 +107,8 @@ class Quantity:
 
     @cached_property
     def _rows(self) -> list[Any] | None:
-        from dalembert.formulations.closed_form import closed_forms
-        from dalembert.formulations.polynomials import Swell
+        from dalembert.typesetting.closed_form import closed_forms
+        from dalembert.typesetting.polynomials import Swell
 
         if written_out_size(self.program) > LARGEST_SIMPLIFIED:
             return None
@@ -125,8 +125,8 @@ class Quantity:
 
     @cached_property
     def _written_out(self) -> Any:
-        from dalembert.compiler.printers.sympy import to_sympy
-        from dalembert.formulations.exact_numbers import number_writer
+        from dalembert.tracing.sympy import to_sympy
+        from dalembert.typesetting.exact_numbers import number_writer
 
         if (size := written_out_size(self.program)) > LARGEST_WRITTEN_OUT:
             raise UnsupportedError(
@@ -256,7 +256,7 @@ def named_values(scope: Scope, program: Program) -> tuple[list[tuple[Any, Any]],
         scope: the symbols of its inputs.
         program: of one part or of several together, which then share the definitions.
     """
-    from dalembert.compiler.printers.sympy import to_sympy_steps
-    from dalembert.formulations.exact_numbers import number_writer
+    from dalembert.tracing.sympy import to_sympy_steps
+    from dalembert.typesetting.exact_numbers import number_writer
 
     return to_sympy_steps(program, scope.symbols, number_writer(program))

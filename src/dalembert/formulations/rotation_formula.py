@@ -11,12 +11,12 @@ import numpy as np
 
 from dalembert.algebra.arrays import identity, product
 from dalembert.algebra.rotations import is_rotation
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.program import Program
-from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError
 from dalembert.formulations.scope import Scope, without_unused_inputs
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.program import Program
+from dalembert.tracing.trace import program_of
 
 STARTS, STEPS = 6, 60
 """Random states, and steps of Newton's method from each; at double roots every step halves the distance."""

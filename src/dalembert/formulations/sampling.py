@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.evaluate import evaluate
-from dalembert.compiler.trace import program_of
 from dalembert.constraints.closure import newton
 from dalembert.constraints.rank import ROUNDING
 from dalembert.formulations.system import System
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.evaluate import evaluate
+from dalembert.tracing.trace import program_of
 
 Inputs = dict[str, np.ndarray]
 """Numbers for every input of a graph, by name."""

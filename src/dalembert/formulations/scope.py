@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.compiler.graph import Expr, Graph
-from dalembert.compiler.program import Node, Program
-from dalembert.compiler.trace import program_of
 from dalembert.errors import ArgumentError
-from dalembert.formulations.letters import Print
-from dalembert.formulations.names import called_after, distinct, identifier, rate_name, unlike
+from dalembert.tracing.graph import Expr, Graph
+from dalembert.tracing.program import Node, Program
+from dalembert.tracing.trace import program_of
+from dalembert.typesetting.letters import Print
+from dalembert.typesetting.names import called_after, distinct, identifier, rate_name, unlike
 
 LATER = ("u", "udot", "tau")
 """Inputs that equations may declare after the parameters: quasi-velocities, their rates, and forces of the drives."""
@@ -200,7 +200,7 @@ class Scope:
     def _from_sympy(self, array: np.ndarray, new_parameters: bool) -> np.ndarray:
         import sympy
 
-        from dalembert.compiler.printers.sympy import from_sympy
+        from dalembert.tracing.sympy import from_sympy
 
         known = self.known()
         functions = {x: sympy.Dummy() for x in known if not x.is_Symbol}  # q(t) and the like are known as a whole

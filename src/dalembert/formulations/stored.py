@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.evaluate import inline
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations, Step
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.substitution import PARTS, plain_numbers
+from dalembert.tracing.evaluate import inline
 
 FIELDS = ("name", "method", "sources", "omitted", "gravity_field", "reference", "driven")
 

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.rotations import sine_cosine
-from dalembert.compiler.evaluate import interpret
-from dalembert.compiler.rules import RULES
-from dalembert.compiler.traced import Expr
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.formulations.assembly import Lazy
 from dalembert.formulations.equations import Equations
@@ -21,6 +18,9 @@ from dalembert.formulations.scope import Scope
 from dalembert.model.checks import expect
 from dalembert.model.constants import is_finite
 from dalembert.model.record import check_scalar
+from dalembert.tracing.evaluate import interpret
+from dalembert.tracing.rules import RULES
+from dalembert.tracing.traced import Expr
 
 PARTS = (
     "mass_matrix", "coriolis", "gravity", "bias", "kinematics", "input_map", "passive", "external",

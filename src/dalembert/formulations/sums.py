@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar, is_zero
-from dalembert.compiler.graph import Expr
+from dalembert.tracing.graph import Expr
 
 
 def gram(terms: Sequence[tuple[Scalar, Array]], n: int) -> np.ndarray:

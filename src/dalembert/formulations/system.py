@@ -19,11 +19,11 @@ import numpy as np
 from dalembert.algebra.arrays import Array, asarray, product
 from dalembert.algebra.scalar import Scalar, is_zero
 from dalembert.algebra.vectors import dot
-from dalembert.compiler.derivatives import forward
-from dalembert.compiler.graph import Expr
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.sums import dot_of, gram, projected
+from dalembert.tracing.derivatives import forward
+from dalembert.tracing.graph import Expr
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,13 @@ from dalembert.algebra.transform import Transform
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError
-from dalembert.formulations.names import coordinate_names, rate_name, unlike
 from dalembert.formulations.scope import Scope
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
 from dalembert.model.formula import coordinate_names as formula_names
 from dalembert.model.parameters import map_scalars
 from dalembert.model.tree import Link, Moments, Tree
+from dalembert.typesetting.names import coordinate_names, rate_name, unlike
 
 
 @dataclass(frozen=True, eq=False)

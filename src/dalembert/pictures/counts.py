@@ -9,7 +9,7 @@ from dalembert.model.checks import expect
 from dalembert.simulation.figure import new_figure
 
 if TYPE_CHECKING:
-    from dalembert.compiler.cost import Cost
+    from dalembert.tracing.cost import Cost
 
 PARTS = {
     "multiplications": ("multiplications",),
@@ -27,7 +27,7 @@ def draw_counts(counts: Mapping[str, Cost], title: str = "") -> Any:
         counts: name of a quantity or algorithm -> its cost.
         title: of the picture.
     """
-    from dalembert.compiler.cost import Cost
+    from dalembert.tracing.cost import Cost
 
     for name, cost in expect(counts, Mapping, "draw_counts, counts").items():
         expect(cost, Cost, f"draw_counts, {name!r}")

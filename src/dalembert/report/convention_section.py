@@ -11,7 +11,7 @@ from dalembert.model import Mechanism
 from dalembert.model.joint import KINDS
 from dalembert.report.derivation_section import law
 from dalembert.report.document import Block, Bullets, Heading, Line, Math, listed
-from dalembert.report.notation import Notation
+from dalembert.typesetting.notation import Notation
 
 
 def convention_blocks(equations: Equations, mechanism: Mechanism | None, notation: Notation) -> Iterator[Block]:

@@ -16,7 +16,7 @@ from dalembert.report.document import Block, Bullets, Code, Display, Heading, Li
 from dalembert.report.forms import Forms, definitions
 from dalembert.report.layout import WIDEST, WIDTH, Rows, split_formula, sum_rows, width
 from dalembert.report.motion_section import partial_velocity_blocks
-from dalembert.report.notation import Notation
+from dalembert.typesetting.notation import Notation
 
 PARTS = ("mass_matrix", "coriolis", "gravity", "passive", "external", "constraint_matrix", "constraint_bias")
 """What the equations of motion consist of, in the order of reading."""

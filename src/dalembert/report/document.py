@@ -1,7 +1,7 @@
 """A document as plain data: what the report says, without a word about HTML, LaTeX or Markdown.
 
 Text may come from anybody's file and means nothing but itself; the writers escape it. Mathematics is LaTeX that was
-made by :mod:`dalembert.report.notation` or is our own.
+made by :mod:`dalembert.typesetting.notation` or is our own.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dalembert.model.force import FORCE_KINDS, Force
 from dalembert.model.formula import Formula, coordinate_names
 from dalembert.report.document import Block, Code, Inline, Line, Math, table
 from dalembert.report.layout import quantity, vector
-from dalembert.report.notation import Notation
+from dalembert.typesetting.notation import Notation
 
 Meanings = Mapping[str, Mapping[str, Any]]
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dalembert.compiler.cost import Cost, cost
 from dalembert.errors import UnsupportedError
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.bodies import MovingBodies
@@ -16,6 +15,7 @@ from dalembert.formulations.verify import JOINT_TERMS, verify
 from dalembert.model import Mechanism
 from dalembert.report.document import Block, Bullets, Heading, Inline, Line, Math, Paragraph, References, table
 from dalembert.report.self_check import checked_by_laws, checked_by_routes, held_against
+from dalembert.tracing.cost import Cost, cost
 
 LARGE = 10
 """Degrees of freedom beyond which only the cheaper routes are compared."""

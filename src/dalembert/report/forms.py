@@ -8,13 +8,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dalembert.compiler.cost import cost
-from dalembert.formulations.closed_form import closed_forms
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.polynomials import Swell
 from dalembert.formulations.quantity import Quantity
 from dalembert.report.layout import LONGEST, MOST_LINES, WIDEST, WIDTH, Rows, array_rows, entry_rows, sum_rows, width
-from dalembert.report.notation import Notation
+from dalembert.tracing.cost import cost
+from dalembert.typesetting.closed_form import closed_forms
+from dalembert.typesetting.notation import Notation
+from dalembert.typesetting.polynomials import Swell
 
 BUDGET = 30_000
 """Elementary steps spent on writing out one quantity; what needs more would fill pages."""
@@ -137,7 +137,7 @@ def definitions(equations: Equations, parts: Mapping[str, Quantity], notation: N
         parts: name -> quantity.
         notation: how symbols are written.
     """
-    from dalembert.compiler.printers.sympy import to_sympy_steps
+    from dalembert.tracing.sympy import to_sympy_steps
 
     program = equations.scope.program({name: part.values for name, part in parts.items()}, "equations")
     if cost(program).operations > LONGEST_SEQUENCE:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.algebra import scalar
 from dalembert.report.document import Math
-from dalembert.report.notation import Notation
+from dalembert.typesetting.notation import Notation
 
 WIDTH = 70
 """Letters a line of mathematics may have."""

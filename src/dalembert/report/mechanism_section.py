@@ -28,8 +28,8 @@ from dalembert.report.document import (
 )
 from dalembert.report.element_section import element_blocks
 from dalembert.report.layout import quantity, vector
-from dalembert.report.notation import Notation
 from dalembert.report.skeleton import skeleton
+from dalembert.typesetting.notation import Notation
 
 MOST_DRAWN = 80
 """Joints up to which a figure shows anything."""

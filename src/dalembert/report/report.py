@@ -24,7 +24,7 @@ from dalembert.report.markdown import to_markdown
 from dalembert.report.mathml import require_converter
 from dalembert.report.mechanism_section import bodies_blocks, mechanism_blocks
 from dalembert.report.motion_section import motion_blocks
-from dalembert.report.notation import Notation
+from dalembert.typesetting.notation import Notation
 
 WRITERS: dict[str, Callable[[Document], str]] = {".html": to_html, ".tex": to_latex, ".md": to_markdown}
 """Suffix of the file -> what writes it."""

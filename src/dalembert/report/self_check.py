@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import scalar
-from dalembert.compiler.derivatives import forward
 from dalembert.formulations.agreement import Agreement, Row
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
@@ -18,6 +17,7 @@ from dalembert.formulations.verify import relative_error
 from dalembert.model import Mechanism
 from dalembert.model.layout import counted
 from dalembert.model.parameters import substitute
+from dalembert.tracing.derivatives import forward
 
 TOLERANCE = 1e-10
 STATES, CANDIDATES = 4, 256

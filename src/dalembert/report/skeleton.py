@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.formulations.names import GREEK
 from dalembert.model import WORLD, Frame, Joint, Mechanism
 from dalembert.model.layout import shortened
 from dalembert.report.drawing import Circle, Drawing, Label, Note, Path, Point
 from dalembert.report.escape import latex_text, printable
 from dalembert.report.placement import Placer
 from dalembert.report.pose import Posture, typical_posture
+from dalembert.typesetting.names import GREEK
 
 WIDTH, HEIGHT, MARGIN = 640.0, 380.0, 64.0
 MOST_NAMES = 16

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.recurrence import Recurrence
-from dalembert.compiler.threads import default_threads, run_all
 from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.native.recurrence import Recurrence
+from dalembert.native.threads import default_threads, run_all
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.summaries import SUMMARIES
 

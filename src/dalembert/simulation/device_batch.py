@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.cuda import arrays
-from dalembert.compiler.cuda.recurrence import CudaRecurrence
-from dalembert.compiler.recurrence import Recurrence
+from dalembert.cuda import arrays
+from dalembert.cuda.recurrence import CudaRecurrence
 from dalembert.errors import ArgumentError
+from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.batch import batch_shape, check_count
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.summaries import SUMMARIES

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.cuda.arrays import to_host
-from dalembert.compiler.kernel import Kernel, traced_kernel
-from dalembert.compiler.program import Port
+from dalembert.cuda.arrays import to_host
+from dalembert.native.kernel import Kernel, traced_kernel
+from dalembert.tracing.program import Port
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,12 +17,12 @@ from dalembert.algebra.scalar import Scalar, absolute, is_zero, same, select
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
-from dalembert.compiler.evaluate import inline
 from dalembert.constraints.known_rank import solve_of_rank
 from dalembert.constraints.pivots import Pivots
 from dalembert.errors import UnsupportedError
 from dalembert.simulation import manifold
 from dalembert.simulation.stabiliser import Stabiliser
+from dalembert.tracing.evaluate import inline
 
 Control = Callable[[Scalar, Array, Array], Array]
 """tau = control(t, q, v)."""

@@ -10,11 +10,11 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.compiler.kernel import Kernel, traced_kernel
-from dalembert.compiler.program import Port
+from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.simulation import manifold
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.stabiliser import Stabiliser
+from dalembert.tracing.program import Port
 
 Traceable = Callable[[Stabiliser, dict[str, Array]], Array]
 """A function of a mechanism and its traced inputs by name."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.cuda.arrays import to_host
+from dalembert.cuda.arrays import to_host
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown

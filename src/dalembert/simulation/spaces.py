@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalembert.compiler.recurrence import Recurrence
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, real_array
+from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.moving import Moving
@@ -104,7 +104,7 @@ class Device:
     """
 
     def __init__(self, given: Sequence[Any]):
-        from dalembert.compiler.cuda import arrays
+        from dalembert.cuda import arrays
 
         self._arrays, self._cupy = arrays, arrays.cupy()
         with arrays.device_errors("rollout"):
@@ -208,7 +208,7 @@ class Device:
 @cache
 def _all_finite() -> Any:
     """One pass over an array, without another of its size in between."""
-    from dalembert.compiler.cuda.arrays import cupy
+    from dalembert.cuda.arrays import cupy
 
     return cupy().ReductionKernel("T x", "bool y", "isfinite(x)", "a && b", "y = a", "true", "all_finite")
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
-from dalembert.compiler.program import Port, Program
-from dalembert.compiler.recurrence import Recurrence
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.model.checks import shown
+from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.kernel_equations import input_ports
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers import STEPPERS
 from dalembert.simulation.summaries import SUMMARIES, Step
+from dalembert.tracing.program import Port, Program
 
 
 def recurrence(
@@ -80,8 +80,8 @@ def _program(
     told: tuple[Any, ...],
     summaries: Mapping[str, tuple[str, Callable[..., Any]]],
 ) -> Program:
-    from dalembert.compiler.passes import rebuild
-    from dalembert.compiler.trace import trace
+    from dalembert.tracing.passes import rebuild
+    from dalembert.tracing.trace import trace
 
     method, actuated, policy, gains, sampled, _ = told
     ports = [*state, *held, *driven]

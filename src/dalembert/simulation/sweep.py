@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compiler.threads import default_threads
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.model.checks import expect_path, shown
+from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError
 from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.points import Points

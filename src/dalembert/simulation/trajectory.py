@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.compiler.kernel import Kernel
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
+from dalembert.native.kernel import Kernel
 from dalembert.simulation.balance import dissipated, numeric, reactions, work
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.held import control_at

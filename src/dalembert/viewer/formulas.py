@@ -14,7 +14,7 @@ from dalembert.report.derivation_section import law
 from dalembert.report.escape import html_text
 from dalembert.report.forms import Forms
 from dalembert.report.mathml import display, inline
-from dalembert.report.notation import Notation
+from dalembert.typesetting.notation import Notation
 
 MOST_VELOCITIES = 4
 """Degrees of freedom up to which equations are written out."""

@@ -1,0 +1,304 @@
+"""A program on a CUDA device, called with arrays of any library."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dalembert.cuda import arrays, tensors
+from dalembert.cuda.bound import BoundCudaKernel
+from dalembert.cuda.checks import batch_shapes, same_device, to_write
+from dalembert.cuda.crew import Parts
+from dalembert.cuda.hardware import LIVE
+from dalembert.cuda.launch import Launch, shared_memory
+from dalembert.cuda.source import CudaSource, to_cuda
+from dalembert.cuda.stages import Stage, StagedLaunch
+from dalembert.errors import ArgumentError
+from dalembert.native.arguments import Arguments
+from dalembert.native.deferred import Deferred
+from dalembert.printing.c_family import Real
+from dalembert.tracing.program import Port, Program
+
+NAMES: dict[np.dtype, Real] = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+
+BINDS = (
+    "bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, all of the same length, which "
+    "is not 0, on the current device; out shares no memory with the others"
+)
+
+
+class CudaKernel:
+    """A compiled function of arrays on the device, one thread per state.
+
+    Inputs may have any batch dimensions before those of the port; they are broadcast against each other. The result
+    comes back in the kind of the inputs - CuPy, PyTorch, JAX, NumPy - on the caller's current stream. Inputs that are
+    all float32 are computed in float32, all others in float64.
+
+    Args:
+        name: an identifier.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        program: what to compute, or a function that gives it, called only when it is needed.
+        dtype: float64 or float32 to compute in one precision always.
+        doc: documentation.
+        parts: which parts of the system the elements of inputs and outputs belong to, if it has parts.
+        stages: a function that gives programs which compute the same one after the other, if there are such; they are
+            taken if there are more results than a thread has registers.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        program: Program | Callable[[], Program],
+        dtype: Any = None,
+        doc: str = "",
+        parts: Parts | None = None,
+        stages: Callable[[], Sequence[Stage]] | None = None,
+    ):
+        self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
+        self.arguments = Arguments(name, self.inputs, self.outputs)
+        self.dtype = None if dtype is None else np.dtype(dtype)
+        if self.dtype is not None and self.dtype not in NAMES:
+            raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
+        self._program = Deferred(f"kernel {name}", program)
+        self._parts, self.stages = parts, stages
+        self._compiled: dict[tuple[int, np.dtype], Launch | StagedLaunch] = {}
+        self._lock = threading.RLock()
+        self._cores = [port.shape for port in self.inputs]
+        self._cupy: Any = None  # set when the first code is compiled
+
+    def set_defaults(self, values: Mapping[str, Any]) -> None:
+        """Values that inputs have where a call leaves them out.
+
+        Args:
+            values: by input; names of other inputs are passed over.
+        """
+        self.arguments.set_defaults(values)
+
+    @property
+    def program(self) -> Program:
+        """What the kernel computes."""
+        return self._program.get()
+
+    def source(self, dtype: Any = np.float64) -> CudaSource:
+        """The CUDA source for one precision, as one kernel.
+
+        Args:
+            dtype: float64 or float32.
+        """
+        return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)
+
+    def _get(self, device: int, dtype: np.dtype) -> Launch | StagedLaunch:
+        """What is launched on a device, which must be the current one."""
+        with self._lock:
+            if (device, dtype) not in self._compiled:
+                self._compiled[device, dtype] = self._compile(device, NAMES[dtype])
+                self._cupy = arrays.cupy()
+            return self._compiled[device, dtype]
+
+    def _compile(self, device: int, real: Real) -> Launch | StagedLaunch:
+        if self.stages is not None and sum(port.size for port in self.outputs) > LIVE[real]:
+            return StagedLaunch(self.name, self.inputs, self.outputs, self.stages(), real, device)
+        source = to_cuda(self.program, real, parts=self._parts, room=shared_memory(device))
+        return Launch(self.name, source, device)
+
+    def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
+        """Evaluate.
+
+        Args:
+            inputs: the input arrays; any of them may be given by name instead.
+            out: the array to write to, or a tuple of them; C-contiguous arrays on the device, which may share memory
+                with inputs. Made if None.
+            named: inputs by name.
+        """
+        try:
+            if not named:
+                quick = self._quick(inputs, out)
+                if quick is None:
+                    quick = tensors.quick(self, inputs, out)
+                if quick is not None:
+                    return quick
+            return self._slow(inputs, out, named)
+        except Exception as error:
+            found = arrays.device_error(self.name, error)
+            if found is None:
+                raise
+            raise found from error
+
+    def launch(
+        self,
+        dtype: Any,
+        pointers: Sequence[int],
+        shared: int,
+        count: int,
+        lend: Callable[[tuple[int, ...]], Any] | None = None,
+    ) -> None:
+        """Launch on memory of the current device, on CuPy's current stream; nothing is checked.
+
+        Args:
+            dtype: float64 or float32.
+            pointers: addresses of the inputs, then of the outputs.
+            shared: bit k says that input k has one value for all states.
+            count: number of states.
+            lend: makes a tensor of a shape, for what kernels hand on to each other; CuPy makes arrays if None. A
+                library that records a CUDA graph must know of all memory that the graph uses.
+        """
+        if count:
+            device, dtype = arrays.cupy().cuda.runtime.getDevice(), np.dtype(dtype)
+            ready = self._get(device, dtype)
+            if lend is None:
+                ready(pointers, shared, count, _scratch(ready, count, dtype))
+            else:
+                lent = [lend((count, *shape)) for shape in ready.between]
+                ready(pointers, shared, count, [x.data_ptr() for x in lent])
+
+    def _slow(self, inputs: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+        """The general case: everything is checked, and converted where needed."""
+        given, _ = self.arguments.positional(inputs, named)
+        self.arguments.refuse_masked(given)
+        kind = arrays.library(given)
+        batches = (isinstance(x, np.ndarray) and x.ndim > len(port.shape) for x, port in zip(given, self.inputs))
+        if kind == "numpy" or any(batches):
+            arrays.warn_copy(self.name)
+        cp = arrays.cupy()
+        with arrays.stream(kind, given):
+            taken = [arrays.take(x, port.name) for x, port in zip(given, self.inputs)]
+            for x, port in zip(taken, self.inputs):
+                same_device(self.name, port.name, x, self.inputs[0].name, taken[0])
+            with taken[0].device:
+                results = self._run(cp, taken, out)
+                if out is not None:
+                    return out
+                given_back = tuple(arrays.give(y, kind) for y in results)
+        return given_back[0] if len(given_back) == 1 else given_back
+
+    def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundCudaKernel:
+        """A function without arguments that evaluates on these very arrays, launched as a CUDA graph.
+
+        For small batches, where the call costs more than the work.
+
+        Args:
+            inputs: CuPy arrays, C-contiguous, of one precision and one batch dimension.
+            out: the array to write, or a tuple of them; made if None. It shares no memory with inputs.
+            named: inputs by name.
+        """
+        cp = arrays.cupy()
+        inputs, _ = self.arguments.positional(inputs, named)
+        if any(type(x) is not cp.ndarray for x in inputs):
+            raise ArgumentError(f"{self.name}: {BINDS}")
+        if out is None:
+            made = self(*inputs)
+            out = made if len(self.outputs) > 1 else (made,)
+        wanted = out if isinstance(out, tuple) else (out,)
+        self(*inputs, out=wanted)  # compiles, and says what does not fit
+        if self._quick(inputs, wanted) is None:
+            raise ArgumentError(f"{self.name}: {BINDS}")
+        first = inputs[0]
+        scratch = _scratch(self._get(first.device.id, first.dtype), len(first), first.dtype)
+        stream = cp.cuda.Stream(non_blocking=True)
+        with stream:
+            stream.begin_capture()
+            self._quick(inputs, wanted, scratch)
+            graph = stream.end_capture()
+        return BoundCudaKernel(graph, inputs, wanted, scratch)
+
+    def _quick(self, inputs: tuple[Any, ...], out: Any, scratch: Any = None) -> Any:
+        """The common case with the least overhead: CuPy arrays, contiguous, of one precision, one batch dimension.
+
+        None if this is not such a case; everything is then checked and converted at leisure.
+
+        Args:
+            inputs: the input arrays.
+            out: the arrays to write to, or None.
+            scratch: arrays that the launch needs besides; made if None.
+        """
+        cp = self._cupy
+        if cp is None or len(inputs) != len(self.inputs):
+            return None
+        first = inputs[0]
+        if type(first) is not cp.ndarray:
+            return None
+        array, dtype, batch = cp.ndarray, first.dtype, first.shape[0] if first.ndim else 0
+        device = first.data.device_id
+        ready = self._compiled.get((device, dtype))
+        if ready is None or batch == 0 or device != cp.cuda.runtime.getDevice():
+            return None
+        for x, shape in zip(inputs, self._cores):
+            if type(x) is not array or x.dtype != dtype or x.shape != (batch, *shape) or not x._c_contiguous:
+                return None
+            if x.data.device_id != device:
+                return None
+        if out is None:
+            results = [cp.empty((batch, *port.shape), dtype=dtype) for port in self.outputs]
+        else:
+            results = list(out) if isinstance(out, tuple) else [out]
+            if len(results) != len(self.outputs):
+                return None
+            for y, port in zip(results, self.outputs):
+                if type(y) is not array or y.dtype != dtype or y.shape != (batch, *port.shape) or not y._c_contiguous:
+                    return None
+                if y.data.device_id != device:
+                    return None
+            if arrays.overlap(inputs, results):
+                return None
+        if scratch is None:
+            scratch = _scratch(ready, batch, dtype) if ready.between else ()
+        ready([*inputs, *results], 0, batch, scratch)
+        if out is not None:
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _run(self, cp: Any, taken: list[Any], out: Any) -> list[Any]:
+        dtype = self.dtype or (
+            np.dtype(np.float32) if all(x.dtype == np.float32 for x in taken) else np.dtype(np.float64)
+        )
+        batches, batch = batch_shapes(self.name, self.inputs, taken)
+        flags, ready = 0, []
+        for k, (x, own) in enumerate(zip(taken, batches)):
+            if own != batch and all(d == 1 for d in own):
+                flags |= 1 << k  # the same for all states: passed once
+            elif own != batch:
+                x = cp.broadcast_to(x, (*batch, *self.inputs[k].shape))
+            ready.append(cp.ascontiguousarray(x, dtype=dtype))
+        if out is None:
+            results = [cp.empty((*batch, *port.shape), dtype=dtype) for port in self.outputs]
+        else:
+            results = to_write(self.name, self.outputs, out, batch, dtype)
+            for k, y in enumerate(results):
+                same_device(self.name, f"out[{k}]", y, self.inputs[0].name, taken[0])
+        wanted = results
+        if out is not None and arrays.overlap(ready, results):
+            results = [cp.empty_like(y) for y in results]
+        count = int(np.prod(batch, dtype=np.int64))
+        if count:
+            launch = self._get(ready[0].device.id, dtype)
+            launch([*ready, *results], flags, count, _scratch(launch, count, dtype))
+        if results is not wanted:
+            for y, z in zip(wanted, results):
+                cp.copyto(y, z)
+        return wanted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        stages = None if self.stages is None else partial(tuple, self.stages())
+        made = self.name, self.inputs, self.outputs, self.program, self.dtype, self.doc, self._parts, stages
+        return CudaKernel, made, (self.arguments.hints, self.arguments.defaults)
+
+    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
+        self.arguments.hints.update(state[0])
+        self.set_defaults(state[1])
+
+    def __repr__(self) -> str:
+        ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
+        result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
+        return f"<CudaKernel {self.name}({ports}) -> {result}>"
+
+
+def _scratch(launch: Launch | StagedLaunch, count: int, dtype: np.dtype) -> list[Any]:
+    """Memory for what kernels hand on to each other, on the current device and stream."""
+    return [arrays.cupy().empty((count, *shape), dtype=dtype) for shape in launch.between]

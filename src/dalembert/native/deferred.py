@@ -1,0 +1,61 @@
+"""A program that is made when it is first needed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dalembert.errors import CompilerError
+from dalembert.native.lock import compiling
+from dalembert.tracing.program import Program
+
+
+class Deferred:
+    """A program, or a function that makes it, which is called once.
+
+    Args:
+        owner: whose program it is, for the message.
+        given: the program or the function.
+        check: raises if the program does not fit its owner; called as soon as there is one.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        given: Program | Callable[[], Program],
+        check: Callable[[Program], None] = lambda program: None,
+    ):
+        self._owner, self._given, self._check = owner, given, check
+        if isinstance(given, Program):
+            check(given)
+        elif not callable(given):
+            raise CompilerError(f"{owner} is given a {type(given).__name__} instead of a program or a function")
+
+    def get(self) -> Program:
+        """The program."""
+        with compiling():
+            if not isinstance(self._given, Program):
+                with uncollected():
+                    made = self._given()
+                if not isinstance(made, Program):
+                    raise CompilerError(f"the function of {self._owner} gives a {type(made).__name__}, not a program")
+                self._check(made)
+                self._given = made
+            return self._given
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Python's search for cycles of garbage rests within this context.
+
+    Tracing makes hundreds of thousands of small objects, all of them in use; looking through them again and again takes
+    up to a third of the time. Compiling is left alone: what it leaves behind is better cleared away at once.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()

@@ -1,0 +1,354 @@
+"""A kernel: a program compiled on first use, called like a NumPy ufunc."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from numbers import Integral, Number
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from dalembert.errors import ArgumentError
+from dalembert.native.arguments import DOUBLE, SINGLE, Arguments, overlap, precision
+from dalembert.native.bound import BoundKernel, bind
+from dalembert.native.compiled import Compiled
+from dalembert.native.deferred import Deferred
+from dalembert.native.lazy import is_dask, on_blocks
+from dalembert.native.llvm.engine import assembly
+from dalembert.native.llvm.module import module_text
+from dalembert.native.llvm.target import Target
+from dalembert.native.lock import compiling
+from dalembert.native.threads import default_threads, spread
+from dalembert.native.ufunc import signature
+from dalembert.tracing.program import Port, Program
+
+STREAM = 16 << 20
+"""Bytes of an output array from which on it is written past the caches, if it takes most of the time to write it."""
+
+WIDE = 128
+"""Bytes of one state's output from which on writing takes most of the time."""
+
+UFUNC_OPTIONS = frozenset({"axes", "axis", "casting", "dtype", "keepdims", "order", "signature", "subok"})
+"""What NumPy's ufuncs with a core signature take besides ``out``."""
+
+_PLAIN = frozenset((int, float, np.float64))
+"""Types of numbers that are made arrays of in no time."""
+
+
+class Kernel:
+    """A compiled function of arrays, for one state or any number of them at once.
+
+    It behaves like a NumPy ufunc with a core signature: inputs may have any batch dimensions before those of the port,
+    which are broadcast against each other; numbers are cast to float64 or float32; ``out`` gives the arrays to write
+    to. Compilation happens on the first call and is remembered on disk. NaN in a state reaches every
+    result that depends on it, and leaves all other states alone. Kernels can be pickled and shared between threads.
+
+    Args:
+        name: an identifier.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        program: what to compute, or a function that gives it, called only when it is needed.
+        key: a name that changes whenever the program would, as long as dalembert's source stays the same. With it,
+            code is found in the disk cache without making the program.
+        dtype: float64 or float32 to compute in one precision always; by default float32 inputs are computed in
+            float32 and all others in float64.
+        doc: documentation.
+        target: the processor to compile for; this one by default.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        program: Program | Callable[[], Program],
+        key: str | None = None,
+        dtype: Any = None,
+        doc: str = "",
+        target: Target | None = None,
+    ):
+        self.name, self.inputs, self.outputs, self.key = name, tuple(inputs), tuple(outputs), key
+        self.dtype = precision(f"kernel {name}", dtype)
+        self.doc = doc
+        if doc:
+            self.__doc__ = doc
+        self.__name__ = name  # as ufuncs and functions have; Dask asks for it
+        self.arguments = Arguments(name, self.inputs, self.outputs)
+        self._check()
+        self._target, self._program = target, Deferred(f"kernel {name}", program, self._check_program)
+        self._compiled: Compiled | None = None
+        self._quick: Callable[..., Any] = self._first
+        self._tail: tuple[Any, ...] = ()
+
+    def set_defaults(self, values: Mapping[str, Any]) -> None:
+        """Values that inputs have where a call leaves them out; those at the end cost nothing.
+
+        Args:
+            values: by input, arrays of float64; names of other inputs are passed over.
+        """
+        self.arguments.set_defaults(values)
+        self._tail = self.arguments.tail
+
+    def _check(self) -> None:
+        if not self.inputs or not self.outputs:
+            raise ArgumentError(f"kernel {self.name} needs at least one input and one output")
+        names = [port.name for port in self.inputs]
+        if len(set(names)) < len(names):
+            raise ArgumentError(f"kernel {self.name} has two inputs of the same name among {', '.join(names)}")
+
+    def _check_program(self, program: Program) -> None:
+        if (program.inputs, program.outputs) != (self.inputs, self.outputs):
+            raise ArgumentError(f"kernel {self.name} and its program {program.name} differ in inputs or outputs")
+
+    @property
+    def program(self) -> Program:
+        """What the kernel computes."""
+        return self._program.get()
+
+    @property
+    def signature(self) -> str:
+        """NumPy's core signature, such as ``(7),(7),(7)->(7)``."""
+        return signature(self.inputs, self.outputs)
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """The kernel as a plain ``numpy.ufunc``, which runs in the calling thread; compiled for all its precisions."""
+        return self.compiled.ufunc(None)
+
+    @property
+    def target(self) -> Target:
+        """The processor the kernel is compiled for."""
+        return self._target or Target.host()
+
+    @property
+    def ir(self) -> str:
+        """The kernel in LLVM's language, to look at: in float64, unless it computes in float32 always."""
+        return module_text(self.program, self.dtype or DOUBLE, self.target)
+
+    @property
+    def assembly(self) -> str:
+        """The kernel in the processor's language, to look at: in float64, unless it computes in float32 always."""
+        return assembly(self.ir, self.target)
+
+    @property
+    def compiled(self) -> Compiled:
+        """The machine code; compiles on first use."""
+        if self._compiled is None:
+            with compiling():
+                if self._compiled is None:
+                    dtypes = (SINGLE, DOUBLE) if self.dtype is None else (self.dtype,)
+                    self._compiled = Compiled(
+                        self.name,
+                        self.doc or repr(self),
+                        self.inputs,
+                        self.outputs,
+                        self._program.get,
+                        self.key,
+                        dtypes,
+                        self.target,
+                    )
+        return self._compiled
+
+    def _without_numbers(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Python's own numbers as arrays, so that they can take the quick call."""
+        dtype = self.dtype or DOUBLE
+        try:
+            return tuple(np.array(x, dtype) if type(x) in _PLAIN else x for x in inputs)
+        except OverflowError:  # an integer beyond all floating-point numbers
+            return inputs
+
+    def _result_type(self, inputs: Sequence[Any]) -> np.dtype:
+        """Precision of the results, from arrays that are not looked into."""
+        return self.dtype or _precision(inputs, [x if hasattr(x, "dtype") else np.asarray(x) for x in inputs])
+
+    def _first(self, *inputs: Any) -> Any:
+        """Stands for the quick call until the kernel is compiled."""
+        self._quick = self.compiled.quick or (lambda *inputs: NotImplemented)
+        return self._quick(*inputs)
+
+    def __call__(self, *inputs: Any, out: Any = None, threads: int | None = None, **options: Any) -> Any:
+        """Evaluate.
+
+        Args:
+            inputs: the input arrays; any of them may be given by name instead.
+            out: the array to write to, or a tuple with an array or None for each output; made if None.
+            threads: how many threads to use at most; by default all cores for large batches.
+            options: inputs by name, and options of NumPy's ufuncs (``dtype``, ``casting``, ``order``, ``axes``, ...).
+
+        Returns:
+            An array of the batch shape followed by the shape of the output; a tuple of them if there are several.
+        """
+        if out is None and threads is None and not options:
+            lacking = len(self.inputs) - len(inputs)
+            if 0 < lacking <= len(self._tail):
+                result = self._quick(*inputs, *self._tail[-lacking:])
+            else:
+                result = self._quick(*inputs)
+            if result is NotImplemented and not _PLAIN.isdisjoint(map(type, inputs)):
+                result = self._quick(*self._without_numbers(inputs))
+            if result is not NotImplemented:
+                return result
+        if options or len(inputs) != len(self.inputs):
+            inputs, options = self.arguments.positional(inputs, options, UFUNC_OPTIONS)
+        if threads is not None and (not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1):
+            raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")
+        if isinstance(out, tuple) and len(out) > 1:
+            self.arguments.refuse_shared_outputs(out)
+        compiled = self._compiled or self.compiled
+        if not options and self.dtype is not SINGLE and not self.arguments.has_empty:
+            few = sys.maxsize if threads == 1 and not self._streams(out) else compiled.few
+            for x in inputs:
+                if type(x) is not ndarray or x.dtype is not DOUBLE or x.size > few:
+                    break
+            else:
+                ufunc = compiled.ufunc(DOUBLE)
+                try:
+                    return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
+                except (TypeError, ValueError):  # find out what is wrong
+                    return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
+        self.arguments.refuse_masked(inputs)
+        if any(map(is_dask, inputs)):
+            given = {**options, "out": out, "threads": threads}
+            return on_blocks(self, inputs, self._result_type(inputs), {k: v for k, v in given.items() if v is not None})
+        foreign = any(_is_foreign(x) for x in inputs)
+        if foreign or not options.keys() <= {"casting", "dtype"}:
+            if out is not None:
+                options["out"] = out
+            try:
+                return compiled.ufunc(None)(*inputs, **options)
+            except (TypeError, ValueError) as error:
+                if foreign:  # its own error
+                    raise
+                raise ArgumentError(f"{self.name}: {error}") from error
+        return self._checked(inputs, self.arguments.outputs_given(out), threads, options)
+
+    def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundKernel:
+        """A function without arguments that evaluates on these very arrays whenever it is called.
+
+        Args:
+            inputs: the arrays to read, of the kernel's precision.
+            out: the array to write, or a tuple with an array or None for each output; made if None.
+            named: inputs by name.
+        """
+        inputs, _ = self.arguments.positional(inputs, named)
+        return bind(self, inputs, self.arguments.outputs_given(out))
+
+    def _checked(
+        self, inputs: tuple[Any, ...], out: tuple[Any, ...], threads: int | None, options: dict[str, Any]
+    ) -> Any:
+        """Check shapes; choose precision, number of threads and the way of writing; call."""
+        arrays = self.arguments.arrays(inputs)
+        batch = self.arguments.batch(arrays, out)
+        if self.dtype is not None:
+            options = {"dtype": self.dtype, "casting": "same_kind", **options}
+        if "dtype" in options:
+            dtype = precision(self.name, options["dtype"]) or DOUBLE
+        else:
+            dtype = _precision(inputs, arrays)
+            self.arguments.refuse_longer_numbers(arrays)
+        arrays = [x.astype(dtype) if type(given) in (int, float) else x for given, x in zip(inputs, arrays)]
+        results = tuple(
+            np.empty((*batch, *port.shape), dtype) if given is None else given for port, given in zip(self.outputs, out)
+        )
+        ufunc = self.compiled.ufunc(dtype if dtype in self.compiled.dtypes else None, self._streams(out))
+        workers = (threads or default_threads()) if math.prod(batch) > self.compiled.few else 1
+        if any(overlap(x, y) for x in arrays for y in results):
+            workers = 1  # NumPy makes the copies that are needed, but only within one call
+        try:
+            if workers == 1:
+                ufunc(*arrays, out=results, **options)
+            else:
+                whole = [np.broadcast_to(x, (*batch, *port.shape)) for x, port in zip(arrays, self.inputs)]
+                spread(partial(ufunc, **options), whole, results, batch, workers, self.compiled.few + 1)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{self.name}: {error}") from error
+        answers = tuple(y[()] if y.ndim == 0 and given is None else y for y, given in zip(results, out))
+        return answers[0] if len(answers) == 1 else answers
+
+    def _streams(self, out: Any) -> bool:
+        """Whether outputs are to be written past the caches: large and wide ones, if they are given.
+
+        Fresh memory is better written through the caches, because the system has just cleared it there.
+        """
+        return out is not None and any(
+            isinstance(given, ndarray) and given.nbytes >= STREAM and port.size * given.itemsize >= WIDE
+            for port, given in zip(self.outputs, out if isinstance(out, tuple) else (out,))
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = self.name, self.inputs, self.outputs, self.program, self.key, self.dtype, self.doc, self._target
+        return Kernel, made, (self.arguments.hints, self.arguments.defaults)
+
+    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
+        self.arguments.hints.update(state[0])
+        self.set_defaults(state[1])
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel:
+        return self
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "dalembert kernel", self.key or self.program.digest, self.dtype, self._target
+
+    def __repr__(self) -> str:
+        sides = [
+            ", ".join(f"{p.name}{list(p.shape) if p.shape else ''}" for p in s) for s in (self.inputs, self.outputs)
+        ]
+        return f"<kernel {self.name}({sides[0]}) -> {sides[1]}>"
+
+
+def traced_kernel(
+    name: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    compute: Callable[[dict[str, Any]], Any],
+    key: str | None = None,
+    dtype: Any = None,
+    doc: str = "",
+) -> Kernel:
+    """The kernel of a function of traced inputs, traced when it is first needed.
+
+    Args:
+        name: an identifier.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        compute: a function of traced inputs by name that gives the output, or a tuple of them; made of programs that
+            are optimised already.
+        key: as for :class:`Kernel`.
+        dtype: as for :class:`Kernel`.
+        doc: documentation.
+    """
+
+    def program() -> Program:
+        from dalembert.tracing.passes import rebuild
+        from dalembert.tracing.trace import trace
+
+        def traced(*arrays: Any) -> dict[str, Any]:
+            found = compute(dict(zip((port.name for port in inputs), arrays)))
+            return dict(zip((port.name for port in outputs), found if isinstance(found, tuple) else (found,)))
+
+        return rebuild(trace(traced, {port.name: port.shape for port in inputs}, name))
+
+    return Kernel(name, tuple(inputs), tuple(outputs), program, key, dtype, doc)
+
+
+def _is_foreign(x: Any) -> bool:
+    """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ...
+
+    Arrays on a device have one too, but none for kernels of the processor: they are told so like any other argument.
+    """
+    if type(x) is np.ndarray or isinstance(x, (np.generic, Number)):
+        return False
+    return hasattr(x, "__array_ufunc__") and not hasattr(x, "__cuda_array_interface__")
+
+
+def _precision(inputs: Sequence[Any], arrays: Sequence[np.ndarray]) -> np.dtype:
+    """What NumPy would choose: single if it holds all inputs, else double; plain Python numbers do not count."""
+    kinds = [array.dtype for x, array in zip(inputs, arrays) if type(x) not in (int, float)]
+    return SINGLE if kinds and all(np.can_cast(kind, SINGLE) for kind in kinds) else DOUBLE

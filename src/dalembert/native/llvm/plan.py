@@ -1,0 +1,231 @@
+"""How a straight-line program is cut up for execution on one block of states.
+
+Between inputs and outputs a block of states lives in the *scratch*, an array of slots, each as large as a vector
+register; it is small enough to stay in the nearest cache. Numbers reach it by the loads of `transfer` and leave it by
+its stores. Between the two the steps of a plan are executed, each reading slots and writing others:
+
+- a `Chunk` is a few hundred to a few thousand arithmetic operations without any branch. Long programs are cut into
+  several, so that the compiler's time and memory grow linearly;
+- `Calls` evaluates one elementary function (sine and cosine together, exp, ...) for a list of slots. All calls whose
+  arguments are ready at the same time are made together in a loop: one copy of the function's code, no branch for rare
+  arguments within the arithmetic.
+
+A product that is used once, by a sum, joins it in one fused multiply-add. This is decided here and not left to the
+compiler, so that results do not depend on the vector width.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from dalembert.errors import CompilerError
+from dalembert.tracing.program import PREDICATES, Program
+
+CHUNK = 250
+"""The largest number of operations compiled as one function; larger ones gain nothing and take longer to compile."""
+
+FUNCTIONS = {"sin": "sincos", "cos": "sincos", "exp": "exp", "log": "log", "atan2": "atan2"}
+"""Operations executed by `Calls`, and by which kind."""
+
+Code = tuple[str, tuple[int, ...]]
+"""An operation and its operands. Besides those of programs: muladd (a b + c), mulsub (a b - c), submul (c - a b)."""
+
+
+@dataclass
+class Chunk:
+    """Arithmetic: values to compute, in order, and those of them to keep in slots of the scratch."""
+
+    values: list[int]
+    keep: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Calls:
+    """Calls of one elementary function: per call the slots of its arguments, then of its results."""
+
+    kind: str
+    slots: list[tuple[int, ...]]
+
+
+@dataclass
+class Plan:
+    """A program ready to be printed.
+
+    Args:
+        code: what computes each value; values beyond the program's nodes were added by the lowering.
+        constants: the values that are known numbers.
+        slots: where a value that lives in the scratch is found.
+        steps: what to execute, in order.
+        results: for each output, the slots of its elements.
+        numbers: index of each constant in the table of constants.
+        table: the table of constants, each once.
+        fill: numbers to put into slots once, before the first block.
+        size: number of slots.
+    """
+
+    code: dict[int, Code]
+    constants: dict[int, float]
+    slots: dict[int, int]
+    steps: list[Chunk | Calls]
+    results: list[list[int]]
+    numbers: dict[int, int]
+    table: list[float]
+    fill: dict[int, float]
+    size: int
+
+
+def make_plan(program: Program, chunk: int = CHUNK) -> Plan:
+    """Cut a program up.
+
+    Args:
+        program: what to execute.
+        chunk: the largest number of operations compiled as one function.
+    """
+    code, constants = _lower(program)
+    stages = _stages(code)
+    steps: list[tuple[str, list[int]]] = []
+    for values, functions in stages:
+        count = -(-len(values) // chunk)
+        for k in range(count):
+            steps.append(("arithmetic", values[k * len(values) // count : (k + 1) * len(values) // count]))
+        for kind in dict.fromkeys(FUNCTIONS[code[i][0]] for i in functions):
+            steps.append((kind, [i for i in functions if FUNCTIONS[code[i][0]] == kind]))
+    return _allocate(program, code, constants, steps)
+
+
+def _lower(program: Program) -> tuple[dict[int, Code], dict[int, float]]:
+    """Fuse products into sums, write tangents as sine over cosine; drop what is no longer used."""
+    nodes = program.nodes
+    constants = {i: node.value for i, node in enumerate(nodes) if node.op == "const"}
+    uses = [0] * len(nodes)
+    for node in nodes:
+        if node.op != "input":
+            for argument in node.args:
+                uses[argument] += 1
+    for elements in program.results:
+        for i in elements:
+            uses[i] += 1
+            if nodes[i].op in PREDICATES:
+                raise CompilerError(f"output element {i} of {program.name} is a truth value; select a number by it")
+
+    code: dict[int, Code] = {}
+    fresh = len(nodes)
+    seen: dict[Code, int] = {}
+    for i, (op, args, _) in enumerate(nodes):
+        if op in ("const", "input"):
+            continue
+        if op == "add" or op == "sub":
+            a, b = args
+            products = [k for k in args if uses[k] == 1 and k in code and code[k][0] == "mul"]
+            if products:
+                product = max(products)
+                factors = code.pop(product)[1]
+                if product == b:
+                    code[i] = ("muladd" if op == "add" else "submul", (*factors, a))
+                else:
+                    code[i] = ("muladd" if op == "add" else "mulsub", (*factors, b))
+                continue
+        if op == "tan":
+            for part in (("sin", args), ("cos", args)):
+                if part not in seen:
+                    seen[part] = fresh
+                    code[fresh] = part
+                    fresh += 1
+            code[i] = ("div", (seen["sin", args], seen["cos", args]))
+            continue
+        code[i] = (op, args)
+        if op == "sin" or op == "cos":
+            seen.setdefault((op, args), i)
+    return code, constants
+
+
+def _stages(code: dict[int, Code]) -> list[tuple[list[int], list[int]]]:
+    """Values and function calls stage by stage: a stage's calls need its values, a later stage's values need the calls.
+
+    An operation is put into the latest stage that still serves everybody who needs it.
+    """
+    level: dict[int, int] = {}
+    for i, (op, args) in code.items():
+        level[i] = max((level.get(a, 0) for a in args), default=0) + (op in FUNCTIONS)
+    last = max(level.values(), default=0)
+    stage = dict.fromkeys(level, last)
+    for i in reversed(code):
+        op, args = code[i]
+        needed = level[i] - 1 if op in FUNCTIONS else stage[i]
+        for a in args:
+            if a in stage and stage[a] > needed:
+                stage[a] = needed
+    stages: list[tuple[list[int], list[int]]] = [([], []) for _ in range(last + 1)]
+    for i, (op, _) in code.items():
+        if op in FUNCTIONS:
+            stages[level[i] - 1][1].append(i)
+        else:
+            stages[stage[i]][0].append(i)
+    return stages
+
+
+def _allocate(
+    program: Program, code: dict[int, Code], constants: dict[int, float], steps: list[tuple[str, list[int]]]
+) -> Plan:
+    """Give a slot to every value that outlives the step it is computed in; reuse slots of values no longer needed."""
+    offsets, size = [], 0
+    for port in program.inputs:
+        offsets.append(size)
+        size += port.size
+    slots = {i: offsets[n.args[0]] + n.args[1] for i, n in enumerate(program.nodes) if n.op == "input"}
+
+    dies: dict[int, int] = {}
+    for k, (_, values) in enumerate(steps):
+        for i in values:
+            for a in code[i][1]:
+                dies[a] = k
+    called = {a for kind, values in steps if kind != "arithmetic" for i in values for a in code[i][1]}
+    result = {i for elements in program.results for i in elements}
+
+    fill = {}
+    for i in sorted((called | result) & constants.keys()):  # constants have a slot only where memory is asked for
+        slots[i] = size
+        fill[size] = constants[i]
+        size += 1
+    for i in sorted(result - slots.keys()):  # results stay until they are stored
+        slots[i] = size
+        size += 1
+
+    waste, size = size, size + 1
+    free: list[int] = []
+    dying: list[list[int]] = [[] for _ in steps]
+    planned: list[Chunk | Calls] = []
+
+    def slot(i: int, k: int) -> int:
+        nonlocal size
+        if i not in slots:
+            slots[i] = free.pop() if free else size
+            size = max(size, slots[i] + 1)
+            dying[dies.get(i, k)].append(slots[i])
+        return slots[i]
+
+    for k, (kind, values) in enumerate(steps):
+        if kind == "arithmetic":
+            lasting = [i for i in values if i in result or dies.get(i, k) > k]
+            planned.append(Chunk(values, {i: slot(i, k) for i in lasting}))
+        elif kind == "sincos":
+            wanted: dict[int, tuple[list[int], list[int]]] = {}
+            for i in values:
+                op, (a,) = code[i]
+                wanted.setdefault(a, ([], []))[op == "cos"].append(slot(i, k))
+            rows: list[tuple[int, ...]] = []
+            for a, (sines, cosines) in wanted.items():
+                for sine, cosine in zip_longest(sines, cosines):  # both are computed even if one is wanted
+                    rows.append((slots[a], waste if sine is None else sine, waste if cosine is None else cosine))
+            planned.append(Calls(kind, rows))
+        else:
+            planned.append(Calls(kind, [(*(slots[a] for a in code[i][1]), slot(i, k)) for i in values]))
+        free.extend(dying[k])
+    results = [[slots[i] for i in elements] for elements in program.results]
+    bits = {i: struct.pack("<d", value) for i, value in constants.items()}  # tells 0 from -0
+    index = {b: k for k, b in enumerate(dict.fromkeys(bits.values()))}
+    numbers = {i: index[b] for i, b in bits.items()}
+    table = [struct.unpack("<d", b)[0] for b in index]
+    return Plan(code, constants, slots, planned, results, numbers, table, fill, size)

@@ -1,0 +1,214 @@
+"""Loads and stores by rows, as LLVM IR: small squares of numbers are transposed in registers.
+
+A register of W lanes is filled from W rows. Pieces of g neighbouring numbers are read from each row and joined, rows
+k, k + g, k + 2 g, ... in one register; then every g x g square along g such registers is transposed by interleaving. A
+store does the same backwards.
+"""
+
+from __future__ import annotations
+
+from dalembert.native.llvm.target import Lanes
+from dalembert.native.llvm.text import Block
+
+
+def group(lanes: Lanes, size: int, is_input: bool) -> int:
+    """How many numbers of a state are moved together by the way *rows*.
+
+    Measured: 16 bytes are best for loads, where halves of registers come straight from memory, and 32 for stores.
+
+    Args:
+        lanes: the register type.
+        size: how many numbers a state has; that many at most.
+        is_input: load or store.
+    """
+    best = min((16 if is_input else 32) // lanes.itemsize, lanes.width)
+    return min(best, 1 << (size.bit_length() - 1))
+
+
+def _indices(numbers: list[int]) -> str:
+    return f"<{len(numbers)} x i32> <{', '.join(f'i32 {k}' for k in numbers)}>"
+
+
+def _transpose(b: Block, lanes: Lanes, vectors: list[str]) -> list[str]:
+    """Transpose every square of the vectors: first within 16 bytes by interleaving, then blocks of 16 bytes."""
+    v, w, size = lanes.vector, lanes.width, len(vectors)
+    g = min(16 // lanes.itemsize, size)
+    low = [k for base in range(0, w, g) for j in range(g // 2) for k in (base + j, w + base + j)]
+    high = [k + g // 2 for k in low]
+    done = []
+    for first in range(0, size, g):
+        some = vectors[first : first + g]
+        for _ in range(g.bit_length() - 1):
+            some = [
+                b(f"shufflevector {v} {some[k]}, {v} {some[k + g // 2]}, {_indices(mask)}")
+                for k in range(g // 2)
+                for mask in (low, high)
+            ]
+        done += some
+    step = g
+    while step < size:
+        even = [k + (w - step if k // step % 2 else 0) for k in range(w)]
+        odd = [k + step for k in even]
+        for k in range(size):
+            if k // step % 2 == 0:
+                one, two = done[k], done[k + step]
+                done[k] = b(f"shufflevector {v} {one}, {v} {two}, {_indices(even)}")
+                done[k + step] = b(f"shufflevector {v} {one}, {v} {two}, {_indices(odd)}")
+        step *= 2
+    return done
+
+
+def _join(b: Block, lanes: Lanes, pieces: list[str]) -> str:
+    """Put pieces of a register side by side."""
+    size = lanes.width // len(pieces)
+    while len(pieces) > 1:
+        piece = f"<{size} x {lanes.scalar}>"
+        everything = _indices(list(range(2 * size)))
+        pieces = [
+            b(f"shufflevector {piece} {pieces[k]}, {piece} {pieces[k + 1]}, {everything}")
+            for k in range(0, len(pieces), 2)
+        ]
+        size *= 2
+    return pieces[0]
+
+
+def _row_pointers(lanes: Lanes) -> str:
+    lines = []
+    for k in range(lanes.width):
+        lines.append(f"  %shift{k} = mul i64 %stride, {k}")
+        lines.append(f"  %row{k} = getelementptr i8, ptr %base, i64 %shift{k}")
+    return "\n".join(lines)
+
+
+def _over_groups(g: int, body: Block) -> str:
+    """Loop over groups of columns; the last one is moved back to end with the row. Needs %count >= group."""
+    return f"""
+  %last = sub i64 %count, {g}
+  br label %body
+body:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %body ]
+{body}
+  %done = icmp eq i64 %c, %last
+  %c.step = add i64 %c, {g}
+  %c.inside = icmp slt i64 %c.step, %last
+  %c.next = select i1 %c.inside, i64 %c.step, i64 %last
+  br i1 %done, label %end, label %body
+end:
+  ret void
+}}
+"""
+
+
+def load_rows(lanes: Lanes, g: int) -> str:
+    """The function ``void load_rows<g>(ptr base, i64 stride, i64 count, ptr to)`` for ``count`` >= g numbers a state.
+
+    Args:
+        lanes: the register type.
+        g: how many numbers of a state are moved together.
+    """
+    v, scalar = lanes.vector, lanes.scalar
+    b = Block()
+    b.do(f"%first = getelementptr {v}, ptr %to, i64 %c")
+    pieces = [
+        b(f"load <{g} x {scalar}>, ptr {b(f'getelementptr {scalar}, ptr %row{k}, i64 %c')}, align {lanes.itemsize}")
+        for k in range(lanes.width)
+    ]
+    columns = _transpose(b, lanes, [_join(b, lanes, pieces[k::g]) for k in range(g)])
+    for k, column in enumerate(columns):
+        place = b(f"getelementptr {v}, ptr %first, i64 {k}")
+        b.do(f"store {v} {column}, ptr {place}, align {lanes.bytes}")
+    return f"""
+define void @rt.load_rows{g}(ptr %base, i64 %stride, i64 %count, ptr noalias %to) {{
+entry:
+{_row_pointers(lanes)}
+{_over_groups(g, b)}"""
+
+
+def store_rows(lanes: Lanes, g: int) -> str:
+    """The function ``void store_rows<g>(ptr base, i64 stride, ptr table, i64 count, ptr scratch)``.
+
+    The table has the byte offsets into the scratch of the ``count`` >= g numbers of a state.
+
+    Args:
+        lanes: the register type.
+        g: how many numbers of a state are moved together.
+    """
+    v, scalar = lanes.vector, lanes.scalar
+    b = Block()
+    b.do("%first = getelementptr i64, ptr %table, i64 %c")
+    columns = []
+    for k in range(g):
+        entry = b(f"getelementptr i64, ptr %first, i64 {k}")
+        place = b(f"getelementptr i8, ptr %scratch, i64 {b(f'load i64, ptr {entry}')}")
+        columns.append(b(f"load {v}, ptr {place}, align {lanes.bytes}"))
+    for j, vector in enumerate(_transpose(b, lanes, columns)):
+        for lane in range(lanes.width // g):
+            piece = b(f"shufflevector {v} {vector}, {v} {vector}, {_indices(list(range(lane * g, lane * g + g)))}")
+            place = b(f"getelementptr {scalar}, ptr %row{lane * g + j}, i64 %c")
+            b.do(f"store <{g} x {scalar}> {piece}, ptr {place}, align {lanes.itemsize}")
+    return f"""
+define void @rt.store_rows{g}(ptr %base, i64 %stride, ptr %table, i64 %count, ptr noalias %scratch) {{
+entry:
+{_row_pointers(lanes)}
+{_over_groups(g, b)}"""
+
+
+def stream(lanes: Lanes) -> str:
+    """The function ``void stream(ptr from, ptr to, i64 bytes)``: copy finished rows past the caches.
+
+    Both addresses must be equal modulo 64, the size of a line of the cache.
+
+    Args:
+        lanes: the register type.
+    """
+    scalar, size = lanes.scalar, lanes.itemsize
+    return f"""
+define void @rt.stream(ptr noalias %from, ptr noalias %to, i64 %bytes) {{
+entry:
+  %address = ptrtoint ptr %to to i64
+  %minus = sub i64 0, %address
+  %gap = and i64 %minus, 63
+  %inside = icmp slt i64 %gap, %bytes
+  %head = select i1 %inside, i64 %gap, i64 %bytes
+  %rest = sub i64 %bytes, %head
+  %body = and i64 %rest, -64
+  %tail = add i64 %head, %body
+  br label %first
+first:
+  %h = phi i64 [ 0, %entry ], [ %h.next, %first.do ]
+  %h.more = icmp slt i64 %h, %head
+  br i1 %h.more, label %first.do, label %lines
+first.do:
+  %h.from = getelementptr i8, ptr %from, i64 %h
+  %h.to = getelementptr i8, ptr %to, i64 %h
+  %h.x = load {scalar}, ptr %h.from
+  store {scalar} %h.x, ptr %h.to
+  %h.next = add i64 %h, {size}
+  br label %first
+lines:
+  %l = phi i64 [ %head, %first ], [ %l.next, %lines.do ]
+  %l.more = icmp slt i64 %l, %tail
+  br i1 %l.more, label %lines.do, label %last
+lines.do:
+  %l.from = getelementptr i8, ptr %from, i64 %l
+  %l.to = getelementptr i8, ptr %to, i64 %l
+  %l.x = load <8 x i64>, ptr %l.from, align 64
+  store <8 x i64> %l.x, ptr %l.to, align 64, !nontemporal !1
+  %l.next = add i64 %l, 64
+  br label %lines
+last:
+  %t = phi i64 [ %tail, %lines ], [ %t.next, %last.do ]
+  %t.more = icmp slt i64 %t, %bytes
+  br i1 %t.more, label %last.do, label %end
+last.do:
+  %t.from = getelementptr i8, ptr %from, i64 %t
+  %t.to = getelementptr i8, ptr %to, i64 %t
+  %t.x = load {scalar}, ptr %t.from
+  store {scalar} %t.x, ptr %t.to
+  %t.next = add i64 %t, {size}
+  br label %last
+end:
+  ret void
+}}
+!1 = !{{i32 1}}
+"""

@@ -1,0 +1,102 @@
+"""From a program to machine code in memory: by the cache if it is there, else by the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.native.cache import default_cache, digest, source_digest
+from dalembert.native.llvm import runtime
+from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
+from dalembert.native.llvm.module import module_text
+from dalembert.native.llvm.target import Lanes, Target
+from dalembert.native.llvm.thunk import SYMBOLS, thunks_text
+from dalembert.native.lock import compiling
+from dalembert.tracing.program import Program
+
+_runtimes: dict[tuple[Lanes, Target], Loaded] = {}
+
+
+def load_program(
+    program: Callable[[], Program], dtype: np.dtype | type | str, target: Target, key: str | None = None
+) -> Loaded:
+    """Machine code of a program, ready to be called; its function is ``loop``.
+
+    Args:
+        program: gives the program; called only if the cache cannot answer.
+        dtype: float64 or float32.
+        target: the processor.
+        key: a name for the program that changes whenever it would, as long as dalembert's source stays the same; the
+            program's own digest by default.
+    """
+    lanes = target.lanes(dtype)
+    return load_text(identity(program, key), lanes, target, lambda: module_text(program(), dtype, target))
+
+
+def identity(program: Callable[[], Program], key: str | None = None) -> tuple[str | tuple[str, ...], ...]:
+    """What the machine code of a program depends on, besides the processor.
+
+    Args:
+        program: gives the program; called only if there is no key.
+        key: a name for the program, as for :func:`load_program`.
+    """
+    if key is None:
+        return "program", program().digest, _version(Path(__file__).parent)
+    return "key", key, _version(Path(__file__).parent.parent)
+
+
+def load_text(parts: Sequence[object], lanes: Lanes, target: Target, text: Callable[[], str]) -> Loaded:
+    """Machine code of a text in LLVM's language that may use the runtime.
+
+    Args:
+        parts: what determines the text; under it the code is kept.
+        lanes: the register type.
+        target: the processor.
+        text: gives the text; called only if the cache cannot answer.
+    """
+    entry = digest(*parts, target, lanes, OPTIMIZATION)
+    with compiling():
+        _load_runtime(lanes, target)
+        return _load(entry, target, text)
+
+
+def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:
+    store = default_cache()
+    code = store.get(entry)
+    if code is None:
+        code = object_code(text(), target)
+        store.put(entry, code)
+    return Loaded(code, target)
+
+
+def _load_runtime(lanes: Lanes, target: Target) -> None:
+    """Load what all kernels of one register type share, once."""
+    if (lanes, target) in _runtimes:
+        return
+    text = runtime.link(runtime.runtime_text(lanes, target), lanes, target)
+    loaded = _load(digest("runtime", text, target, _version(None)), target, lambda: text)
+    for name in runtime.names(lanes, target):
+        define_symbol(name, loaded.address(name))
+    _runtimes[lanes, target] = loaded
+
+
+@cache
+def _version(folder: Path | None) -> tuple[str, ...]:
+    """What machine code depends on besides the program."""
+    import llvmlite
+
+    return (llvmlite.__version__,) if folder is None else (llvmlite.__version__, source_digest(folder))
+
+
+@cache
+def load_thunks() -> Loaded:
+    """The machine code of the Python functions of `llvm.thunk`."""
+    text, target = thunks_text(), Target.host()
+    with compiling():
+        for name in SYMBOLS:
+            define_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+        return _load(digest("thunks", text, target, _version(None)), target, lambda: text)

@@ -1,0 +1,187 @@
+"""What C, vector C and CUDA share: safe signatures, numbers, and functions over one state, cut up if long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.printing.names import Names
+from dalembert.printing.statements import Body, Infix
+from dalembert.tracing.cost import count_uses
+from dalembert.tracing.passes.chunk import Chunk, chunk
+from dalembert.tracing.program import PREDICATES, Program
+
+Real = Literal["double", "float"]
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Names of a function and of its arguments.
+
+    Args:
+        function: name of the function of one state.
+        inputs: names of the inputs.
+        outputs: names of the outputs.
+    """
+
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def parameters(self, kind: str, restrict: str = "") -> list[str]:
+        """Declarations of the arguments as pointers to ``kind``, with a qualifier if one is given."""
+        star = f"*{restrict} " if restrict else "*"
+        return [f"const {kind} {star}{name}" for name in self.inputs] + [
+            f"{kind} {star}{name}" for name in self.outputs
+        ]
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """How a function over one state is written.
+
+    Args:
+        kind: type of a number.
+        truth: type of a truth value.
+        restrict: the qualifier of pointers that do not overlap.
+        head: goes before the function, ``void`` included.
+        piece: goes before a piece of a long function, ``void`` included.
+        dialect: how operations are written.
+        whole: makes a value of ``kind`` of the source of a constant.
+        sincos: name of the function for sine and cosine together; the library's if empty.
+    """
+
+    kind: str
+    truth: str
+    restrict: str
+    head: str
+    piece: str
+    dialect: Infix
+    whole: Callable[[str], str] = str
+    sincos: str = ""
+
+
+def check_real(real: str) -> None:
+    """Refuse types that are neither double nor float."""
+    if real not in ("double", "float"):
+        raise ArgumentError(f"real is {real!r}; must be 'double' or 'float'")
+
+
+def interface(program: Program, names: Names) -> Interface:
+    """Safe names for a program and its arguments."""
+    return Interface(
+        names.new(program.name),
+        tuple(names.new(port.name) for port in program.inputs),
+        tuple(names.new(port.name, "_out") for port in program.outputs),
+    )
+
+
+def comment(program: Program, face: Interface) -> str:
+    """What the arguments are."""
+    ports = (*program.inputs, *program.outputs)
+    rows = [
+        f" *   {name}: {'x'.join(map(str, port.shape)) or 'scalar'}"
+        for name, port in zip((*face.inputs, *face.outputs), ports)
+    ]
+    return "\n".join([f"/* {face.function}: generated source. Arrays are row-major; one state holds", *rows, " */"])
+
+
+def c_number(real: str) -> Callable[[float], str]:
+    """Writes a constant so that it reads back exactly; in single precision it is rounded first."""
+
+    def number(value: float) -> str:
+        if real == "float":
+            with np.errstate(over="ignore", under="ignore"):
+                value = float(np.float32(value))
+        if not math.isfinite(value):
+            return "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
+        return f"{np.float32(value)!s}f" if real == "float" else repr(value)
+
+    return number
+
+
+def c_templates(real: str, names: Names, program: Program) -> tuple[dict[str, str], list[str]]:
+    """Templates of functions and comparisons; definitions of those that C does not have and the program
+    needs."""
+    suffix = "f" if real == "float" else ""
+    library = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "log": "log", "abs": "fabs"}
+    templates = {
+        **{op: f"{name}{suffix}({{0}})" for op, name in library.items()},
+        "atan2": f"atan2{suffix}({{0}}, {{1}})",
+        "lt": "({0} < {1})", "le": "({0} <= {1})", "eq": "({0} == {1})",
+        "and": "({0} && {1})", "or": "({0} || {1})", "not": "(!{0})",
+        "select": "({0} ? {1} : {2})",
+    }  # fmt: skip
+    helpers = []
+    for op, wish, sign in (("min", "smaller", "<"), ("max", "larger", ">")):  # these let a NaN through
+        if any(node.op == op for node in program.nodes):
+            name = names.new(wish)
+            templates[op] = f"{name}({{0}}, {{1}})"
+            helpers.append(f"{real} {name}({real} a, {real} b) {{ return (a {sign} b || a != a) ? a : b; }}\n")
+    return templates, helpers
+
+
+def functions(program: Program, face: Interface, names: Names, flavour: Flavour, name: str, longest: int) -> str:
+    """The function of one state, and before it the pieces it calls if it is long.
+
+    Args:
+        program: what to print.
+        face: names of the arguments.
+        names: names given out so far.
+        flavour: the language.
+        name: of the function.
+        longest: most nodes in one function.
+    """
+    chunks, uses = chunk(program, longest), count_uses(program)
+    pieces = chunks.pieces or (Chunk(0, 0, {}, {}),)
+    parameters = face.parameters(flavour.kind, flavour.restrict)
+    head = f"{flavour.head} {name}({', '.join(parameters) or 'void'})"
+    if len(pieces) == 1:
+        return "\n".join([head, "{", *_piece(program, face, names.scope(), flavour, pieces[0], uses, False), "}", ""])
+    workspace = f"{flavour.kind} *{flavour.restrict} w" if flavour.restrict else f"{flavour.kind} *w"
+    text, calls = [], []
+    for number, piece in enumerate(pieces):
+        part = names.new(f"{name}_part{number}")
+        lines = _piece(program, face, names.scope(), flavour, piece, uses, True)
+        text += [f"{flavour.piece} {part}({', '.join([*parameters, workspace])})", "{", *lines, "}", ""]
+        calls.append(f"    {part}({', '.join([*face.inputs, *face.outputs, 'w'])});")
+    return "\n".join([*text, head, "{", f"    {flavour.kind} w[{max(chunks.slots, 1)}];", *calls, "}", ""])
+
+
+def _piece(
+    program: Program, face: Interface, names: Names, flavour: Flavour, piece: Chunk, uses: list[int], workspace: bool
+) -> list[str]:
+    used = {"w"} if piece.loads or piece.stores else set()
+
+    def read(port: int, element: int) -> str:
+        used.add(face.inputs[port])
+        return f"{face.inputs[port]}[{element}]"
+
+    loads = {k: f"w[{slot}]" for k, slot in piece.loads.items()}
+    body = Body(program, flavour.dialect, names, read, piece.start, piece.stop, loads, frozenset(piece.stores), uses)
+    lines = [statement_line(program, flavour, *statement) for statement in body.statements]
+    for name, row in zip(face.outputs, program.results):
+        for place, k in enumerate(row):
+            if piece.start <= k < piece.stop:
+                used.add(name)
+                source = body.text(k).source
+                whole = flavour.whole(source) if program.nodes[k].op == "const" else source
+                lines.append(f"    {name}[{place}] = {whole};")
+    lines += [f"    w[{slot}] = {body.text(k).source};" for k, slot in piece.stores.items()]
+    arguments = [*face.inputs, *face.outputs, *(["w"] if workspace else [])]
+    return [f"    (void){name};" for name in arguments if name not in used] + lines
+
+
+def statement_line(program: Program, flavour: Flavour, name: str, source: str, node: int, cosine: str) -> str:
+    if cosine:
+        function = flavour.sincos or ("sincosf" if flavour.kind == "float" else "sincos")
+        return f"    {flavour.kind} {name}, {cosine};\n    {function}({source}, &{name}, &{cosine});"
+    if "@" in source:  # a statement of several steps on the new variable itself
+        return f"    {flavour.kind} {name} = {source.replace('@', name)};"
+    kind = flavour.truth if program.nodes[node].op in PREDICATES else flavour.kind
+    return f"    const {kind} {name} = {source};"

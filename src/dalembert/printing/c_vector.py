@@ -1,0 +1,127 @@
+"""The batch function in C with the vector types of GCC and Clang: each operation on several states at once."""
+
+from __future__ import annotations
+
+from dalembert.printing.c_family import Flavour, Interface, c_number, functions
+from dalembert.printing.names import Names
+from dalembert.printing.statements import Infix, Text
+from dalembert.tracing.program import Program
+
+_ARITHMETIC = frozenset({"neg", "add", "sub", "mul", "div"})
+_LANEWISE = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "log": "log", "atan2": "atan2"}
+
+
+class VectorInfix(Infix):
+    """Arithmetic as in C; comparisons give masks, selections are made of masks, functions go lane by lane.
+
+    Args:
+        real: type of one number.
+        lanes: how many.
+        vector: type of a vector of numbers.
+        mask: type of a vector of truth values.
+    """
+
+    def __init__(self, real: str, lanes: int, vector: str, mask: str):
+        suffix = "f" if real == "float" else ""
+        loop = f"for (int k = 0; k < {lanes}; ++k)"
+        magnitude = "0x7fffffff" if real == "float" else "0x7fffffffffffffffLL"
+        templates = {
+            **{op: f"{{0}}; {loop} @[k] = {name}{suffix}(@[k])" for op, name in _LANEWISE.items()},
+            "atan2": f"{{0}}; {loop} @[k] = atan2{suffix}(@[k], {{1}}[k])",
+            "abs": f"({vector})(({mask})({{0}}) & {magnitude})",
+            "lt": "({0} < {1})", "le": "({0} <= {1})", "eq": "({0} == {1})",
+            "and": "({0} & {1})", "or": "({0} | {1})", "not": "(~{0})",
+            "select": f"({vector})((({mask})({{1}}) & {{0}}) | (({mask})({{2}}) & ~{{0}}))",
+        }  # fmt: skip
+        for op, sign in (("min", "<"), ("max", ">")):
+            first = f"(({{0}} {sign} {{1}}) | ({{0}} != {{0}}))"
+            templates[op] = f"({vector})((({mask})({{0}}) & {first}) | (({mask})({{1}}) & ~{first}))"
+        super().__init__(c_number(real), templates)
+        self._lanes, self._vector = lanes, vector
+        self._numbers: set[str] = set()
+
+    def number(self, value: float) -> Text:
+        text = super().number(value)
+        self._numbers.add(text.source)
+        return text
+
+    def whole(self, source: str) -> str:
+        """A number in every lane."""
+        return f"({self._vector}){{{', '.join([source] * self._lanes)}}}"
+
+    def named(self, op: str) -> bool:
+        return op in _LANEWISE
+
+    def wants_names(self, op: str) -> bool:
+        return op in ("min", "max", "select", "atan2")
+
+    def operation(self, op: str, args: list[Text]) -> Text:
+        if op not in _ARITHMETIC or all(a.source in self._numbers for a in args):
+            args = [Text(self.whole(a.source)) if a.source in self._numbers else a for a in args]
+        return super().operation(op, args)
+
+
+def vector_functions(
+    program: Program, face: Interface, names: Names, real: str, lanes: int, batch: str, longest: int
+) -> str:
+    """The function of ``lanes`` states at once, and the batch function that feeds it.
+
+    Args:
+        program: what to print.
+        face: names of the arguments.
+        names: names given out so far.
+        real: type of one number.
+        lanes: how many states at once.
+        batch: name of the batch function.
+        longest: most nodes in one function.
+    """
+    vector, mask = names.new(f"{face.function}_vector"), names.new(f"{face.function}_mask")
+    block = names.new(f"{face.function}_block")
+    dialect = VectorInfix(real, lanes, vector, mask)
+    flavour = Flavour(vector, mask, "restrict", "static void", "static void", dialect, dialect.whole)
+    body = functions(program, face, names, flavour, block, longest)
+    inner = names.scope()
+    arrays = {name: inner.new(f"{name}_lanes") for name in (*face.inputs, *face.outputs)}
+    ports = dict(zip((*face.inputs, *face.outputs), (*program.inputs, *program.outputs)))
+    sizes = {name: port.size for name, port in ports.items() if port.size}
+    declare = [f"        {vector} {arrays[name]}[{max(port.size, 1)}];" for name, port in ports.items()]
+    head = "            for (size_t k = 0; k < {0}; ++k) "
+    load = [
+        head.format(size) + f"{arrays[name]}[k][lane] = {name}[{size} * state + k];"
+        for name, size in sizes.items()
+        if name in face.inputs
+    ]
+    store = [
+        head.format(size) + f"{name}[{size} * state + k] = {arrays[name]}[k][lane];"
+        for name, size in sizes.items()
+        if name in face.outputs
+    ]
+    unused = [f"    (void){name};" for name, port in ports.items() if not port.size]
+    integer = "int" if real == "float" else "long long"
+    size = lanes * (4 if real == "float" else 8)
+    return "\n".join(
+        [
+            f"typedef {real} {vector} __attribute__((vector_size({size})));",
+            f"typedef {integer} {mask} __attribute__((vector_size({size})));",
+            "",
+            body,
+            f"void {batch}({', '.join([*face.parameters(real, 'restrict'), 'size_t n'])})",
+            "{",
+            *unused,
+            f"    for (size_t i = 0; i < n; i += {lanes}) {{",
+            *declare,
+            *_lane_loop(lanes, "i + lane < n ? i + lane : n - 1", load),
+            f"        {block}({', '.join(arrays.values())});",
+            *_lane_loop(f"{lanes} && i + lane < n", "i + lane", store),
+            "    }",
+            "}",
+            "",
+        ]
+    )
+
+
+def _lane_loop(limit: int | str, state: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    head = f"        for (size_t lane = 0; lane < {limit}; ++lane) {{"
+    return [head, f"            const size_t state = {state};", *lines, "        }"]

@@ -1,0 +1,215 @@
+"""What all printers share: decide which values get a name, and put the others into expressions.
+
+A value gets a name if it has a label, is used more than once, or would make an expression too long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from dalembert.tracing.cost import count_uses
+from dalembert.tracing.program import Program
+
+SUM, PRODUCT, ATOM = 1, 2, 3
+"""How tightly a text is bound; an operand that is bound less than required is put in brackets."""
+
+
+class Text(NamedTuple):
+    """A piece of source and how tightly it is bound."""
+
+    source: str
+    level: int = ATOM
+
+
+class Statement(NamedTuple):
+    """A definition: the name of a value, its source, and which node it is.
+
+    If ``cosine`` is given, ``name`` is the sine and ``cosine`` the cosine of ``source``.
+    """
+
+    name: str
+    source: str
+    node: int
+    cosine: str = ""
+
+
+class NameGiver(Protocol):
+    """Makes names out of labels."""
+
+    def new(self, wish: str) -> str:
+        """A name like ``wish`` that was not given out before."""
+        ...
+
+
+class Dialect(Protocol):
+    """How a language writes numbers and operations."""
+
+    longest: int
+    """Longest expression, in characters, before parts of it get names."""
+
+    pairs: bool
+    """Whether sine and cosine of one argument are computed by one statement."""
+
+    def number(self, value: float) -> Text:
+        """A constant; reading it back gives the same number."""
+        ...
+
+    def operation(self, op: str, args: list[Text]) -> Text:
+        """An operation on operands."""
+        ...
+
+    def named(self, op: str) -> bool:
+        """Whether the result of an operation always gets a name."""
+        ...
+
+    def wants_names(self, op: str) -> bool:
+        """Whether the computed operands of an operation always get a name."""
+        ...
+
+
+class Body:
+    """The statements of a program, or of a piece of one.
+
+    Args:
+        program: what to print.
+        dialect: in which language.
+        names: gives out names.
+        read: source of the element of an input, from port number and flat element.
+        start: index of the first node of the piece.
+        stop: index after its last node; None for all.
+        known: sources of values computed before.
+        keep: nodes that must have a name, because somebody else needs them.
+        uses: of ``count_uses``, if the caller has it already.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        dialect: Dialect,
+        names: NameGiver,
+        read: Callable[[int, int], str],
+        start: int = 0,
+        stop: int | None = None,
+        known: Mapping[int, str] | None = None,
+        keep: frozenset[int] = frozenset(),
+        uses: list[int] | None = None,
+    ):
+        stop = len(program.nodes) if stop is None else stop
+        self.program, self.dialect, self.names = program, dialect, names
+        self.statements: list[Statement] = []
+        self._texts: dict[int, Text] = {k: Text(source) for k, source in (known or {}).items()}
+        self._named = set(self._texts)
+        self._read = read
+        self._uses = count_uses(program) if uses is None else uses
+        self._numbered = 0
+        cosines = _partners(program, start, stop) if dialect.pairs else {}
+        for k in range(start, stop):
+            if program.nodes[k].op in ("const", "input") or k in self._named:
+                continue
+            if k in cosines:
+                self._print_pair(k, cosines[k])
+            else:
+                self._print(k, keep)
+
+    def text(self, k: int) -> Text:
+        """The source of a value: its name, or an expression."""
+        op, args, value = self.program.nodes[k]
+        if op == "const":
+            return self.dialect.number(value)
+        if op == "input":
+            return Text(self._read(*args))
+        return self._texts[k]
+
+    def _fresh(self, k: int) -> str:
+        label = self.program.labels.get(k)
+        if label is None:
+            label = f"t{self._numbered}"
+            self._numbered += 1
+        self._named.add(k)
+        return self.names.new(label)
+
+    def _give_name(self, k: int) -> None:
+        if k not in self._named and self.program.nodes[k].op not in ("const", "input"):
+            name = self._fresh(k)
+            self.statements.append(Statement(name, self._texts[k].source, k))
+            self._texts[k] = Text(name)
+
+    def _print(self, k: int, keep: frozenset[int]) -> None:
+        op, args, _ = self.program.nodes[k]
+        if self.dialect.wants_names(op):
+            for a in args:
+                self._give_name(a)
+        made = self.dialect.operation(op, [self.text(a) for a in args])
+        inside = [a for a in dict.fromkeys(args) if a in self._texts and a not in self._named]
+        while len(made.source) > self.dialect.longest and inside:
+            longest = max(inside, key=lambda a: len(self._texts[a].source))
+            inside.remove(longest)
+            self._give_name(longest)
+            made = self.dialect.operation(op, [self.text(a) for a in args])
+        self._texts[k] = made
+        if self._uses[k] > 1 or k in self.program.labels or k in keep or self.dialect.named(op):
+            self._give_name(k)
+
+    def _print_pair(self, first: int, second: int) -> None:
+        sine, cosine = (first, second) if self.program.nodes[first].op == "sin" else (second, first)
+        argument = self.text(self.program.nodes[first].args[0]).source
+        names = self._fresh(sine), self._fresh(cosine)
+        self.statements.append(Statement(names[0], argument, sine, names[1]))
+        self._texts[sine], self._texts[cosine] = Text(names[0]), Text(names[1])
+
+
+def _partners(program: Program, start: int, stop: int) -> dict[int, int]:
+    """Sines and cosines of one argument within a piece: for each of the pair, the other."""
+    found: dict[tuple[str, int], int] = {}
+    pairs = {}
+    for k in range(start, stop):
+        op, args, _ = program.nodes[k]
+        if op in ("sin", "cos"):
+            found[op, args[0]] = k
+            other = found.get(("cos" if op == "sin" else "sin", args[0]))
+            if other is not None:
+                pairs[k], pairs[other] = other, k
+    return pairs
+
+
+class Infix:
+    """The notation that Python, C and CUDA share.
+
+    Args:
+        number: writes a constant.
+        functions: templates, with {0}, {1}, ... for operands, of all operations but the four of arithmetic and
+            neg.
+        pairs: whether sine and cosine of one argument are computed by one statement.
+    """
+
+    longest = 100
+
+    def __init__(self, number: Callable[[float], str], functions: Mapping[str, str], pairs: bool = False):
+        self._number, self._functions, self.pairs = number, functions, pairs
+
+    def number(self, value: float) -> Text:
+        source = self._number(value)
+        return Text(source, SUM if source.startswith("-") else ATOM)
+
+    def named(self, op: str) -> bool:
+        return False
+
+    def wants_names(self, op: str) -> bool:
+        return False
+
+    def operation(self, op: str, args: list[Text]) -> Text:
+        if op == "neg":
+            return Text(f"-{bracket(args[0], PRODUCT)}", SUM)
+        if op in ("add", "sub"):
+            sign = "+" if op == "add" else "-"
+            return Text(f"{bracket(args[0], SUM)} {sign} {bracket(args[1], PRODUCT)}", SUM)
+        if op in ("mul", "div"):
+            sign = "*" if op == "mul" else "/"
+            return Text(f"{bracket(args[0], PRODUCT)} {sign} {bracket(args[1], ATOM)}", PRODUCT)
+        return Text(self._functions[op].format(*[a.source for a in args]))
+
+
+def bracket(text: Text, level: int) -> str:
+    """The source, in brackets if it is bound less tightly than ``level``."""
+    return text.source if text.level >= level else f"({text.source})"

@@ -1,0 +1,272 @@
+"""Derivatives of traced expressions: forward and reverse mode on the graph, sparse, exact.
+
+Both modes work on the same local rules, those of `slopes`. ``forward`` carries, for every node, its derivatives along
+the directions that reach it (zeros are never stored); ``reverse`` carries, for one result at a time, the derivative of
+that result by every node. Where a function has a kink (abs, min, max, select) the derivative of the side that is chosen
+counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.tracing.dependence import ancestors, estimates, price
+from dalembert.tracing.graph import Expr, Graph, Predicate
+from dalembert.tracing.program import Program, require_program
+from dalembert.tracing.slopes import slopes_of
+from dalembert.tracing.trace import program_of, retrace
+
+Mode = Literal["auto", "forward", "reverse"]
+
+
+def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
+    """Directional derivatives, all at once: ``J @ seeds``.
+
+    Args:
+        exprs: array of expressions and numbers, m of them in all.
+        wrt: array of the n expressions to differentiate by, held independent of each other.
+        seeds: the directions, an array of n numbers or expressions, or of shape (n, k); None for the
+            identity.
+
+    Returns:
+        An object array: the shape of ``exprs``, and k if the seeds have two dimensions or are None.
+    """
+    results, variables = _flat(exprs), _variables(wrt)
+    matrix = np.eye(len(variables), dtype=int) if seeds is None else np.asarray(seeds, dtype=object)
+    if matrix.ndim not in (1, 2) or len(matrix) != len(variables):
+        raise ArgumentError(f"seeds have shape {matrix.shape}; must be ({len(variables)},) or ({len(variables)}, k)")
+    graph = _graph(results, variables)
+    columns = matrix if matrix.ndim == 2 else matrix[:, None]
+    known: dict[Any, dict[int, Expr]] = {}
+    for x, row in zip(variables, columns):
+        known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
+    independent = set(variables)
+    for x in ancestors(results, variables):
+        if x not in known:
+            known[x] = _tangent(x, known, independent)
+    table = np.empty((len(results), columns.shape[1]), dtype=object)
+    for place, x in enumerate(results):
+        entries = known.get(x, {})
+        for k in range(columns.shape[1]):
+            table[place, k] = entries.get(k, graph.constant(0))
+    return table.reshape(_shape(exprs) + matrix.shape[1:])
+
+
+def reverse(exprs: Any, wrt: Any, weights: Any = None) -> np.ndarray:
+    """Gradients of weighted sums of results: ``weights @ J``.
+
+    Args:
+        exprs: array of expressions and numbers, m of them in all.
+        wrt: array of the n expressions to differentiate by, held independent of each other.
+        weights: an array of m numbers or expressions, or of shape (k, m); None for each result by itself.
+
+    Returns:
+        An object array: k (or, for None, the shape of ``exprs``; nothing for a vector of weights), and the
+        shape of ``wrt``.
+    """
+    results, variables = _flat(exprs), _variables(wrt)
+    matrix = np.eye(len(results), dtype=int) if weights is None else np.asarray(weights, dtype=object)
+    if matrix.ndim not in (1, 2) or matrix.shape[-1] != len(results):
+        raise ArgumentError(f"weights have shape {matrix.shape}; must be ({len(results)},) or (k, {len(results)})")
+    graph = _graph(results, variables)
+    rows = matrix if matrix.ndim == 2 else matrix[None]
+    table = np.empty((len(rows), len(variables)), dtype=object)
+    for k, row in enumerate(rows):
+        table[k] = _gradient(graph, results, variables, row)
+    return table.reshape((_shape(exprs) if weights is None else matrix.shape[:-1]) + _shape(wrt))
+
+
+def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
+    """All derivatives of all results.
+
+    Args:
+        exprs: array of expressions and numbers.
+        wrt: array of the expressions to differentiate by, held independent of each other.
+        mode: ``forward``, ``reverse``, or ``auto`` for the one that needs fewer operations.
+
+    Returns:
+        An object array with the shape of ``exprs``, then that of ``wrt``.
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ArgumentError(f"mode is {mode!r}; must be 'auto', 'forward' or 'reverse'")
+    shape = _shape(exprs) + _shape(wrt)
+    if mode == "forward":
+        return forward(exprs, wrt).reshape(shape)
+    if mode == "reverse":
+        return reverse(exprs, wrt)
+    results, variables = _flat(exprs), _variables(wrt)
+    _graph(results, variables)
+    ahead, back = estimates(results, variables)
+    if ahead > 2 * back:
+        return reverse(exprs, wrt)
+    if back > 2 * ahead:
+        return forward(exprs, wrt).reshape(shape)
+    candidates = [forward(exprs, wrt).reshape(shape), reverse(exprs, wrt)]  # too close to call: count
+    return min(candidates, key=lambda table: price([*results, *table.flat]))
+
+
+def hessian(exprs: Any, wrt: Any) -> np.ndarray:
+    """Second derivatives, exactly symmetric: a reverse sweep, then the cheaper mode on its lower triangle.
+
+    Args:
+        exprs: one expression or an array of them.
+        wrt: array of n expressions to differentiate by, held independent of each other.
+
+    Returns:
+        An object array with the shape of ``exprs``, then (n, n).
+    """
+    results, variables = _flat(exprs), _variables(wrt)
+    n = len(variables)
+    table = np.empty((len(results), n, n), dtype=object)
+    for k, x in enumerate(results):
+        second = jacobian(reverse(x, variables), variables)
+        for i in range(n):
+            for j in range(i + 1):
+                table[k, i, j] = table[k, j, i] = second[i, j]
+    return table.reshape((*_shape(exprs), n, n))
+
+
+def differentiate(program: Program, output: str, input: str, mode: Mode = "auto", name: str | None = None) -> Program:
+    """The program of a Jacobian.
+
+    Args:
+        program: what to differentiate.
+        output: name of the output to differentiate.
+        input: name of the input to differentiate by.
+        mode: see ``jacobian``.
+        name: of the new program, and of its output; by default ``d<output>_d<input>``.
+
+    Returns:
+        A program with the same inputs and one output of the shape of ``output``, then that of ``input``.
+    """
+    require_program(program, "differentiate")
+    outputs, inputs = [p.name for p in program.outputs], [p.name for p in program.inputs]
+    if output not in outputs or input not in inputs:
+        raise ArgumentError(
+            f"{program.name} has the inputs {', '.join(inputs)} and the outputs {', '.join(outputs)}; "
+            f"cannot differentiate {output!r} by {input!r}"
+        )
+    graph, values = retrace(program)
+    number = inputs.index(input)
+    port = program.inputs[number]
+    variables = np.empty(port.shape, dtype=object)
+    for element in range(port.size):
+        variables.flat[element] = graph.node("input", (number, element))
+    place = outputs.index(output)
+    results = np.empty(program.outputs[place].shape, dtype=object)
+    for element, k in enumerate(program.results[place]):
+        results.flat[element] = values[k]
+    name = f"d{output}_d{input}" if name is None else name
+    return program_of(graph, {name: jacobian(results, variables, mode)}, name)
+
+
+def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) -> dict[int, Expr]:
+    """Derivatives of one node along every direction that reaches it."""
+    nothing: dict[int, Expr] = {}
+    if x.op == "select":
+        condition, yes, no = x.args
+        a, b = known.get(yes, nothing), known.get(no, nothing)
+        return {k: condition.select(a.get(k, 0), b.get(k, 0)) for k in _union(a, b)}
+    if x.op in ("min", "max"):
+        left, right = x.args
+        first = left <= right if x.op == "min" else left >= right
+        a, b = known.get(left, nothing), known.get(right, nothing)
+        return {k: first.select(a.get(k, 0), b.get(k, 0)) for k in _union(a, b)}
+    if x.op == "div" and x.args[1] in known:  # (da - x db) / b, where the local slopes would cost a product more
+        r = 1 / x.args[1]
+        a, b = known.get(x.args[0], nothing), known[x.args[1]]
+        return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
+    result: dict[int, Expr] = {}
+    for operand, slope in slopes_of(x, known, independent):
+        for k, direction in known[operand].items():
+            term = slope * direction
+            result[k] = result[k] + term if k in result else term
+    return {k: t for k, t in result.items() if not t.is_zero}
+
+
+def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], weights: Any) -> list[Expr]:
+    adjoint: dict[Any, _Adjoint] = {}
+
+    def accumulate(x: Any, amount: Expr, where: Predicate | None = None) -> None:
+        if not amount.is_zero:
+            adjoint[x] = adjoint[x].plus(_Adjoint(amount, where)) if x in adjoint else _Adjoint(amount, where)
+
+    for x, weight in zip(results, weights):
+        accumulate(x, graph.lift(weight))
+    independent = set(variables)
+    order = ancestors(list(adjoint), variables)
+    active = independent | set(order)
+    for x in reversed(order):
+        if x in independent or x not in adjoint:
+            continue
+        amount, where = adjoint[x]
+        if x.op in ("select", "min", "max"):
+            *condition, first, second = x.args
+            test = condition[0] if condition else first <= second if x.op == "min" else first >= second
+            for operand, chosen in ((first, test), (second, ~test)):
+                if operand in active:
+                    accumulate(operand, amount, chosen if where is None else where & chosen)
+        else:
+            for operand, slope in slopes_of(x, active, independent):
+                accumulate(operand, amount * slope, where)
+    return [adjoint[x].value if x in adjoint else graph.constant(0) for x in variables]
+
+
+class _Adjoint(NamedTuple):
+    """The derivative of a result by a node: ``amount`` where a predicate holds (None: everywhere), zero elsewhere.
+
+    The predicate says where a branch is chosen. It is applied last: were the amount made zero where it does not hold,
+    a slope that is infinite there, such as that of a square root guarded by ``select``, would make NaN of it.
+    """
+
+    amount: Expr
+    where: Predicate | None
+
+    @property
+    def value(self) -> Expr:
+        return self.amount if self.where is None else self.where.select(self.amount, 0)
+
+    def plus(self, other: _Adjoint) -> _Adjoint:
+        if self.where is other.where:
+            return _Adjoint(self.amount + other.amount, self.where)
+        if self.where is None or other.where is None:
+            return _Adjoint(self.value + other.value, None)
+        if other.where is ~self.where:
+            return _Adjoint(self.where.select(self.amount, other.amount), None)
+        return _Adjoint(self.value + other.value, self.where | other.where)
+
+
+def _union(a: dict[int, Expr], b: dict[int, Expr]) -> list[int]:
+    return sorted(a.keys() | b.keys())
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    return np.shape(array) if isinstance(array, np.ndarray) else np.array(array, dtype=object).shape
+
+
+def _flat(exprs: Any) -> list[Any]:
+    return list(np.array(exprs, dtype=object).flat)
+
+
+def _variables(wrt: Any) -> list[Expr]:
+    variables = _flat(wrt)
+    for x in variables:
+        if not isinstance(x, Expr) or x.is_constant:
+            raise ArgumentError(f"cannot differentiate by {x!r}: it is a constant, not a traced scalar")
+    if len(set(variables)) != len(variables):
+        raise ArgumentError("cannot differentiate by the same expression twice")
+    return variables
+
+
+def _graph(results: list[Any], variables: list[Expr]) -> Graph:
+    """The common graph; numbers among the results become its constants, in place."""
+    graph = next((x.graph for x in (*variables, *results) if isinstance(x, Expr)), None) or Graph()
+    for k, x in enumerate(results):
+        if isinstance(x, Predicate):
+            raise ArgumentError(f"cannot differentiate the truth value {x!r}")
+        results[k] = graph.lift(x)
+    return graph

@@ -1,0 +1,224 @@
+"""Run a program node by node: on numbers as the reference for every back end, on other scalars to reuse
+it."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.tracing.graph import Expr
+from dalembert.tracing.program import Port, Program, require_program
+from dalembert.tracing.rules import RULES
+
+Arguments = Mapping[str, Any] | Sequence[Any]
+"""One array per input port, by name or in order."""
+
+
+def interpret(
+    program: Program,
+    inputs: Sequence[Sequence[Any]],
+    operations: Mapping[str, Callable[..., Any]],
+    constant: Callable[[float], Any],
+) -> list[Any]:
+    """The value of every node, over whatever the operations work on.
+
+    Args:
+        program: what to run.
+        inputs: for each input port its elements in C order.
+        operations: a function for each operation that is neither a constant nor an input.
+        constant: makes a constant of a float.
+    """
+    values: list[Any] = []
+    for op, args, value in program.nodes:
+        if op == "const":
+            values.append(constant(value))
+        elif op == "input":
+            values.append(inputs[args[0]][args[1]])
+        else:
+            values.append(operations[op](*[values[k] for k in args]))
+    return values
+
+
+def evaluate(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
+    """The outputs of a program for given numbers, by plain NumPy: slow, simple, and the oracle of all back
+    ends.
+
+    Complex numbers are continued analytically from the real axis (comparisons look at real parts), so that
+    the complex step gives derivatives. A NaN passes through min and max. Out of domain the answer is NaN or
+    infinity, without a warning.
+
+    Args:
+        program: what to run.
+        arguments: an array per input, by name or in order, of shape ``(..., *port.shape)``; the leading batch
+            dimensions of all inputs are broadcast against each other.
+
+    Returns:
+        An array of shape ``(*batch, *port.shape)`` for each output, by name.
+    """
+    arrays = [np.asarray(array) for array in ordered(program, arguments)]
+    batches, flat = [], []
+    for port, array in zip(program.inputs, arrays):
+        batch = _batch_shape(program, port, array)
+        elements = array.reshape((*batch, port.size))
+        kind = np.complex128 if array.dtype.kind == "c" else np.float64
+        batches.append(batch)
+        flat.append([elements[..., k].astype(kind) for k in range(port.size)])
+    try:
+        batch = np.broadcast_shapes(*batches)
+    except ValueError:
+        told = ", ".join(f"{port.name} {array.shape}" for port, array in zip(program.inputs, arrays))
+        raise ArgumentError(f"{program.name}: the inputs do not fit each other: {told}") from None
+    with np.errstate(all="ignore"):
+        values = interpret(program, flat, _NUMPY, np.float64)
+    result = {}
+    for port, indices in zip(program.outputs, program.results):
+        columns = [np.broadcast_to(values[k], batch) if batch else values[k] for k in indices]
+        if columns:
+            stacked = np.stack(columns, axis=-1) if batch else np.array(columns)
+        else:
+            stacked = np.empty((*batch, 0))
+        result[port.name] = stacked.reshape(batch + port.shape)
+    return result
+
+
+def inline(program: Program, arguments: Arguments) -> dict[str, np.ndarray]:
+    """Call a program on scalars of any kind: numbers, SymPy expressions, traced scalars. So programs compose.
+
+    Args:
+        program: what to call.
+        arguments: an array of scalars per input, by name or in order, of exactly the shape of its port.
+
+    Returns:
+        An array of scalars of that kind for each output, by name.
+    """
+    arrays = [np.asarray(a) if _numeric(a) else np.array(a, dtype=object) for a in ordered(program, arguments)]
+    for port, array in zip(program.inputs, arrays):
+        if array.shape != port.shape:
+            raise ArgumentError(
+                f"{program.name}: input {port.name!r} has shape {array.shape}, must have {port.shape}; "
+                "use evaluate() for batches"
+            )
+    scalars = [x for array in arrays if array.dtype == object for x in array.flat]
+    traced = next((x for x in scalars if isinstance(x, Expr)), None)
+    sympy = sys.modules.get("sympy")
+    if traced is not None:
+        graph = traced.graph
+        elements = [[graph.lift(x) for x in array.flat] for array in arrays]
+        values = interpret(program, elements, RULES, graph.constant)
+    elif sympy is not None and any(isinstance(x, sympy.Basic) for x in scalars):
+        from dalembert.tracing.sympy import OPERATIONS, number
+
+        values = interpret(program, [[sympy.sympify(x) for x in a.flat] for a in arrays], OPERATIONS, number)
+    else:
+        kind = complex if any(isinstance(x, (complex, np.complexfloating)) for x in scalars) else float
+        return evaluate(program, [a.astype(kind) if a.dtype == object else a for a in arrays])
+    result = {}
+    for port, indices in zip(program.outputs, program.results):
+        result[port.name] = np.empty(port.shape, dtype=object)
+        for place, index in enumerate(indices):
+            result[port.name].flat[place] = values[index]
+    return result
+
+
+def ordered(program: Program, arguments: Arguments) -> list[Any]:
+    """The arguments in the order of the program's inputs, checked for missing and unknown names."""
+    names = [port.name for port in require_program(program, "evaluate").inputs]
+    if isinstance(arguments, Mapping):
+        missing, unknown = set(names) - set(arguments), set(arguments) - set(names)
+        if missing or unknown:
+            raise ArgumentError(
+                f"{program.name} takes the inputs {', '.join(names)}"
+                + (f"; missing: {', '.join(sorted(missing))}" if missing else "")
+                + (f"; unknown: {', '.join(sorted(map(str, unknown)))}" if unknown else "")
+            )
+        return [arguments[name] for name in names]
+    try:
+        given = list(arguments)
+    except TypeError:
+        raise ArgumentError(
+            f"{program.name}: arguments are a {type(arguments).__name__}; needed is a list of arrays, "
+            f"one for each of the inputs {', '.join(names)}"
+        ) from None
+    if len(given) != len(names):
+        raise ArgumentError(f"{program.name} takes {len(names)} inputs ({', '.join(names)}), got {len(given)}")
+    return given
+
+
+def _numeric(x: Any) -> bool:
+    return isinstance(x, (int, float, complex, np.number)) or (isinstance(x, np.ndarray) and x.dtype != object)
+
+
+def _batch_shape(program: Program, port: Port, array: np.ndarray) -> tuple[int, ...]:
+    core = len(port.shape)
+    if array.ndim < core or array.shape[array.ndim - core :] != port.shape:
+        raise ArgumentError(
+            f"{program.name}: input {port.name!r} has shape {array.shape}, must be (..., "
+            f"{', '.join(map(str, port.shape))}): any batch dimensions, then the shape of the port"
+        )
+    return array.shape[: array.ndim - core]
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    return np.where((a.real < b.real) | (a.real != a.real), a, b)
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    return np.where((a.real > b.real) | (a.real != a.real), a, b)
+
+
+def _atan2(y: Any, x: Any) -> Any:
+    angle = np.arctan2(y.real, x.real)
+    if np.iscomplexobj(y) or np.iscomplexobj(x):
+        return angle + 1j * (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2)
+    return angle
+
+
+def _trigonometric(name: str) -> Callable[[Any], Any]:
+    """A function of ``math``, element by element.
+
+    NumPy's vectorised sine rounds a number differently alone and in a batch; the reference must not.
+    """
+    real, complex_ = getattr(math, name), getattr(np, name)
+
+    def one(x: float) -> float:
+        return real(x) if math.isfinite(x) else math.nan
+
+    elementwise = np.vectorize(one, otypes=[float])
+
+    def function(x: Any) -> Any:
+        if np.iscomplexobj(x):
+            return complex_(x)
+        return elementwise(x) if np.ndim(x) else np.float64(one(x))
+
+    return function
+
+
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "neg": lambda a: -a,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "sqrt": np.sqrt,
+    "sin": _trigonometric("sin"),
+    "cos": _trigonometric("cos"),
+    "tan": _trigonometric("tan"),
+    "exp": np.exp,
+    "log": np.log,
+    "atan2": _atan2,
+    "abs": lambda a: np.where(a.real < 0, -a, a),
+    "min": _minimum,
+    "max": _maximum,
+    "lt": lambda a, b: a.real < b.real,
+    "le": lambda a, b: a.real <= b.real,
+    "eq": lambda a, b: a.real == b.real,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "not": lambda a: ~a,
+    "select": np.where,
+}

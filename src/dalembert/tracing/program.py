@@ -1,0 +1,108 @@
+"""A straight-line program: what tracing produces, what passes rewrite, what every back end prints.
+
+A program is a list of nodes in an order in which they can be executed; a node's operands are indices of earlier
+nodes. It has named, shaped inputs and outputs and nothing else: no loops, no branches, no memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from dalembert.errors import ArgumentError
+
+ARITY = {
+    "const": 0,  # Node.value holds the number
+    "input": 0,  # Node.args is (port, element): which input array, which flat (C order) element of it
+    "neg": 1, "add": 2, "sub": 2, "mul": 2, "div": 2,
+    "sqrt": 1, "sin": 1, "cos": 1, "tan": 1, "exp": 1, "log": 1, "atan2": 2, "abs": 1, "min": 2, "max": 2,
+    "lt": 2, "le": 2, "eq": 2, "and": 2, "or": 2, "not": 1,  # truth values, only for and/or/not/select
+    "select": 3,  # (condition, if true, if false)
+}  # fmt: skip
+"""Every operation a program may contain, with its number of operands."""
+
+PREDICATES = frozenset({"lt", "le", "eq", "and", "or", "not"})
+"""Operations whose result is a truth value instead of a number."""
+
+
+class Node(NamedTuple):
+    """One operation: its name, the indices of its operands, and its value if it is a constant."""
+
+    op: str
+    args: tuple[int, ...] = ()
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Port:
+    """A named input or output array.
+
+    Args:
+        name: an identifier.
+        shape: core shape; ``()`` is a scalar.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A straight-line program.
+
+    Args:
+        name: an identifier, used for the generated function.
+        inputs: the input arrays, in calling order.
+        outputs: the output arrays, in order.
+        nodes: operations, every operand before its use, dead ones removed.
+        results: for each output, the node index of each of its elements in C order.
+        labels: optional human names of nodes, for printing (``{node index: "omega_3_x"}``).
+    """
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[tuple[int, ...], ...]
+    labels: dict[int, str]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that determines the computed values; labels do not count."""
+        h = hashlib.sha256()
+        h.update(repr((self.name, self.inputs, self.outputs, self.results)).encode())
+        for op, args, value in self.nodes:
+            h.update(op.encode())
+            h.update(struct.pack(f"<{len(args)}qd", *args, value))
+        return h.hexdigest()
+
+    def operations(self) -> Iterator[tuple[int, Node]]:
+        """Index and node of everything that is computed: neither constants nor inputs."""
+        return ((k, n) for k, n in enumerate(self.nodes) if n.op not in ("const", "input"))
+
+    def __repr__(self) -> str:
+        ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)
+        result = ", ".join(f"{p.name}{list(p.shape)}" for p in self.outputs)
+        return f"Program {self.name}({ports}) -> {result}: {sum(1 for _ in self.operations())} operations"
+
+
+def require_program(given: Any, caller: str) -> Program:
+    """``given`` if it is a program.
+
+    Args:
+        given: what a user passed.
+        caller: the name of the function it was passed to, for the message.
+    """
+    if isinstance(given, Program):
+        return given
+    hint = "pass its .program" if isinstance(getattr(given, "program", None), Program) else "trace() makes one"
+    raise ArgumentError(f"{caller} takes a Program, got {type(given).__name__}; {hint}")

@@ -1,0 +1,172 @@
+"""From a Python function to a program: run it once on traced scalars and keep what the results need."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.tracing.evaluate import evaluate, inline, interpret
+from dalembert.tracing.graph import Expr, Graph, Predicate
+from dalembert.tracing.program import Node, Port, Program
+from dalembert.tracing.rules import RULES
+
+__all__ = ["evaluate", "inline", "label", "program_of", "retrace", "trace"]
+
+
+def trace(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    name: str | None = None,
+    outputs: str | Sequence[str] | None = None,
+) -> Program:
+    """The program of a function over scalars.
+
+    The function is called once. Two traces of the same function give the same program, in any process.
+
+    Args:
+        function: takes one object array of traced scalars per input, in order (one scalar for shape ``()``);
+            returns an array, a tuple of arrays, or a dict of arrays by name. Plain numbers among the elements
+            are constants.
+        inputs: shape of each input, by name.
+        name: of the program; by default that of the function.
+        outputs: names of what is returned, unless it is a dict; by default ``result``, or ``result_0`` ...
+    """
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError(f"trace: inputs = {inputs!r}; it must be a dict of shapes by name, such as {{'q': (3,)}}")
+    graph = Graph()
+    arrays = [graph.input(port, shape) for port, shape in inputs.items()]
+    _check_takes(function, inputs)
+    try:
+        returned = function(*arrays)
+    except TypeError as error:  # such as that of NumPy's linear algebra, which knows nothing of traced scalars
+        error.add_note(
+            "This happened while tracing: traced scalars have + - * / ** @ and the functions of "
+            "dalembert.algebra.scalar; np.linalg, // and % need numbers"
+        )
+        raise
+    if name is None:
+        name = getattr(function, "__name__", "")
+        name = name if name.isidentifier() else "program"
+    return program_of(graph, _named(returned, outputs, name), name)
+
+
+def program_of(graph: Graph, outputs: Mapping[str, Any], name: str = "program") -> Program:
+    """The program that computes given expressions from the inputs of their graph.
+
+    Args:
+        graph: all of its inputs become inputs of the program, needed or not.
+        outputs: an array-like of expressions and numbers for each output, by name. A truth value counts as 1
+            or 0.
+        name: of the program.
+    """
+    ports, exprs = [], []
+    for port, value in outputs.items():
+        array = _object_array(value, f"{name}: output {port!r}")
+        ports.append(Port(port, array.shape))
+        exprs.append([_number(graph, x) for x in array.flat])
+    needed = bytearray(len(graph.nodes))
+    stack: list[Expr | Predicate] = [x for row in exprs for x in row]
+    while stack:
+        x = stack.pop()
+        if not needed[x.index]:
+            needed[x.index] = 1
+            if x.op != "input":
+                stack.extend(x.args)
+    place: dict[int, int] = {}
+    nodes: list[Node] = []
+    for x in graph.nodes:
+        if needed[x.index]:
+            place[x.index] = len(nodes)
+            args = x.args if x.op == "input" else tuple([place[a.index] for a in x.args])
+            nodes.append(Node(x.op, args, x.value))
+    return Program(
+        name=name,
+        inputs=tuple(graph.inputs),
+        outputs=tuple(ports),
+        nodes=tuple(nodes),
+        results=tuple(tuple(place[x.index] for x in row) for row in exprs),
+        labels={place[k]: text for k, text in sorted(graph.labels.items()) if k in place},
+    )
+
+
+def retrace(program: Program) -> tuple[Graph, list[Any]]:
+    """A fresh graph with the inputs of a program, and in it the expression (or predicate) of every node.
+
+    All rules of construction have been applied again; labels are carried over.
+    """
+    graph = Graph()
+    inputs = [list(np.asarray(graph.input(port.name, port.shape)).flat) for port in program.inputs]
+    values = interpret(program, inputs, RULES, graph.constant)
+    for k, text in program.labels.items():
+        if isinstance(values[k], Expr):
+            values[k].label(text)
+    return graph, values
+
+
+def label(array: Any, name: str, first: int = 0) -> Any:
+    """Name an intermediate result, for printing; returns it unchanged.
+
+    Args:
+        array: an expression, or an array of expressions and numbers, whose elements become ``name_0``,
+            ``name_1_2``...
+        name: the name; an element that has one already, a constant or an input keeps what it has.
+        first: the index of the first element; 1 for mathematics on paper.
+    """
+    if isinstance(array, Expr):
+        array.label(name)
+    elif isinstance(array, np.ndarray) and array.dtype == object:
+        for place, x in np.ndenumerate(array):
+            if isinstance(x, Expr):
+                x.label("_".join([name, *(str(first + k) for k in place)]))
+    return array
+
+
+def _check_takes(function: Callable[..., Any], inputs: Mapping[str, Any]) -> None:
+    """Refuse what cannot be called with one argument for each input, before Python does in words of its own."""
+    if not callable(function):
+        raise ArgumentError(f"trace takes a function over scalars, got {type(function).__name__}")
+    try:
+        inspect.signature(function).bind(*inputs)
+    except ValueError:  # some functions in C do not tell what they take
+        pass
+    except TypeError as error:
+        told = getattr(function, "__name__", type(function).__name__)
+        raise ArgumentError(
+            f"trace calls {told} with one argument for each of the inputs {', '.join(inputs) or '(none)'}: {error}"
+        ) from None
+
+
+def _named(returned: Any, names: str | Sequence[str] | None, program: str) -> dict[str, Any]:
+    if isinstance(returned, Mapping):
+        if names is not None:
+            raise ArgumentError(
+                f"{program} returns a dict, which names its outputs itself; leave out outputs={names!r}"
+            )
+        return dict(returned)
+    values = returned if isinstance(returned, tuple) else (returned,)
+    if names is None:
+        names = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
+    elif isinstance(names, str):
+        names = [names]
+    if len(names) != len(values) or len(set(names)) != len(names):
+        raise ArgumentError(
+            f"{program} returns {len(values)} arrays; outputs={list(names)!r} must be as many different names"
+        )
+    return dict(zip(names, values))
+
+
+def _object_array(value: Any, what: str) -> np.ndarray:
+    if value is None:
+        raise ArgumentError(f"{what} is None; the traced function must return arrays")
+    try:
+        return np.array(value, dtype=object)
+    except ValueError as error:
+        raise ArgumentError(f"{what} is no array: {error}") from None
+
+
+def _number(graph: Graph, x: Any) -> Expr:
+    return x.select(1, 0) if isinstance(x, Predicate) else graph.lift(x)

@@ -1,0 +1,1 @@
+"""Formulas as people write them: names and letters, closed forms, polynomials and trigonometric identities."""
