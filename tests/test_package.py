@@ -28,14 +28,21 @@ SOURCE = ROOT / "src" / "dalembert"
 KNOWS: dict[str, set[str]] = {
     "errors": set(),
     "algebra": set(),
-    "compiler": set(),
+    "tracing": set(),
+    "native": {"tracing"},
+    "printing": {"tracing"},
+    "cuda": {"tracing", "native", "printing"},
+    "export": {"tracing", "native", "printing", "cuda"},
     "model": {"algebra"},
     "formats": {"model", "algebra"},
     "conventions": {"model", "algebra"},
     "algorithms": {"model", "algebra"},
-    "constraints": {"algorithms", "model", "algebra", "compiler"},
-    "dynamics": {"constraints", "algorithms", "model", "algebra", "compiler"},
-    "formulations": {"dynamics", "constraints", "algorithms", "model", "algebra", "compiler"},
+    "constraints": {"algorithms", "model", "algebra", "tracing", "native", "export"},
+    "dynamics": {"constraints", "algorithms", "model", "algebra", "tracing", "native", "cuda", "export"},
+    "typesetting": {"tracing", "model"},
+    "formulations": {
+        "dynamics", "constraints", "algorithms", "model", "algebra", "tracing", "native", "export", "typesetting",
+    },
 }
 """Room -> rooms it may import, besides itself and errors. Rooms that are not named stand on top: they may import all of
 these and each other, but not the command line."""

@@ -33,8 +33,7 @@ SPECIFIED = {
         "Dynamics and kernels",
         (
             "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions",
-            "dynamics.drives", "compiler.kernel", "compiler.bound", "compiler.cost",
-            "compiler.cuda.kernel", "compiler.cuda.bound",
+            "dynamics.drives", "native.kernel", "native.bound", "tracing.cost", "cuda.kernel", "cuda.bound",
         ),
     ),
     "model": Page(
@@ -60,19 +59,19 @@ SPECIFIED = {
             "algebra.scalar", "algebra.arrays",
         ),
     ),
-    "compiler": Page(
-        "Compiler",
-        ("compiler", "compiler.trace", "compiler.program", "compiler.passes.optimise", "compiler.derivatives"),
+    "tracing": Page(
+        "Tracing",
+        ("tracing", "tracing.trace", "tracing.program", "tracing.passes.optimise", "tracing.derivatives"),
     ),
     "errors": Page("Errors", ("errors",)),
 }  # fmt: skip
 """Pages with a choice of modules. Every other room gets a page with the names of its ``__all__``."""
 
 ONLY = {
-    "compiler.bound": ("BoundKernel",),
-    "compiler.cost": ("Cost", "cost"),
-    "compiler.cuda.kernel": ("CudaKernel",),
-    "compiler.cuda.bound": ("BoundCudaKernel",),
+    "native.bound": ("BoundKernel",),
+    "tracing.cost": ("Cost", "cost"),
+    "cuda.kernel": ("CudaKernel",),
+    "cuda.bound": ("BoundCudaKernel",),
     "formats.urdf": ("read_urdf",),
     "formats.urdf_writer": ("write_urdf",),
     "formats.toml": ("read_toml",),
@@ -98,7 +97,9 @@ TITLES = {
 WHOLE = ("algorithms", "autodiff")
 """Rooms of which every module is told, not only the names of ``__all__``."""
 
-HIDDEN = ("cli", "compiler", "model", "formats", "algebra", "quantities")
+HIDDEN = (
+    "cli", "tracing", "native", "printing", "cuda", "typesetting", "model", "formats", "algebra", "quantities",
+)  # fmt: skip
 """Rooms without an automatic page: they are on the pages above, or have one of another kind."""
 
 

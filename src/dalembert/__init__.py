@@ -45,15 +45,15 @@ _HOMES = {
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
 
 _ROOMS = (
-    "algebra", "algorithms", "comparison", "compiler", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "pictures", "report", "simulation", "viewer",
+    "algebra", "algorithms", "comparison", "constraints", "control", "conventions", "errors", "formats",
+    "formulations", "identification", "model", "pictures", "report", "simulation", "tracing",
+    "viewer",
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from dalembert import (
         algebra,
         algorithms,
-        compiler,
         constraints,
         control,
         conventions,
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         model,
         pictures,
         simulation,
+        tracing,
     )
     from dalembert import comparison as comparison  # not in __all__: a report needs SymPy, which is slow to load
     from dalembert import report as report
@@ -102,13 +103,12 @@ __all__ = [
     "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
     "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
     "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
-    "add_payload", "algebra", "algorithms", "attach", "compare", "compiler", "constraints", "control", "conventions",
+    "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control", "conventions",
     "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
     "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
     "read_toml", "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate",
-    "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "verify", "view", "with_base", "with_gravity", "write_toml",
-    "write_urdf",
+    "simulation", "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base",
+    "with_gravity", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""A program as text: Python, C, CUDA, LaTeX, and as SymPy expressions. One file per language."""
+"""A program as text: C, Python, JavaScript, LaTeX. One file per language."""
