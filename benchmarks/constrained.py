@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import assemble, moved
 from dalembert.constraints.classical import ANDREWS_START, BICYCLE_UPRIGHT, andrews, four_bar, whipple_bicycle
-from dalembert.constraints.projection import project_velocity
+from dalembert.constraints.closure import assemble, moved
+from dalembert.constraints.solve import project_velocity
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError
 from dalembert.model import Mechanism
 
@@ -50,7 +50,7 @@ def best(run: Callable[[], Any], seconds: float = 1.0) -> float:
     return min(times)
 
 
-def states(system: ConstrainedDynamics, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def states(system: Dynamics, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Consistent random states around the reference; a few are assembled and repeated."""
     rng = np.random.default_rng(0)
     few = []
@@ -193,15 +193,13 @@ def main() -> None:
     print(f"{'system':12}{'who':36}{'ns':>10}{'ratio':>9}   checked to")
     table = []
     for name, (mechanism, reference, speeds) in CASES.items():
-        base = ConstrainedDynamics(mechanism, reference=reference)
+        base = Dynamics(mechanism, reference=reference)
         q, v, tau = states(base, options.batch)
         exact = base.solve(q[:500], v[:500], tau[:500]).a
         ours = []
         for method in ("multipliers", "projection"):
             chosen = {"independent": speeds} if method == "projection" else {}
-            kernel = ConstrainedDynamics(mechanism, reference=reference, method=method, **chosen).kernel(
-                "forward_dynamics"
-            )
+            kernel = Dynamics(mechanism, reference=reference, method=method, **chosen).kernel("forward_dynamics")
             error = difference(kernel(q[:500], v[:500], tau[:500], 0.0), exact)
             if not error < 1e-7:
                 raise SystemExit(f"{name}, {method}: differs by {error:.1e}; no time is kept")

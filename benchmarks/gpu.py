@@ -26,7 +26,7 @@ import numpy as np
 
 import dalembert as da
 from chains import chain_mechanism
-from dalembert.quantities import ALL_QUANTITIES
+from dalembert.dynamics import ALL_QUANTITIES
 from dalembert.tracing.trace import evaluate
 from gpu_peers import CALLS, LIMIT, frax, xla
 

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from _pictures import SHORT, save
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import BICYCLE_UPRIGHT, whipple_bicycle
+from dalembert.dynamics import Dynamics
 from dalembert.pictures import draw_locus
 
-bicycle = ConstrainedDynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
+bicycle = Dynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
 positions, speeds = ["x", "y", "yaw", "rear", "front", "lean", "steer"], ["rear", "lean", "steer"]
 
 
@@ -21,7 +21,7 @@ def eigenvalues(speed):
     """Of lean and steer: the four that matter."""
     v = np.zeros(9)
     v[[0, 6, 8]] = speed, speed / 0.3, speed / 0.35  # forward, rear wheel, front wheel
-    linear = bicycle.linearize(BICYCLE_UPRIGHT, v, np.zeros(9), positions=positions, speeds=speeds)
+    linear = bicycle.linear_model(BICYCLE_UPRIGHT, v, np.zeros(9), positions=positions, speeds=speeds)
     keep = [linear.states.index(name) for name in ("lean", "steer", "lean rate", "steer rate")]
     return np.linalg.eigvals(linear.A[np.ix_(keep, keep)])
 

@@ -9,14 +9,12 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from _pictures import SHORT, save
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import ANDREWS_START, andrews
+from dalembert.dynamics import Dynamics
 from dalembert.tracing.cost import cost
 
 mechanism = andrews()
-system = ConstrainedDynamics(
-    mechanism, forces="all", reference=ANDREWS_START, method="projection", independent=["beta"]
-)
+system = Dynamics(mechanism, elements="all", reference=ANDREWS_START, method="projection", independent=["beta"])
 q, still = np.array(ANDREWS_START), np.zeros(7)
 a = system.forward_dynamics(q, still, still)
 print("accelerations at the start:", a[:2])

@@ -8,11 +8,11 @@ plane does not depend on how the loop was closed, which is checked.
 import numpy as np
 
 from _pictures import SHORT, save
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import four_bar
+from dalembert.dynamics import Dynamics
 
 reference = [1.0, -0.5, 1.7]
-hinge, point = (ConstrainedDynamics(four_bar(kind=kind), reference=reference) for kind in ("revolute", "point-on-line"))
+hinge, point = (Dynamics(four_bar(kind=kind), reference=reference) for kind in ("revolute", "point-on-line"))
 q = hinge.assemble(keep=["crank"])
 print(hinge.analyse(q))
 assert [str(d.row) for d in hinge.analyse(q).dependences] == [

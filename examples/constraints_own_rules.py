@@ -10,7 +10,8 @@ import sympy
 import dalembert as da
 from _pictures import SHORT, save
 from dalembert.algebra import scalar
-from dalembert.constraints import ConstrainedDynamics, coordinate_symbols
+from dalembert.constraints import coordinate_symbols
+from dalembert.dynamics import Dynamics
 
 body = da.Body("sleigh", da.Inertia(1.0, [0.4, 0, 0], 0.1 * np.eye(3)))  # its mass ahead of the edge
 sleigh = da.Mechanism("sleigh", [body], [da.Joint("plane", "planar", "world", "sleigh")])
@@ -28,21 +29,21 @@ edges = {
 }
 found = {}
 for name, edge in edges.items():
-    system = ConstrainedDynamics(sleigh.replace(constraints=[edge]))
+    system = Dynamics(sleigh.replace(constraints=[edge]))
     found[name] = system.forward_dynamics([0, 0, 0.3], [np.cos(0.3), np.sin(0.3), 2.0], np.zeros(3))
     print(f"{name:12}", found[name])
     assert np.allclose(found[name], found["known kind"])
 print(system.analyse([0, 0, 0.3]))
 
 wire = da.Constraint("wire", "position", function=y - sympy.sin(x - 2 * t))  # a wave that runs along x
-bead = ConstrainedDynamics(sleigh.replace(constraints=[wire]))
+bead = Dynamics(sleigh.replace(constraints=[wire]))
 q = bead.assemble([0.3, 0, 0], t=0.1)
 v = bead.project_velocity(q, np.zeros(3), t=0.1)
 print("on the wire at", q[:2], "with velocity", v[:2])
 assert np.isclose(q[1], np.sin(q[0] - 0.2)) and np.isclose(v[1], np.cos(q[0] - 0.2) * (v[0] - 2))
 
 try:
-    ConstrainedDynamics(sleigh.replace(constraints=[da.Constraint("speed", "velocity", function=xd**2 + yd**2 - 1)]))
+    Dynamics(sleigh.replace(constraints=[da.Constraint("speed", "velocity", function=xd**2 + yd**2 - 1)]))
     raise AssertionError("a rule of second degree was accepted")
 except da.errors.ModelError as error:
     print("refused:", error)

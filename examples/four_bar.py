@@ -8,11 +8,11 @@ import numpy as np
 
 import dalembert as da
 from _pictures import SHORT, save
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.simulation import simulate
 
 linkage = da.load("four_bar", parameters="default")
-system = ConstrainedDynamics(linkage, reference=[1.0, -0.7, 1.6])
+system = Dynamics(linkage, reference=[1.0, -0.7, 1.6])
 q = system.assemble([1.0, -0.7, 1.6], keep=["drive"])
 print("assembled:", q.round(4), " gap", f"{np.abs(system.residual(q)['pin']).max():.0e}")
 
@@ -24,7 +24,7 @@ for angle in angles:
     q = system.assemble([angle, *q[1:]], keep=["drive"])
     v = system.project_velocity(q, [speed, 0, 0], keep=["drive"])
     a = system.project_acceleration(q, v, np.zeros(3), keep=["drive"])  # the crank's is zero, the loop stays closed
-    torque.append(system.inverse_dynamics(q, v, a, actuated=["drive"]).tau[0])
+    torque.append(system.drive_forces(q, v, a, actuated=["drive"]).tau[0])
 torque = np.array(torque)
 work = np.trapezoid(torque, angles)
 print(f"torque of the drive between {torque.min():.2f} and {torque.max():.2f} N m; work per revolution {work:.1e} J")

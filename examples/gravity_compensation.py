@@ -24,9 +24,9 @@ def push(t, q, v):
 
 
 runs = {
-    "compensated": simulate(plant, start, t=times, control=lambda t, q, v: hold(q), forces={"flange": push}),
-    "untouched": simulate(plant, start, t=times, control=lambda t, q, v: hold(q), forces={"flange": np.zeros(6)}),
-    "motors off": simulate(plant, start, t=times, forces={"flange": np.zeros(6)}),
+    "compensated": simulate(plant, start, t=times, control=lambda t, q, v: hold(q), wrenches={"flange": push}),
+    "untouched": simulate(plant, start, t=times, control=lambda t, q, v: hold(q), wrenches={"flange": np.zeros(6)}),
+    "motors off": simulate(plant, start, t=times, wrenches={"flange": np.zeros(6)}),
 }
 for name, run in runs.items():
     print(f"{name:<12} largest joint motion {np.abs(run.q - start).max():.2e} rad")

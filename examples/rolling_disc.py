@@ -8,7 +8,7 @@ import numpy as np
 
 import dalembert as da
 from _pictures import SHORT, save
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.simulation import simulate
 
 radius, mass = 0.3, 2.0
@@ -29,7 +29,7 @@ coin = da.Mechanism("coin", bodies, joints, [upright], [rolling])
 
 lean = 0.25
 q0 = np.array([0, 0, radius * np.cos(lean), 0, lean, 0])
-system = ConstrainedDynamics(coin, reference=q0)
+system = Dynamics(coin, reference=q0)
 v0 = system.project_velocity(q0, [0, 0, 0, 0, 0, 8.0], keep=["yaw", "lean", "roll"])
 print("start:", {name: float(x.round(3)) for (name, _, _), x in zip(steps, v0)})
 assert np.isclose(v0[0], 8.0 * radius)  # it rolls along x

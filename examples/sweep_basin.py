@@ -15,7 +15,7 @@ from dalembert.control import linearize, lqr
 from dalembert.simulation import RolloutTask, grid, sweep
 
 cart = da.load("cart_pole", parameters="default")
-gains = lqr(linearize(cart, actuators=["rail"]), [1, 10, 1, 1], [0.1]).K[0]
+gains = lqr(linearize(cart, actuated=["rail"]), [1, 10, 1, 1], [0.1]).K[0]
 
 
 def policy(t, q, v):

@@ -132,7 +132,7 @@ def test_every_name_of_every_room_is_in_the_reference(written):
 
 def test_every_quantity_and_command_is_in_the_reference(written):
     from dalembert.cli.application import COMMANDS
-    from dalembert.quantities import ALL_QUANTITIES
+    from dalembert.dynamics import ALL_QUANTITIES
 
     assert all(f"| `{name}` |" in written["reference/quantities.md"] for name in ALL_QUANTITIES)
     for module in COMMANDS:

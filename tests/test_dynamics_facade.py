@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 import dalembert as da
+from dalembert.dynamics import ALL_QUANTITIES
 from dalembert.errors import ArgumentError, ModelWarning
-from dalembert.quantities import ALL_QUANTITIES
 
 ARM = da.load("demo_arm")
 Z, V = np.zeros(6), np.ones(6)
@@ -29,11 +29,17 @@ def test_no_code_is_executed_from_values(tmp_path):
     assert not target.exists()
 
 
-def test_what_is_left_out_is_said():
+def test_everything_in_the_mechanism_acts_unless_others_are_named():
     four_bar = da.load("four_bar", parameters="default")
-    with pytest.warns(ModelWarning, match="loop closures"):
-        da.Dynamics(four_bar)
-    da.Dynamics(four_bar, open_loops=True)
+    closed, open_tree = da.Dynamics(four_bar), da.Dynamics(four_bar, constraints=(), elements=())
+    assert closed.rows and not closed.is_tree
+    assert not open_tree.rows and open_tree.is_tree
+    assert [port.name for port in closed.forward_dynamics.inputs] == ["q", "v", "tau", "t"]
+    assert [port.name for port in open_tree.forward_dynamics.inputs] == ["q", "v", "tau"]
+    with pytest.raises(ArgumentError, match="has no constraint 'belt'"):
+        da.Dynamics(four_bar, constraints=["belt"])
+    with pytest.raises(ArgumentError, match="has no force element 'belt'"):
+        da.Dynamics(four_bar, elements=["belt"])
 
 
 def test_nothing_that_moves_gives_empty_results():
@@ -272,6 +278,6 @@ def test_its_text_tells_how_it_was_made():
 
 def test_a_folder_to_export_to_is_made_if_a_slash_says_so(tmp_path):
     bars = da.load("four_bar", parameters="default")
-    for k, system in enumerate((da.Dynamics(ARM), da.ConstrainedDynamics(bars, forces="all"))):
+    for k, system in enumerate((da.Dynamics(ARM), da.Dynamics(bars, elements="all"))):
         system.export("mass_matrix", "c", f"{tmp_path}/made{k}/")
         assert {path.name for path in (tmp_path / f"made{k}").iterdir()} == {"mass_matrix.c", "mass_matrix.h"}

@@ -89,12 +89,9 @@ CALLS = {
     "symbolise": {"mechanism": ARM, "symbols": {"flange.mass": "m"}},
     "substitute": {"mechanism": CART, "values": {"m": 1}},
     "Dynamics": {
-        "mechanism": ARM, "parameters": (), "wrenches": (), "include": (), "dtype": None, "device": "cpu",
-        "optimise": 1, "open_loops": False,
-    },
-    "ConstrainedDynamics": {
-        "mechanism": LINKAGE, "forces": None, "include": (), "method": "multipliers", "independent": None,
-        "reference": CLOSED, "regularisation": 0.0, "stabilisation": 0.0, "parameters": (), "optimise": 1,
+        "mechanism": LINKAGE, "constraints": "all", "elements": "all", "wrenches": (), "include": (), "parameters": (),
+        "method": "multipliers", "independent": None, "reference": CLOSED, "regularisation": 0.0,
+        "stabilisation": 0.0, "dtype": None, "device": "cpu", "optimise": 1,
     },
     "derive": {
         "mechanism": CART, "method": "lagrange", "coordinates": None, "include": (), "field": None, "wrenches": (),
@@ -153,7 +150,7 @@ def test_every_wrong_argument_is_answered_by_a_result_or_a_clear_error(name):
 
 
 DYN = da.Dynamics(ARM)
-SYSTEM = da.ConstrainedDynamics(LINKAGE, reference=CLOSED)
+SYSTEM = da.Dynamics(LINKAGE, reference=CLOSED)
 Q = SYSTEM.assemble(keep=["drive"])
 V = SYSTEM.project_velocity(Q, [1, 0, 0], keep=["drive"])
 A = SYSTEM.forward_dynamics(Q, V, np.zeros(3))

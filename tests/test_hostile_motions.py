@@ -12,11 +12,11 @@ from test_hostile_arguments import MISTAKES, attacks, outcome
 
 SYMBOLIC, ARM = da.load("cart_pole"), da.load("demo_arm")
 CART = da.Dynamics(da.load("cart_pole", parameters="default"))
-LOOP = da.ConstrainedDynamics(da.load("four_bar", parameters="default"))
+LOOP = da.Dynamics(da.load("four_bar", parameters="default"))
 CLOSED = LOOP.assemble([1.0, -0.7, 1.6], keep=["drive"])
 VALUES = {"g": 9.81, "M": 1.0, "l": 0.5, "I": 0.02, "m": 0.1}
 MOTION = da.simulate(CART, [0, 0.1], t=0.1)
-MODEL = control.linearize(CART, actuators=["rail"])
+MODEL = control.linearize(CART, actuated=["rail"])
 TIMES = np.linspace(0, 2, 41)
 WAVES = np.random.default_rng(0).normal(size=(3, 2, 6)) / 5
 q, v, a = identification.fourier_motion(ARM, TIMES, WAVES, 0.5)
@@ -36,8 +36,9 @@ def torque(t, q, v):
 
 CALLS = {
     "simulate": (da.simulate, {
-        "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "forces": None, "events": None,
-        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "include": (), "elements": None,
+        "mechanism": CART, "q0": [0, 0.1], "v0": [0, 0], "t": 0.05, "control": torque, "wrenches": None, "events": None,
+        "method": "DOP853", "rtol": 1e-6, "atol": 1e-6, "max_step": 1.0, "hold": 0.01, "include": (), "elements": "all",
+        "constraints": "all",
         "drift": None, "stabilisation": 0.0, "parameters": None, "dense": True, "progress": None,
     }),
     "simulate by fixed steps": (da.simulate, {
@@ -45,15 +46,17 @@ CALLS = {
     }),
     "simulate loops": (da.simulate, {
         "mechanism": LOOP, "q0": CLOSED, "v0": None, "t": 0.02, "method": "LSODA", "drift": "ggl",
-        "stabilisation": 10.0, "elements": None,
+        "stabilisation": 10.0, "elements": "all",
+        "constraints": "all",
     }),
     "simulate symbols": (da.simulate, {
         "mechanism": SYMBOLIC, "q0": {"rail": 0}, "v0": {"hinge": 1}, "t": 0.05, "parameters": VALUES,
     }),
     "rollout": (da.rollout, {
         "mechanism": CART, "q0": [0, 0.1], "v0": None, "steps": 3, "step": 0.01, "control": [[1.0]],
-        "actuators": ["rail"], "hold": None, "forces": None, "method": "rk4", "every": 1, "record": True,
-        "include": (), "elements": None, "drift": None, "stabilisation": 0.0, "parameters": None, "threads": None,
+        "actuated": ["rail"], "hold": None, "wrenches": None, "method": "rk4", "every": 1, "record": True,
+        "include": (), "elements": "all", "constraints": "all",
+        "drift": None, "stabilisation": 0.0, "parameters": None, "threads": None,
         "progress": None, "device": None,
     }),
     "rollout of a policy": (da.rollout, {
@@ -77,11 +80,11 @@ CALLS = {
     "Trajectory[joint, t]": (lambda t: MOTION["rail", t], {"t": 0.05}),
     "Trajectory.quantity": (MOTION.quantity, {"name": "mass_matrix"}),
     "linearize": (control.linearize, {
-        "mechanism": CART, "q": [0, 0], "v": None, "tau": None, "actuators": ["rail"], "outputs": None, "include": (),
+        "mechanism": CART, "q": [0, 0], "v": None, "tau": None, "actuated": ["rail"], "outputs": None, "include": (),
         "parameters": None,
     }),
     "linearize loops": (control.linearize, {
-        "mechanism": LOOP, "q": CLOSED, "v": None, "tau": None, "actuators": None, "outputs": None, "include": (),
+        "mechanism": LOOP, "q": CLOSED, "v": None, "tau": None, "actuated": None, "outputs": None, "include": (),
     }),
     "LinearModel": (lambda **k: control.LinearModel(**k).uncontrollable(), {
         "A": MODEL.A, "B": MODEL.B, "C": MODEL.C, "D": MODEL.D, "states": MODEL.states, "inputs": MODEL.inputs,
@@ -91,7 +94,7 @@ CALLS = {
     "LinearModel.uncontrollable": (MODEL.uncontrollable, {"tolerance": 1e-8}),
     "lqr": (control.lqr, {"model": MODEL, "Q": [1, 1, 1, 1], "R": [1], "period": 0.1}),
     "equilibrium": (control.equilibrium, {
-        "mechanism": CART, "q0": [0, 0.1], "v": None, "actuators": (), "keep": (), "parameters": None,
+        "mechanism": CART, "q0": [0, 0.1], "v": None, "actuated": (), "keep": (), "parameters": None,
         "tolerance": 1e-10,
     }),
     "gravity_compensation": (control.gravity_compensation, {"mechanism": CART}),
@@ -101,11 +104,11 @@ CALLS = {
         "mechanism": CART, "frame": "pole", "point": (0, 0, 0), "task": "position", "damping": 0.1,
     }),
     "state_feedback": (control.state_feedback, {
-        "mechanism": CART, "K": [[1, 1, 1, 1]], "q": [0, 0], "v": None, "tau": None, "actuators": ["rail"],
+        "mechanism": CART, "K": [[1, 1, 1, 1]], "q": [0, 0], "v": None, "tau": None, "actuated": ["rail"],
         "states": None,
     }),
     "tracking_lqr": (control.tracking_lqr, {
-        "trajectory": MOTION, "Q": [1] * 4, "R": [1], "final": None, "actuators": ["rail"], "points": 5,
+        "trajectory": MOTION, "Q": [1] * 4, "R": [1], "final": None, "actuated": ["rail"], "points": 5,
     }),
     "differentiate": (identification.differentiate, {"t": TIMES, "q": q, "cutoff": 3.0}),
     "low_pass": (identification.low_pass, {"t": TIMES, "signal": q, "cutoff": 3.0}),
@@ -169,7 +172,7 @@ def test_a_mechanism_without_freedom_or_motors_is_told():
     with pytest.raises(da.errors.ArgumentError, match="no degree of freedom"):
         control.equilibrium(locked)
     with pytest.raises(da.errors.ArgumentError, match="0 inputs"):
-        control.lqr(control.linearize(CART, actuators=[]), [1] * 4, [])
+        control.lqr(control.linearize(CART, actuated=[]), [1] * 4, [])
 
 
 def test_no_times_give_no_states():

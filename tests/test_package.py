@@ -40,10 +40,19 @@ KNOWS: dict[str, set[str]] = {
     "conventions": {"model", "algebra"},
     "algorithms": {"model", "algebra"},
     "constraints": {"algorithms", "model", "algebra", "tracing", "native", "export"},
+    "dynamics": {"constraints", "algorithms", "model", "algebra", "tracing", "native", "cuda", "export"},
     "typesetting": {"tracing", "model", "algebra"},
-    "formulations": {"algorithms", "model", "algebra", "tracing", "native", "export", "constraints", "typesetting"},
-    "quantities": {"algorithms", "model", "algebra"},
-    "dynamics": {"quantities", "algorithms", "model", "algebra", "tracing", "native", "cuda", "export"},
+    "formulations": {
+        "dynamics",
+        "constraints",
+        "algorithms",
+        "model",
+        "algebra",
+        "tracing",
+        "native",
+        "export",
+        "typesetting",
+    },
 }
 """Room -> rooms it may import, besides itself and the bottom."""
 

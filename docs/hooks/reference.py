@@ -32,8 +32,8 @@ SPECIFIED = {
     "dynamics": Page(
         "Dynamics and kernels",
         (
-            "dynamics.facade", "dynamics.frame_quantity", "native.kernel", "native.calls", "tracing.cost",
-            "cuda.kernel",
+            "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions",
+            "dynamics.drives", "native.kernel", "native.calls", "tracing.cost", "cuda.kernel",
         ),
     ),
     "model": Page(
@@ -365,7 +365,7 @@ def _overview(places: dict[str, str]) -> str:
 
 
 def _quantities() -> str:
-    from dalembert.quantities import ALL_QUANTITIES
+    from dalembert.dynamics import ALL_QUANTITIES
 
     lines = [
         "# Quantities",

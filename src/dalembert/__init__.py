@@ -39,7 +39,7 @@ _HOMES = {
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
     "SimulationError": "dalembert.simulation",
-    "ConstrainedDynamics": "dalembert.constraints", "coordinate_symbols": "dalembert.constraints",
+    "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
 """Public name -> module that defines it. Names are loaded when first used, so that importing dalembert is quick."""
@@ -51,9 +51,27 @@ _ROOMS = (
 )  # fmt: skip
 
 if TYPE_CHECKING:
+    from dalembert import (
+        algebra,
+        algorithms,
+        constraints,
+        control,
+        conventions,
+        errors,
+        formats,
+        formulations,
+        identification,
+        model,
+        pictures,
+        simulation,
+        tracing,
+    )
+    from dalembert import comparison as comparison  # not in __all__: a report needs SymPy, which is slow to load
+    from dalembert import report as report
+    from dalembert import viewer as viewer
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
-    from dalembert.constraints import ConstrainedDynamics, coordinate_symbols
+    from dalembert.constraints import coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
     from dalembert.formulations import (
@@ -81,7 +99,7 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "ConstrainedDynamics", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
+    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
     "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
     "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
     "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control", "conventions",

@@ -19,10 +19,10 @@ from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_so
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.costs.tables import generic_arm
+from dalembert.dynamics import QUANTITIES
+from dalembert.dynamics.contest import CLOSE, MANY, MOST, Plan, contest, plans
 from dalembert.errors import TracingError, UnsupportedError
 from dalembert.model import Body, Inertia, Joint, Mechanism
-from dalembert.quantities import QUANTITIES
-from dalembert.quantities.contest import CLOSE, MANY, MOST, Plan, contest, plans
 from dalembert.tracing import trace
 from dalembert.tracing.cost import cost, operation_count
 from dalembert.tracing.graph import Graph
@@ -85,7 +85,7 @@ ROBOTS = dict([*packaged(), *small_trees()])
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_no_algorithm_by_name_has_fewer_operations(name):
-    dyn = da.Dynamics(ROBOTS[name], open_loops=True)
+    dyn = da.Dynamics(ROBOTS[name], constraints=(), elements=())
     for quantity in FAMILIES:
         counts = named_counts(dyn, quantity)
         assert dyn.cost(quantity).operations <= min(counts.values()), (quantity, counts)
@@ -93,7 +93,7 @@ def test_no_algorithm_by_name_has_fewer_operations(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_other_half_of_the_inertia_matrix_costs_nothing(name):
-    dyn = da.Dynamics(ROBOTS[name], open_loops=True)
+    dyn = da.Dynamics(ROBOTS[name], constraints=(), elements=())
     halves = ("mass_matrix", "mass_matrix_packed", "mass_matrix_nonzeros")
     assert len({dyn.cost(quantity).operations for quantity in halves}) == 1
 

@@ -22,8 +22,8 @@ from dalembert.algorithms.regressor import (
     regressor,
 )
 from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.dynamics import ALL_QUANTITIES, QUANTITIES, TASK_QUANTITIES
 from dalembert.errors import ArgumentError, SingularityError
-from dalembert.quantities import ALL_QUANTITIES, QUANTITIES, TASK_QUANTITIES
 from random_mechanisms import random_mechanism
 
 BATCH = 3

@@ -9,9 +9,9 @@ import dalembert as da
 from dalembert.algorithms import forward_dynamics, inverse_dynamics, mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.economy import regroup
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
+from dalembert.dynamics import QUANTITIES
 from dalembert.errors import UnsupportedError
 from dalembert.model import Mimic
-from dalembert.quantities import QUANTITIES
 from random_mechanisms import ALL_KINDS, random_mechanism
 
 LIMITS = {

@@ -14,9 +14,9 @@ from dalembert import conventions
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.joint_forces import joint_forces
+from dalembert.dynamics.quantity import Setting
+from dalembert.dynamics.tree import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.formats.mjcf import read_mjcf
-from dalembert.quantities.basic import forward_dynamics, inverse_dynamics, mass_matrix
-from dalembert.quantities.quantity import Setting
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -24,11 +24,11 @@ from dalembert.algorithms.centroidal import centroidal
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
+from dalembert.dynamics.quantity import Setting
+from dalembert.dynamics.tree import forward_dynamics_derivatives
 from dalembert.errors import DalembertError
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
-from dalembert.quantities.basic import forward_dynamics_derivatives
-from dalembert.quantities.quantity import Setting
 from quick import QUICK, some
 
 pin = pytest.importorskip("pinocchio")

@@ -19,8 +19,8 @@ from dalembert.cli.show import described
 from dalembert.constraints.classical import flyball_governor
 from dalembert.costs.published import PUBLISHED
 from dalembert.costs.tables import generic_arm
+from dalembert.dynamics import ALL_QUANTITIES, TASK_QUANTITIES
 from dalembert.export import LANGUAGES
-from dalembert.quantities import ALL_QUANTITIES, TASK_QUANTITIES
 from random_mechanisms import random_mechanism
 
 ROBOTS = ("demo_arm", "puma560", "stacker", "free_body", "four_bar", "cart_pole")
@@ -445,7 +445,7 @@ def test_export_of_what_stays_an_input_is_that_of_the_library(capsys, language):
 
 def test_export_under_constraints_is_that_of_the_library(capsys):
     outcome = run(capsys, "export", "four_bar", "forward_dynamics", "--constrained", "--language", "python")
-    system = da.ConstrainedDynamics(da.load("four_bar", parameters="default"), forces="all")
+    system = da.Dynamics(da.load("four_bar", parameters="default"), elements="all")
     assert outcome.code == 0 and not outcome.err
     assert _code(outcome.out) == _code(system.export("forward_dynamics", "python"))
     single = run(capsys, "export", "four_bar", "multipliers", "--constrained", "--single")
@@ -458,7 +458,7 @@ def test_export_under_constraints_that_do_not_close_from_neutral(capsys, tmp_pat
     words = ["export", str(path), "forward_dynamics", "--constrained", "--language", "python"]
     assert "--q" in run(capsys, *words).err
     for elements, chosen in ((["--elements", "none"], ()), ([], "all")):
-        system = da.ConstrainedDynamics(bead, forces=chosen, reference=[8, 0])
+        system = da.Dynamics(bead, elements=chosen, reference=[8, 0])
         assert _code(run(capsys, *words, "--q", "x=8", *elements).out) == _code(
             system.export("forward_dynamics", "python")
         )

@@ -106,7 +106,7 @@ def test_loops_are_closed_from_neutral_positions_in_one_line(capsys, given):
     outcome = run(capsys, "simulate", "four_bar", "--time", "0.05", "--json", *given)
     assert outcome.code == 0, outcome.err
     start = np.array(outcome.json["q"]["first"])
-    system = da.ConstrainedDynamics(da.load("four_bar", parameters="default"), reference=start)
+    system = da.Dynamics(da.load("four_bar", parameters="default"), reference=start)
     assert np.abs(system.evaluate("positions", start, 0.0)[0]).max() < 1e-9
     if given:
         assert start[0] == pytest.approx(-1.2, abs=1e-12)
@@ -117,13 +117,13 @@ def test_a_start_that_closes_loops_is_enough(capsys, tmp_path):
     """Whether neutral positions lead to an assembly as well does not matter."""
     bead = distant_wire(tmp_path / "bead.toml")
     words = ("simulate", str(tmp_path / "bead.toml"), "--q", "x=8", "--elements", "all", "--time", "0.3", "--json")
-    motion = da.simulate(da.ConstrainedDynamics(bead, forces="all", reference=[8, 0]), [8, np.log(2)], t=0.3)
+    motion = da.simulate(da.Dynamics(bead, elements="all", reference=[8, 0]), [8, np.log(2)], t=0.3)
     np.testing.assert_allclose(run(capsys, *words).json["q"]["last"], motion.q[-1], atol=1e-8)
 
 
 def test_linearize_is_the_linear_model_of_the_library(capsys):
     data = run(capsys, "linearize", "demo_arm", "--q", "lift=0.4", "--actuator", "lift", "--json").json
-    model = linearize(da.load("demo_arm"), {"lift": 0.4}, actuators=["lift"])
+    model = linearize(da.load("demo_arm"), {"lift": 0.4}, actuated=["lift"])
     np.testing.assert_allclose(data["A"], model.A, atol=1e-9)
     np.testing.assert_allclose(data["B"], model.B, atol=1e-9)
     assert data["states"] == list(model.states) and data["inputs"] == ["lift"]

@@ -20,7 +20,7 @@ def test_a_folded_rhombus_is_a_pendulum_however_close_to_the_crossing_it_is(angl
     mechanism = four_bar((1.0, 1.0, 1.0), 1.0, **options)
     q = np.array([angle, np.pi, np.pi])
     for choice in ({}, {"method": "projection"}, {"method": "projection", "independent": ["crank"]}):
-        system = da.ConstrainedDynamics(mechanism, reference=q, **choice)
+        system = da.Dynamics(mechanism, reference=q, **choice)
         a = system.forward_dynamics(q, np.zeros(3), np.zeros(3))
         assert np.abs(a - [-1.5 * G * np.cos(angle), 0, 0]).max() < 1e-11
 
@@ -39,7 +39,7 @@ def plane(formula, dimension):
 
 @pytest.mark.parametrize("x", [0.01, 0.1, 0.5])
 def test_a_point_stays_on_the_axis_it_is_on(x):
-    system = da.ConstrainedDynamics(plane(lambda q, t: q[0] * q[1], 2), reference=[x, 0.0])
+    system = da.Dynamics(plane(lambda q, t: q[0] * q[1], 2), reference=[x, 0.0])
     assert (
         np.abs(system.forward_dynamics([x, 0], [0, 0], [2, 3]) - [2, 0]).max() < 1e-13
     )  # rows of 0.01 against forces of 3
@@ -48,7 +48,7 @@ def test_a_point_stays_on_the_axis_it_is_on(x):
 def test_every_row_counts_that_counts_at_the_reference():
     for x in np.linspace(0.05, 3.1, 12):
         for reference in ([x, np.pi, np.pi, 0, 0], [x, -x, x, -x, x], [0, x, x, 0, 0]):
-            system = da.ConstrainedDynamics(parallel_four_bars(2), reference=reference)
+            system = da.Dynamics(parallel_four_bars(2), reference=reference)
             q = system.samples[0][0]
             found = system.analyse(q)
             assert found.kernel_rank == system.pivots.rank == found.usual_rank
@@ -58,7 +58,7 @@ def test_every_row_counts_that_counts_at_the_reference():
 def test_branches_of_another_mobility_than_the_reference_are_told():
     """x y = x z = 0: a plane, x = 0, which its normal y = z = 0 goes through."""
     mechanism = plane(lambda q, t: [q[0] * q[1], q[0] * q[2]], 3)
-    in_plane, on_normal = (da.ConstrainedDynamics(mechanism, reference=q) for q in ([0, 1, 1], [1, 0, 0]))
+    in_plane, on_normal = (da.Dynamics(mechanism, reference=q) for q in ([0, 1, 1], [1, 0, 0]))
     assert in_plane.pivots.rank == 1 and on_normal.pivots.rank == 2
     assert "kernels work with rank 1" in str(in_plane.analyse([1, 0, 0]))
     assert "kernels work with rank 2" in str(on_normal.analyse([0, 1, 1]))
@@ -68,8 +68,8 @@ def test_branches_of_another_mobility_than_the_reference_are_told():
 
 def test_analysis_needs_no_kernels():
     """Independent speeds that are none are refused when kernels are made, not when the mechanism is looked at."""
-    system = da.ConstrainedDynamics(four_bar(), reference=[1, -0.5, 1.7], method="projection", independent=())
-    found = system.analyse(da.ConstrainedDynamics(four_bar(), reference=[1, -0.5, 1.7]).assemble())
+    system = da.Dynamics(four_bar(), reference=[1, -0.5, 1.7], method="projection", independent=())
+    found = system.analyse(da.Dynamics(four_bar(), reference=[1, -0.5, 1.7]).assemble())
     assert found.kernel_rank is None and found.rank == 2 and "kernels" not in str(found)
     with pytest.raises(da.errors.ArgumentError, match="cannot be the independent speeds"):
         system.kernel("forward_dynamics").program  # noqa: B018
@@ -96,7 +96,7 @@ def test_where_branches_of_different_mobility_meet_kernels_are_for_the_least(len
     bodies = [*sides[0][0], *sides[1][0], da.Body("sleeve", da.Inertia.point(2.0, [0, 0, 0]))]
     joints = [*sides[0][1], *sides[1][1], da.Joint("lift", "prismatic", "world", "sleeve", axis=[0, 0, 1])]
     mechanism = da.Mechanism("governor", bodies, joints, constraints=[x[2] for x in sides], strict=False)
-    system = da.ConstrainedDynamics(mechanism)
+    system = da.Dynamics(mechanism)
     assert system.analyse(mechanism.neutral).usual_rank == system.pivots.rank == 4
     q = np.array([0.9, -1.8, 0.9, -1.8, -2 * length * np.sin(0.9)])
     assert max(np.abs(x).max() for x in system.residual(q).values()) < 1e-12
@@ -105,5 +105,5 @@ def test_where_branches_of_different_mobility_meet_kernels_are_for_the_least(len
     expected = (2 + 4) * G * np.cos(0.9) / (length * (2 + 8 * np.cos(0.9) ** 2))
     assert abs(a[0] / expected - 1) < 1e-11
     assert np.abs(a - system.solve(q, np.zeros(5), np.zeros(5)).a).max() < 1e-11 * np.abs(a).max()
-    folded = da.ConstrainedDynamics(mechanism, reference=[1.0, 0, 0.3, 0, 0])
+    folded = da.Dynamics(mechanism, reference=[1.0, 0, 0.3, 0, 0])
     assert folded.pivots.rank == 3

@@ -17,8 +17,6 @@ from scipy.integrate import solve_ivp
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import position_rate
-from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly_modes import assembly_modes
 from dalembert.constraints.classical import (
     ANDREWS_START,
     andrews,
@@ -29,6 +27,8 @@ from dalembert.constraints.classical import (
     slider_crank,
     spatial_slider_crank,
 )
+from dalembert.constraints.closure import assembly_modes
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
@@ -65,7 +65,7 @@ def test_slider_crank_against_its_closed_form():
     exact = one_coordinate(points, [(r**3 / 12, X), (l**3 / 12, tilt)])
     position = sp.lambdify(X, end)
     speed = sp.lambdify(X, sp.diff(end, X))
-    system = ConstrainedDynamics(slider_crank(r, l, slider), reference=[0.5, -0.6, 1.2])
+    system = Dynamics(slider_crank(r, l, slider), reference=[0.5, -0.6, 1.2])
     for angle in np.linspace(0, 2 * np.pi, 9):
         start = [angle, -angle - np.arcsin(r * np.sin(angle)), r * np.cos(angle) + 0.9]
         q = system.assemble(start, keep=["crank"])
@@ -99,7 +99,7 @@ def four_bar_closed_form(a, b, c, g):
 def test_four_bar_against_its_closed_form(kind):
     a, b, c, g = 1.0, 2.5, 2.0, 3.0
     exact, angle_of = four_bar_closed_form(a, b, c, g)
-    system = ConstrainedDynamics(four_bar((a, b, c), g, kind), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar((a, b, c), g, kind), reference=[1.0, -0.5, 1.7])
     for angle in np.linspace(0.2, 6.1, 8):
         one, two = angle_of(angle)
         q = system.assemble([angle, one - angle + 0.1, two - 0.1], keep=["crank"])
@@ -111,7 +111,7 @@ def test_four_bar_against_its_closed_form(kind):
 
 
 def test_both_assembly_modes_of_the_four_bar_are_reached():
-    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     modes = assembly_modes(system, [1.0, -0.5, 1.7], keep=["crank"], starts=30)
     heights = sorted(float(2.0 * np.sin(q[2])) for q in modes)
     expected = []
@@ -122,10 +122,10 @@ def test_both_assembly_modes_of_the_four_bar_are_reached():
 
 
 def test_a_continuum_of_assemblies_is_no_list_of_modes():
-    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     with pytest.raises(ArgumentError, match=r"no isolated points: 1 freedom is left\. Hold more joints"):
         system.assembly_modes([1.0, -0.5, 1.7], starts=5)
-    free = ConstrainedDynamics(four_bar().replace(constraints=()))
+    free = Dynamics(four_bar().replace(constraints=()))
     with pytest.raises(ArgumentError, match="3 freedoms are left"):
         free.assembly_modes(starts=3)
     assert len(free.assembly_modes(keep=["crank", "coupler", "rocker"], starts=3)) == 1
@@ -137,7 +137,7 @@ def test_a_dead_centre_is_one_mode_and_beside_it_there_are_two(size):
     angles are found to the root of what assembly leaves; 1e-3 rad of the crank before it, modes are 0.1 rad apart.
     """
     linkage = four_bar(tuple(size * x for x in (2.0, 1.5, 1.0)), 3.0 * size)
-    system = ConstrainedDynamics(linkage, reference=[0.5, -0.2, 1.7])
+    system = Dynamics(linkage, reference=[0.5, -0.2, 1.7])
     dead = float(np.arccos((4 + 9 - 2.5**2) / 12))
     for angle, count in ((dead, 1), (dead - 1e-3, 2)):
         assert len(system.assembly_modes([angle, -0.5, 1.7], keep=["crank"])) == count
@@ -161,7 +161,7 @@ def test_assemblies_that_can_move_are_left_out_of_the_modes():
     ]
     rods += [Constraint(f"{name}c", "distance", name, "c", value=1.0) for name in "ab"]
     points = Mechanism("points", bodies, joints, constraints=rods)
-    system = ConstrainedDynamics(points, reference=[0.4, 0.8, 0.5, -0.9, 0.1, 0.1])
+    system = Dynamics(points, reference=[0.4, 0.8, 0.5, -0.9, 0.1, 0.1])
     with pytest.warns(ModelWarning, match="are left out, for joints that are not held can move there, 'c"):
         modes = system.assembly_modes()
     found = sorted((round(q[1], 6), round(q[3], 6), abs(round(q[4], 6)), abs(round(q[5], 6))) for q in modes)
@@ -179,7 +179,7 @@ def test_parallel_four_bars_pass_their_singular_positions():
     mechanism = parallel_four_bars(2)
     h = np.pi / 2
     upright, speeds = np.array([h, -h, h, -h, h]), np.array([-1.0, 1, -1, 1, -1])
-    system = ConstrainedDynamics(mechanism, reference=upright + [-0.4, 0.4, -0.4, 0.4, -0.4])
+    system = Dynamics(mechanism, reference=upright + [-0.4, 0.4, -0.4, 0.4, -0.4])
     flat = system.analyse(np.zeros(5))
     assert (flat.rank, flat.usual_rank, flat.degrees_of_freedom) == (2, 4, 3)
     assert "2 more motions are possible" in str(flat)
@@ -216,7 +216,7 @@ def test_andrews_squeezing_mechanism():
     mechanism = andrews()
     q = np.array(ANDREWS_START)
     still = np.zeros(7)
-    system = ConstrainedDynamics(mechanism, forces="all", reference=q)
+    system = Dynamics(mechanism, elements="all", reference=q)
     a, _ = system.kernel("multipliers")(q, still, still, 0.0)
     assert relative(a[:2], [14222.4439199541138705911625887, -10666.8329399655854029433719415]) < 1e-13
     assert np.abs(a[2:]).max() < 1e-9
@@ -236,9 +236,9 @@ def test_andrews_squeezing_mechanism():
     }  # fmt: skip
     order = [joint.name for joint in mechanism.joints]
     for method in ("multipliers", "projection"):
-        chosen = ConstrainedDynamics(
+        chosen = Dynamics(
             mechanism,
-            forces="all",
+            elements="all",
             reference=q,
             method=method,
             independent=["beta"] if method == "projection" else None,
@@ -260,7 +260,7 @@ def test_spatial_slider_crank():
     mechanism = spatial_slider_crank()
     reference = mechanism.neutral
     reference[-1] = 0.2
-    system = ConstrainedDynamics(mechanism, reference=reference)
+    system = Dynamics(mechanism, reference=reference)
     report = system.analyse(system.assemble())
     assert report.degrees_of_freedom == 1 and not report.dependences
     for angle in np.linspace(0, 6, 7):
@@ -285,7 +285,7 @@ def test_spatial_slider_crank():
 def test_bricard_moves_although_counting_says_it_cannot():
     """Five rows on five velocities, one of them redundant: one degree of freedom (Chen, You and Tarnai 2005)."""
     mechanism = bricard()
-    system = ConstrainedDynamics(mechanism, reference=np.full(5, np.pi / 2))
+    system = Dynamics(mechanism, reference=np.full(5, np.pi / 2))
     q = system.assemble()
     report = system.analyse(q)
     assert (report.velocities, report.rows, report.rank, report.degrees_of_freedom) == (5, 5, 4, 1)
@@ -315,7 +315,7 @@ def test_flyball_governor():
     Advanced Dynamics (1948). The massless lower arms have 1e-6 kg here, which shifts both by about 1e-6.
     """
     w, m, M, l = 8.0, 2.0, 3.0, 0.6
-    system = ConstrainedDynamics(flyball_governor(w, m, M, l), reference=[0, 0.8, -1.6, 0.8, -1.6, 0.8])
+    system = Dynamics(flyball_governor(w, m, M, l), reference=[0, 0.8, -1.6, 0.8, -1.6, 0.8])
     x = np.arccos((m + M) * G / (m * l * w**2))
     q = system.assemble([0, x, -2 * x, x, -2 * x, 2 * l * np.cos(x)], keep=["left"])
     v = system.project_velocity(q, np.zeros(6), keep=["left"])
@@ -323,7 +323,7 @@ def test_flyball_governor():
     none = np.zeros(6)
     a = system.forward_dynamics(q, v, none)
     assert np.abs(a).max() < 1e-4
-    linear = system.linearize(q, v, none, positions=["left"], speeds=["left"])
+    linear = system.linear_model(q, v, none, positions=["left"], speeds=["left"])
     p = w * np.sin(x) * np.sqrt(m / (m + 2 * M * np.sin(x) ** 2))
-    assert relative(sorted(linear.eigenvalues().imag), [-p, p]) < 1e-5
-    assert np.abs(linear.eigenvalues().real).max() < 1e-6
+    assert relative(sorted(linear.poles.imag), [-p, p]) < 1e-5
+    assert np.abs(linear.poles.real).max() < 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 
 at = Transform.from_translation
@@ -45,7 +45,7 @@ def hexagon(size: float) -> Mechanism:
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_large_mechanisms_are_assembled_like_those_of_a_metre(size):
     """Steps, starts and residuals are measured by the longest distance; 1e-14 of it is some ten roundings."""
-    small, large = (ConstrainedDynamics(slider_crank(x)) for x in (1.0, size))
+    small, large = (Dynamics(slider_crank(x)) for x in (1.0, size))
     q = large.assemble([1.0, 0.7, 0.1, 0.0])
     assert np.abs(large.residual(q)["pin"]).max() < 1e-14 * size
     assert np.allclose(q / [1, 1, 1, size], small.assemble([1.0, 0.7, 0.1, 0.0]), rtol=0, atol=1e-9)
@@ -63,7 +63,7 @@ def test_projected_velocities_are_nearest_in_kinetic_energy(size):
     )
     joints = (Joint("free", "free", WORLD, "a"), Joint("turn", "revolute", "a", "b", at([size, 0, 0]), axis=[0, 1, 0]))
     plane = Constraint("plane", "point-on-plane", WORLD, "b", placement_b=at([0.3 * size, 0.4 * size, 0]))
-    system = ConstrainedDynamics(Mechanism("pair", bodies, joints, constraints=(plane,)))
+    system = Dynamics(Mechanism("pair", bodies, joints, constraints=(plane,)))
     unit = np.array([size] * 3 + [1.0] * 4)
     q = system.assemble([0, 0, 0, 0.1, 0.2, 0.3, 0.9, 0.4])
     guess = rng.normal(size=7) * unit
@@ -82,7 +82,7 @@ def test_projected_velocities_are_nearest_in_kinetic_energy(size):
 def test_kernels_of_loops_with_a_changing_redundancy_do_not_mind_the_size(size, method):
     """Rows of lengths and rows of angles differ by the square of the size in G M^-1 G^T."""
     q = np.array([2.1, 2.1, 2.1, 2.1, 2.1]) * [1, -1, 1, -1, 1]
-    system = ConstrainedDynamics(hexagon(size), method=method, reference=q)
+    system = Dynamics(hexagon(size), method=method, reference=q)
     q = system.assemble(q)
     v = system.project_velocity(q, np.full(5, np.sqrt(9.81 / size)))
     tau = np.array([1.0, -2.0, 0.5, 1.5, 1.0]) * size
@@ -108,7 +108,7 @@ def locked() -> Mechanism:
 def test_what_rounding_leaves_of_velocities_is_no_contradiction(method):
     """A mechanism that its constraints lock does not accelerate, whatever the last digit of its velocities."""
     for k in range(4):
-        system = ConstrainedDynamics(locked(), forces="all", method=method, reference=[0.3 * k, 0.2])
+        system = Dynamics(locked(), elements="all", method=method, reference=[0.3 * k, 0.2])
         q = system.assemble()
         assert system.analyse(q).degrees_of_freedom == 0
         a = system.forward_dynamics(q, [1e-16, -3e-16], [0.0, 0.0])
@@ -117,8 +117,8 @@ def test_what_rounding_leaves_of_velocities_is_no_contradiction(method):
 
 def test_accelerations_of_every_method_are_accepted_by_inverse_dynamics():
     """Large forces on a locked mechanism leave the rounding of the accelerations they would cause."""
-    system = ConstrainedDynamics(locked(), forces="all", reference=[0.3, 0.2])
+    system = Dynamics(locked(), elements="all", reference=[0.3, 0.2])
     q = system.assemble()
     for method in ("multipliers", "projection", "udwadia-kalaba"):
         a = system.solve(q, [0, 0], [1e6, -1e6], method=method).a
-        assert np.abs(system.inverse_dynamics(q, [0, 0], a, actuated=["first"]).tau).max() == 0
+        assert np.abs(system.drive_forces(q, [0, 0], a, actuated=["first"]).tau).max() == 0

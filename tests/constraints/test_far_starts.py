@@ -7,8 +7,8 @@ import pytest
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import mirrored
+from dalembert.constraints.closure import mirrored
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
@@ -41,7 +41,7 @@ def test_loops_close_from_anywhere(kind):
         rng = np.random.default_rng(seed)
         places = [Transform.from_rpy_xyz(rng.uniform(-3, 3, 3), rng.uniform(-1, 1, 3)) for _ in range(6)]
         kinds = ["prismatic" if x < 0.2 else "revolute" for x in rng.random(6)]
-        system = ConstrainedDynamics(closed(chain(*places, kinds=kinds), kind, rng.uniform(-2, 2, 6)))
+        system = Dynamics(closed(chain(*places, kinds=kinds), kind, rng.uniform(-2, 2, 6)))
         for _ in range(5):
             start = rng.uniform(-3, 3, 6)
             q = system.assemble(start)
@@ -57,7 +57,7 @@ def test_a_spherical_wrist_has_eight_assemblies():
         turn([0, 0, 0], [0, 0, 0.5]), turn([-np.pi / 2, 0, 0], [0, 0.1, 0]), turn([0, 0, 0], [0.6, 0, 0]),
         turn([np.pi / 2, 0, 0], [0, 0, 0]), turn([-np.pi / 2, 0, 0], [0, 0, 0.7]) , turn([np.pi / 2, 0, 0], [0, 0, 0]),
     )  # fmt: skip
-    system = ConstrainedDynamics(closed(arm, "weld", np.array([0.3, -0.7, 0.9, 0.4, 0.8, -0.5])))
+    system = Dynamics(closed(arm, "weld", np.array([0.3, -0.7, 0.9, 0.4, 0.8, -0.5])))
     modes = system.assembly_modes([0.3, -0.7, 0.9, 0.4, 0.8, -0.5], starts=120)
     assert len(modes) == 8
     for q in modes:
@@ -69,7 +69,7 @@ def test_without_other_starts_assembly_goes_downhill_or_fails():
     bar = chain(Transform.identity())
     reach = Constraint("reach", "distance", WORLD, "b0", Transform.from_translation([1, 0, 0]),
                        Transform.from_translation([1, 0, 0]), value=0.2)  # fmt: skip
-    system = ConstrainedDynamics(bar.replace(constraints=(reach,)))
+    system = Dynamics(bar.replace(constraints=(reach,)))
     with pytest.raises(SingularityError, match=r"from this start at t = 0 s; largest.*\n  reach: "):
         system.assemble([0.0], restarts=0)
     with pytest.raises(SingularityError, match=r"nor from 2 others.*\n  reach: "):

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import jacobian, pose, position_rate
-from dalembert.constraints import ConstrainedDynamics, ForceSet, State, coordinate_symbols, generalised_forces
-from dalembert.constraints.quantities import QUANTITIES
+from dalembert.constraints import ForceSet, State, coordinate_symbols, generalised_forces
+from dalembert.dynamics import CONSTRAINT_QUANTITIES as QUANTITIES
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
@@ -58,12 +59,12 @@ def test_springs_give_back_what_they_store_and_dampers_take(kind, seed):
     soon = q + 1j * STEP * position_rate(mechanism.tree, q, v)
     sprung = mechanism.replace(forces=(spring,))
     energy = np.imag(ForceSet(sprung, "all").energy(State(sprung, soon))) / STEP
-    (force,) = generalised_forces(sprung, q, v, forces="all").values()
+    (force,) = generalised_forces(sprung, q, v, elements="all").values()
     scale = np.abs(force).max() * np.abs(v).max()
     assert abs(force @ v + energy) <= 1e-10 * scale
 
     damped = mechanism.replace(forces=(spring.replace(stiffness=0, damping=2.0),))
-    (resistance,) = generalised_forces(damped, q, v, forces="all").values()
+    (resistance,) = generalised_forces(damped, q, v, elements="all").values()
     unit = mechanism.replace(forces=(spring.replace(stiffness=1.0, rest=0.0),))
     # Energy x^2 / 2 of a unit spring has the rate x x': x' follows, and the damper takes 2 x'^2.
     value = ForceSet(unit, "all").energy(State(unit, soon))
@@ -82,8 +83,8 @@ def test_a_torsional_spring_about_a_hinge_is_a_joint_spring(rest):
     joint = Force("s", "joint-spring", "j", "", stiffness=3.0, damping=0.5, rest=rest)
     mechanism = Mechanism("m", [body], [hinge], forces=[about, joint])
     for twist in (-3.1, -1.0, 0.4, 3.1):
-        found = generalised_forces(mechanism, [rest + twist], [1.3], forces="all")
-        later = generalised_forces(mechanism, [rest + twist + 2 * math.pi], [1.3], forces="t")
+        found = generalised_forces(mechanism, [rest + twist], [1.3], elements="all")
+        later = generalised_forces(mechanism, [rest + twist + 2 * math.pi], [1.3], elements="t")
         assert relative(found["t"], found["s"]) < 1e-12
         assert relative(later["t"], found["s"]) < 1e-12
         energies = [ForceSet(mechanism, name).energy(State(mechanism, [rest + twist])) for name in "ts"]
@@ -110,7 +111,7 @@ def test_wrenches_act_through_jacobians(seed):
     ]
     mechanism = mechanism.replace(forces=forces)
     q, v, _ = mechanism.random_state(rng)
-    found = generalised_forces(mechanism, q, v, 2.0, forces="all")
+    found = generalised_forces(mechanism, q, v, 2.0, elements="all")
     JR, JT = jacobian(mechanism, q, "b4", point=placement.translation)
     R = (pose(mechanism, q, "b4") @ placement).rotation
     scale = np.abs(JT).max() + np.abs(JR).max()
@@ -126,7 +127,7 @@ def slide(*forces):
 
 
 def push(force, x, speed, t=0.0):
-    return float(generalised_forces(slide(force), [x], [speed], t, forces="all")["f"][0])
+    return float(generalised_forces(slide(force), [x], [speed], t, elements="all")["f"][0])
 
 
 def test_friction_sharp_and_smooth():
@@ -198,10 +199,10 @@ def test_forces_enter_kernels_by_name_only():
     drive = Force("drive", "joint-force", "j", "", value=5.0)
     mechanism = slide(spring, drive)
     for names, expected in (((), 0.0), (("spring",), -8.0 * 0.4 / 2), (("drive",), 2.5), ("all", (5.0 - 3.2) / 2)):
-        system = ConstrainedDynamics(mechanism, forces=names)
+        system = Dynamics(mechanism, elements=names)
         assert system.forward_dynamics([0.5], [0.0], [0.0])[0] == pytest.approx(expected)
-    system = ConstrainedDynamics(mechanism, forces="all")
-    assert system.kernel("forces")([0.5], [0.0], 0.0).tolist() == [[pytest.approx(-3.2)], [5.0]]
+    system = Dynamics(mechanism, elements="all")
+    assert system.kernel("element_forces")([0.5], [0.0], 0.0).tolist() == [[pytest.approx(-3.2)], [5.0]]
 
 
 def test_a_spring_pendulum_keeps_its_energy():
@@ -216,13 +217,13 @@ def test_a_spring_pendulum_keeps_its_energy():
         Force("twist", "torsional-spring", "a", "b", stiffness=5.0),
     ]
     mechanism = Mechanism("pendulum", bodies, joints, forces=forces)
-    system = ConstrainedDynamics(mechanism, forces="all")
+    system = Dynamics(mechanism, elements="all")
     q, v = mechanism.neutral, np.array([0.5, 1.0, -0.3, 2.0])
     _, positions, speeds = simulated(system, q, v, 3.0, 1e-11)
     energies = system.kernel("energy")(positions, speeds, 0.0)
     assert np.ptp(energies) < 1e-8 * np.abs(energies).max()
     damped = mechanism.replace(forces=(forces[0].replace(damping=1.0), forces[1]))
-    other = ConstrainedDynamics(damped, forces="all")
+    other = Dynamics(damped, elements="all")
     _, positions, speeds = simulated(other, q, v, 3.0, 1e-11)
     energies = other.kernel("energy")(positions, speeds, 0.0)
     assert (np.diff(energies) < 1e-9).all() and energies[-1] < energies[0] - 0.1
@@ -280,13 +281,13 @@ def test_springs_along_slides_without_limits_are_springs():
         forces=(spring,),
         gravity=[0, 0, 0],
     )
-    found = ConstrainedDynamics(slides, forces="all").solve([0.5], [0.0], [0.0]).a
+    found = Dynamics(slides, elements="all").solve([0.5], [0.0], [0.0]).a
     np.testing.assert_allclose(found, [-100 * (0.5 - 0.2)], rtol=1e-12)
 
 
 def test_velocities_are_projected_where_nothing_constrains_them():
     mechanism = slide(Force("spring", "joint-spring", "j", "", stiffness=8.0, rest=0.1))
-    system = ConstrainedDynamics(mechanism, forces="all")
+    system = Dynamics(mechanism, elements="all")
     np.testing.assert_array_equal(system.project_velocity([0.5], [2.0]), [2.0])
     np.testing.assert_array_equal(system.project_acceleration([0.5], [2.0], [[3.0], [4.0]]), [[3.0], [4.0]])
 
@@ -309,7 +310,7 @@ def test_energy_is_that_of_the_elements_that_store_some():
 def test_every_quantity_has_its_shape_also_where_there_are_no_rows(name):
     """Mechanisms without force elements, without constraints, and without either."""
     mechanism = load(name)
-    dynamics = ConstrainedDynamics(mechanism, parameters={symbol.name: 1.0 for symbol in mechanism.symbols})
+    dynamics = Dynamics(mechanism, parameters={symbol.name: 1.0 for symbol in mechanism.symbols})
     for quantity in QUANTITIES:
         kernel = dynamics.kernel(quantity)
         found = kernel(*(np.ones((2, *port.shape)) for port in kernel.inputs))

@@ -10,9 +10,10 @@ import sympy
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, State
+from dalembert.constraints import ConstraintSet, ForceSet, State
 from dalembert.constraints.classical import four_bar
-from dalembert.errors import ArgumentError, ModelError, SingularityError, TracingError, UnsupportedError
+from dalembert.dynamics import Dynamics
+from dalembert.errors import ArgumentError, ModelError, SingularityError, TracingError
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism, Mimic
 
 BARS = four_bar().replace(constraints=())
@@ -79,7 +80,7 @@ def test_branches_on_traced_scalars_are_explained_and_named():
 def test_a_function_out_of_its_domain_is_told_by_its_name():
     beyond = BARS.replace(constraints=(Constraint("mine", "position", function=lambda q, t: scalar.log(-q[0] * q[0])),))
     with pytest.raises(SingularityError, match=r"mine: inf|constraint 'mine' is not defined"):
-        ConstrainedDynamics(beyond, reference=REFERENCE).assemble()
+        Dynamics(beyond, reference=REFERENCE).assemble()
 
 
 def test_a_law_of_velocities_without_gradient_at_the_neutral_position_is_no_obstacle_elsewhere():
@@ -89,12 +90,12 @@ def test_a_law_of_velocities_without_gradient_at_the_neutral_position_is_no_obst
     joints.append(Joint("y", "prismatic", "slide", "bead", axis=[0, 1, 0]))
     x, y, x_dot, y_dot = sympy.symbols("x y x_dot y_dot", real=True)
     law = Constraint("law", "velocity", function=(x * x_dot + y * y_dot) / sympy.sqrt(x**2 + y**2))
-    system = ConstrainedDynamics(Mechanism("plane", bodies, joints, constraints=[law]))
+    system = Dynamics(Mechanism("plane", bodies, joints, constraints=[law]))
     q, v = np.array([0.6, 0.8]), np.array([-1.6, 1.2])
     assert np.abs(system.forward_dynamics(q, v, np.zeros(2)) + 4.0 * q).max() < 1e-12  # v^2 / r = 4 m/s^2, inwards
     assert "1 degree of freedom" in str(system.analyse(q))
     with pytest.raises(SingularityError, match="gradient of constraint 'law' is not defined"):
-        system.inverse_dynamics(np.zeros(2), np.zeros(2), np.zeros(2), actuated=["x", "y"])
+        system.drive_forces(np.zeros(2), np.zeros(2), np.zeros(2), actuated=["x", "y"])
 
 
 @pytest.mark.parametrize("kind", ["weld", "spherical", "point-on-plane"])
@@ -123,11 +124,11 @@ def test_kernels_refuse_motions_that_part_later(late):
     motions = [
         Constraint(f"m{k}", "motion", "crank", "", coefficients=c) for k, c in enumerate([(1.0, 0.0, 1.0), late])
     ]
-    system = ConstrainedDynamics(bars.replace(constraints=(*bars.constraints, *motions)), reference=REFERENCE)
+    system = Dynamics(bars.replace(constraints=(*bars.constraints, *motions)), reference=REFERENCE)
     q = system.assemble()
     with pytest.raises(SingularityError, match=r"contradict each other at t = 0.37 s: m1 .*position of crank"):
         system.forward_dynamics(q, np.zeros(3), np.zeros(3))
-    same = ConstrainedDynamics(
+    same = Dynamics(
         bars.replace(constraints=(*bars.constraints, motions[0], motions[0].replace(name="again"))), reference=REFERENCE
     )
     assert same.forward_dynamics(q, np.zeros(3), np.zeros(3))[0] == pytest.approx(2.0)
@@ -141,14 +142,14 @@ def test_friction_at_rest_is_zero_and_a_spring_of_no_length_pulls_to_the_point()
     )
     spring = Force("spring", "spring", WORLD, "y", stiffness=10.0)
     rubbed = Force("friction", "joint-friction", "jx", value=3.0)
-    system = ConstrainedDynamics(slides.replace(forces=(spring, rubbed)), forces="all")
-    assert np.array_equal(system.evaluate("forces", np.zeros(2), np.zeros(2), 0.0), np.zeros((2, 2)))
-    pulled = system.evaluate("forces", np.array([0.3, -0.4]), np.array([0.0, 1.0]), 0.0)
+    system = Dynamics(slides.replace(forces=(spring, rubbed)), elements="all")
+    assert np.array_equal(system.evaluate("element_forces", np.zeros(2), np.zeros(2), 0.0), np.zeros((2, 2)))
+    pulled = system.evaluate("element_forces", np.array([0.3, -0.4]), np.array([0.0, 1.0]), 0.0)
     np.testing.assert_allclose(pulled, [[-3.0, 4.0], [0.0, 0.0]], atol=1e-14)
     alone = ForceSet(slides.replace(forces=(spring,)), "all")
     assert alone.energy(State(alone.mechanism, [0.3, -0.4], [0, 0])) == pytest.approx(10 * 0.25 / 2)
-    springs = ConstrainedDynamics(slides.replace(forces=(spring,)), forces="all")
-    values = springs.linearize(np.zeros(2), np.zeros(2), np.zeros(2)).eigenvalues()
+    springs = Dynamics(slides.replace(forces=(spring,)), elements="all")
+    values = springs.linear_model(np.zeros(2), np.zeros(2), np.zeros(2)).poles
     np.testing.assert_allclose(sorted(values.imag), [-np.sqrt(10), -np.sqrt(5), np.sqrt(5), np.sqrt(10)], rtol=1e-9)
 
 
@@ -159,14 +160,14 @@ def test_frames_that_do_not_exist_are_named():
         BARS.replace(constraints=(Constraint("c", "weld", "nobody", "crank_bar", Transform.identity()),))
 
 
-def test_cards_and_precisions_are_answered_with_what_does_the_same():
-    with pytest.raises(UnsupportedError, match=r"rollout\(.*device='cuda'\).*export\(quantity, 'cuda'\)"):
-        ConstrainedDynamics(four_bar(), device="cuda")
-    with pytest.raises(UnsupportedError, match=r"float32 states.*dtype='float32'"):
-        ConstrainedDynamics(four_bar(), dtype="float32")
+def test_constrained_kernels_have_precisions_and_devices():
+    card = Dynamics(four_bar(), device="cuda", reference=REFERENCE)
+    assert "__global__" in card.kernel("forward_dynamics").source(np.float32).source
+    short = Dynamics(four_bar(), dtype="float32", reference=REFERENCE)
+    assert short.forward_dynamics(short.assemble(), np.zeros(3), np.zeros(3)).dtype == np.float32
     with pytest.raises(ArgumentError, match="cpu"):
-        ConstrainedDynamics(four_bar(), device="gpu")
-    system = ConstrainedDynamics(four_bar(), device="cpu", dtype=None, reference=REFERENCE)
+        Dynamics(four_bar(), device="gpu")
+    system = Dynamics(four_bar(), device="cpu", dtype=None, reference=REFERENCE)
     q = system.assemble()
     assert system.forward_dynamics(q, np.zeros(3), np.zeros(3), dtype="float32").dtype == np.float32
 
@@ -178,4 +179,4 @@ def test_a_joint_that_follows_another_has_no_drive_of_its_own():
     still = np.zeros(2)
     for drives in ([last.name], [finger.joints[0].name, last.name]):
         with pytest.raises(ArgumentError, match=r"follows 'crank'.*name that one"):
-            ConstrainedDynamics(hand).inverse_dynamics(still, still, still, actuated=drives)
+            Dynamics(hand).drive_forces(still, still, still, actuated=drives)

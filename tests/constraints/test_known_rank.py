@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.constraints.classical import four_bar
 from dalembert.constraints.known_rank import solve_of_rank
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
 from dalembert.tracing.cost import cost
 
@@ -78,7 +78,7 @@ CLOSED = [1.571, -3.778, -1.571]
 @pytest.mark.parametrize("before", [0.3, 1e-2, 1e-3, 1e-4, 1e-6, 0.0])
 def test_rows_that_pass_through_zero_do_not_count_there(before):
     """Beside the constraints accelerations of some m/s^2 differ by the distance times some tens, also there."""
-    system = da.ConstrainedDynamics(joined(bennett()), reference=CLOSED)
+    system = da.Dynamics(joined(bennett()), reference=CLOSED)
     assert system.pivots.rank == 2 and len(system.pivots.together) == 5
     q = system.assemble([np.pi - before, 0.2, before - np.pi], keep=["hinge0"])
     v = system.project_velocity(q, [1, 0, 0], keep=["hinge0"])
@@ -95,7 +95,7 @@ def test_turning_over_stretched_positions_keeps_the_energy(drift):
     The last row is violated by up to 1e-5 where drift decays slowly; that is no contradiction between rows.
     """
     mechanism = joined(bennett())
-    system = da.ConstrainedDynamics(mechanism, reference=CLOSED)
+    system = da.Dynamics(mechanism, reference=CLOSED)
     q = system.assemble(CLOSED)
     v = system.project_velocity(q, [12, 0, 0], keep=["hinge0"])
     with warnings.catch_warnings():
@@ -108,7 +108,7 @@ def test_watches_and_cranes_are_compared_in_units_of_their_own():
     """A gram on a millimetre beside a ton on a kilometre: lengths L move as one of 1 m does in the time sqrt(L)."""
     lengths = np.array([1e-3, 1e3])
     both = joined(bennett(1e-3, 1e-3, "small "), bennett(1e3, 1e3, "large "))
-    one, two = (da.ConstrainedDynamics(m, reference=x) for m, x in ((joined(bennett()), CLOSED), (both, 2 * CLOSED)))
+    one, two = (da.Dynamics(m, reference=x) for m, x in ((joined(bennett()), CLOSED), (both, 2 * CLOSED)))
     q = one.assemble([np.pi - 1e-3, 0.2, 1e-3 - np.pi], keep=["hinge0"])
     v = one.project_velocity(q, [1, 0, 0], keep=["hinge0"])
     a = one.solve(q, v, np.zeros(3)).a
@@ -125,10 +125,8 @@ def test_loops_that_share_nothing_are_solved_apart():
     plain = (list(closed.bodies), list(closed.joints), list(closed.constraints))
     start = [1.0, -0.5, 1.7]
     parts = [(bennett(name="a "), CLOSED), (bennett(2.0, name="b "), CLOSED), (plain, start)]
-    systems = [da.ConstrainedDynamics(joined(part), reference=q) for part, q in parts]
-    whole = da.ConstrainedDynamics(
-        joined(*(part for part, _ in parts)), reference=np.concatenate([q for _, q in parts])
-    )
+    systems = [da.Dynamics(joined(part), reference=q) for part, q in parts]
+    whole = da.Dynamics(joined(*(part for part, _ in parts)), reference=np.concatenate([q for _, q in parts]))
     counts = [system.cost("multipliers") for system in (*systems, whole)]
     for name in ("multiplications", "additions", "divisions", "comparisons"):
         each = [getattr(count, name) for count in counts]
@@ -146,8 +144,8 @@ def test_steps_of_loops_that_share_nothing_are_solved_apart(drift):
     parts = [bennett(name="a "), bennett(2.0, name="b ")]
     counts = []
     for some in (parts[:1], parts[1:], parts):
-        closed = da.ConstrainedDynamics(joined(*some), reference=CLOSED * len(some))
-        counts.append(cost(recurrence(as_system(closed, **drift), "rk4", None, None, 0, False, {}).program))
+        closed = da.Dynamics(joined(*some), reference=CLOSED * len(some))
+        counts.append(cost(recurrence(stabilised(closed, **drift), "rk4", None, None, 0, False, {}).program))
     for name in ("multiplications", "additions", "divisions", "comparisons"):
         one, other, both = (getattr(count, name) for count in counts)
         assert abs(one + other - both) < 0.01 * both

@@ -15,8 +15,6 @@ from constraint_cases import relative
 from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_star
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import moved
 from dalembert.constraints.classical import (
     BICYCLE_UPRIGHT,
     chaplygin_sleigh,
@@ -25,7 +23,9 @@ from dalembert.constraints.classical import (
     rolling_disc,
     whipple_bicycle,
 )
+from dalembert.constraints.closure import moved
 from dalembert.control import equilibrium
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
@@ -54,7 +54,7 @@ class Flow:
 
     def __init__(self, system, q, v, tau, t):
         self.system, self.q, self.v, self.tau, self.t = system, q, v, tau, t
-        self.linear = system.linearize(q, v, tau, t)
+        self.linear = system.linear_model(q, v, tau, t)
         names = system.velocity_names()
         self.y = [names.index(name) for name in self.linear.positions]
         self.u = [names.index(name) for name in self.linear.speeds]
@@ -148,7 +148,7 @@ def test_linearization_is_the_derivative_of_the_constrained_flow(name):
     mechanism, q, v, t = CASES[name]
     rng = np.random.default_rng(1)
     some, speeds, _ = mechanism.random_state(rng)
-    system = ConstrainedDynamics(mechanism, reference=some if q is None else q)
+    system = Dynamics(mechanism, reference=some if q is None else q)
     q = system.assemble(some if q is None else np.array(q, dtype=float), t)
     v = consistent(system, q, np.array(speeds if v is None else v, dtype=float), t)
     tau = rng.normal(size=mechanism.nv)
@@ -158,29 +158,29 @@ def test_linearization_is_the_derivative_of_the_constrained_flow(name):
 
 def test_a_batch_along_a_motion_is_the_states_one_by_one():
     mechanism, q, v, _ = CASES["rheonomic closure"]
-    system = ConstrainedDynamics(mechanism, reference=q)
+    system = Dynamics(mechanism, reference=q)
     times = np.array([0.0, 0.3, 0.7])
     states = np.array([system.assemble(q, t, keep=["crank"]) for t in times])
     speeds = np.array([consistent(system, x, np.array(v, dtype=float), t) for x, t in zip(states, times)])
-    along = system.linearize(states, speeds, np.zeros(3), times, positions=["crank"], speeds=["crank"])
+    along = system.linear_model(states, speeds, np.zeros(3), times, positions=["crank"], speeds=["crank"])
     for k, t in enumerate(times):
-        one = system.linearize(states[k], speeds[k], np.zeros(3), t, positions=["crank"], speeds=["crank"])
+        one = system.linear_model(states[k], speeds[k], np.zeros(3), t, positions=["crank"], speeds=["crank"])
         np.testing.assert_allclose(along.A[k], one.A, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("off", "words"), [((0.1, 0), "q violates .*assemble"), ((0, 1), "v violates .*project")])
 def test_states_off_the_constraints_have_no_linear_model(off, words):
-    system = ConstrainedDynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
+    system = Dynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
     q = system.assemble(keep=["drive"])
     with pytest.raises(ArgumentError, match=f"linearize: {words}"):
-        system.linearize(q + [0, off[0], 0], [off[1], 0, 0], np.zeros(3))
+        system.linear_model(q + [0, off[0], 0], [off[1], 0, 0], np.zeros(3))
 
 
 def test_times_of_given_motions_are_told_with_what_they_violate():
     turning = Constraint("motor", "motion", "drive", coefficients=(1.0, 2.0))
-    system = ConstrainedDynamics(load("four_bar", parameters="default").replace(constraints=(turning,)))
+    system = Dynamics(load("four_bar", parameters="default").replace(constraints=(turning,)))
     with pytest.raises(ArgumentError, match=r"'motor' by 6 m or rad at t = 3 s.*assemble\(q, t\)"):
-        system.linearize([1.0, 0, 0], [2.0, 0, 0], np.zeros(3), 3.0)
+        system.linear_model([1.0, 0, 0], [2.0, 0, 0], np.zeros(3), 3.0)
 
 
 def test_beside_a_singular_position_there_is_a_right_model_or_none():
@@ -204,21 +204,21 @@ def test_beside_a_singular_position_there_is_a_right_model_or_none():
         for name, x in (("left", length), ("right", -length))
     ]
     governor = Mechanism("governor", bodies, joints, constraints=rods)
-    system, rest = ConstrainedDynamics(governor, reference=[0.9, 0.9, 0.31]), np.zeros(3)
+    system, rest = Dynamics(governor, reference=[0.9, 0.9, 0.31]), np.zeros(3)
     right = np.sqrt(9.81 * (ball + sleeve) / (ball * length))
     answers = 0
     for d in 10.0 ** np.arange(-12, -2, 0.5):
         try:
-            found = system.linearize([np.pi / 2 - d, np.pi / 2 - d, 2 * length * np.cos(d)], rest, rest)
+            found = system.linear_model([np.pi / 2 - d, np.pi / 2 - d, 2 * length * np.cos(d)], rest, rest)
         except SingularityError as error:
             assert "singular" in str(error) and d < 1e-6
             continue
         answers += 1
-        np.testing.assert_allclose(np.abs(found.eigenvalues().imag), [right, right], rtol=1e-2)
+        np.testing.assert_allclose(np.abs(found.poles.imag), [right, right], rtol=1e-2)
     assert answers > 5
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # where it is not found exactly
         hanging = equilibrium(system, system.assemble([0.9, 0.9, 0.31]))
     assert np.abs(hanging.q - [np.pi / 2, np.pi / 2, 2 * length]).max() < 1e-6
     with pytest.raises(SingularityError, match="the position is singular"):
-        system.linearize(hanging.q, rest, rest)
+        system.linear_model(hanging.q, rest, rest)

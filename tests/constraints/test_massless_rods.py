@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import UnsupportedError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
@@ -23,7 +23,7 @@ def test_a_rod_without_mass_is_held_by_its_loop():
         constraints=(Constraint("wrist", "point-on-line", "rod", "slider", Transform.from_translation([0.3, 0, 0])),),
         strict=False,
     )
-    system = ConstrainedDynamics(crank, reference=[0.5, -0.7, 0.4])
+    system = Dynamics(crank, reference=[0.5, -0.7, 0.4])
     assert system.method == "projection"
     q, tau = system.assemble([0.5, -0.7, 0.4], keep=["shaft"]), np.array([1.0, 0, 0])
     v = system.project_velocity(q, [1.0, 0, 0], keep=["shaft"])
@@ -32,4 +32,4 @@ def test_a_rod_without_mass_is_held_by_its_loop():
     at_rest = system.forward_dynamics(q, np.zeros(3), tau)
     assert at_rest[0] == pytest.approx(1 / (0.05**2 + 2.0 * (v[2] / v[0]) ** 2), rel=1e-9)
     with pytest.raises(UnsupportedError, match=r"joint 'pin' moves nothing that has mass .* method='projection'"):
-        ConstrainedDynamics(crank, method="multipliers")
+        Dynamics(crank, method="multipliers")

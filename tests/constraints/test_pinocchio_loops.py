@@ -12,8 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstraintSet, ForceSet, constraint_rows, numeric
-from dalembert.constraints.quantities import Setting, terms
+from dalembert.constraints import constraint_rows
+from dalembert.constraints.solve import solve
+from dalembert.dynamics.constrained import Setting, terms
 from dalembert.model import WORLD, Constraint
 from random_mechanisms import random_mechanism, random_transform
 
@@ -65,8 +66,8 @@ def test_accelerations_of_closed_loops(kind, seed):
     assume(size[-1] > 0.05 * size[0])
     v -= np.linalg.pinv(G) @ (G @ v)
     tau = rng.normal(size=mechanism.nv)
-    M, f, G, gamma = terms(Setting(mechanism, ConstraintSet(mechanism), ForceSet(mechanism)), q, v, tau, 0)
-    ours = numeric.solve(M, G, f, gamma)
+    M, f, G, gamma = terms(Setting(mechanism), q, v, tau, 0)
+    ours = solve(M, G, f, gamma)
     assert ours.rank == len(G)
 
     model, loops = in_pinocchio(mechanism)

@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 
 AXES = np.array([[0, 0, 1.0], [0, 1, 0], [1, 0, 0]])
@@ -133,7 +133,7 @@ def test_rolling_given_motions_fields_and_batches_of_parameters_together(method)
     rng, states = np.random.default_rng(5), []
     for _ in range(6):
         t, numbers = rng.uniform(0, 6), {"mass": rng.uniform(0.8, 2.0), "radius": rng.uniform(0.15, 0.35)}
-        own = ConstrainedDynamics(mechanism, forces="all", parameters=numbers, reference=NEAR, method=method)
+        own = Dynamics(mechanism, elements="all", parameters=numbers, reference=NEAR, method=method)
         q = own.assemble(NEAR + 0.3 * rng.normal(size=8), t)
         v, tau = own.project_velocity(q, rng.normal(size=8), t), rng.normal(size=8)
         states.append((q, v, tau, t, [numbers[name] for name in own.parameter_names]))

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.assembly import moved
+from dalembert.constraints.closure import moved
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
@@ -34,7 +34,7 @@ IDLE = {
 """Components [force; moment] in the axes of frame a, about the origin of b, that a closure cannot transmit."""
 
 
-class Interpreted(ConstrainedDynamics):
+class Interpreted(Dynamics):
     """The same without a compiler: for many mechanisms that are each looked at once."""
 
     def evaluate(self, quantity, *state, **options):
@@ -169,7 +169,7 @@ def test_bodies_are_in_balance_whatever_joins_them(seed):
             there = there @ Transform.from_rpy_xyz([np.pi / 2, 0, 0], [0, 0, 0])
         closures.append(Constraint(name, kind, one, two, there, here, **extra))
     push = Force("push", "wrench", "b3", WORLD, components=tuple(rng.normal(size=6) * 5))
-    system = Interpreted(tree.replace(constraints=tuple(closures), forces=(push,)), forces="all", reference=q)
+    system = Interpreted(tree.replace(constraints=tuple(closures), forces=(push,)), elements="all", reference=q)
     v, tau = consistent(system, q, rng)
     force, moment = np.array(push.components[:3]), np.array(push.components[3:])
     arm = np.asarray(pose(tree, q, "b3").translation, dtype=float)
@@ -188,7 +188,7 @@ def test_given_motions_and_couplings_load_their_joints_as_drives_do():
         Constraint("gear", "coupling", "j2", "j4", coefficients=(0.1, -2.0, 0.5)),
         Constraint("own", "position", function=lambda q, t: q[2] * q[4] + t * q[2] - 1),
     )
-    system = ConstrainedDynamics(tree.replace(constraints=rules))
+    system = Dynamics(tree.replace(constraints=rules))
     q = system.assemble(np.full(5, 0.4), t=1.0)
     v, tau = consistent(system, q, np.random.default_rng(0), 1.0)
     _, solution = check(system, q, v, tau, t=1.0)
@@ -198,12 +198,12 @@ def test_given_motions_and_couplings_load_their_joints_as_drives_do():
 def test_the_motor_of_a_given_motion_gives_the_torque_of_inverse_dynamics():
     bars = four_bar()
     drive = Constraint("drive", "motion", "crank", "", function=lambda t: 1 + 3 * t + scalar.sin(t))
-    driven = ConstrainedDynamics(bars.replace(constraints=(*bars.constraints, drive)), reference=[1.0, -0.5, 1.7])
+    driven = Dynamics(bars.replace(constraints=(*bars.constraints, drive)), reference=[1.0, -0.5, 1.7])
     q = driven.assemble(t=0.2)
     v = driven.project_velocity(q, np.zeros(3), 0.2)
     found, solution = check(driven, q, v, np.zeros(3), t=0.2)
-    free = ConstrainedDynamics(bars, reference=[1.0, -0.5, 1.7])
-    needed = free.inverse_dynamics(q, v, solution.a, 0.2, actuated=["crank"])
+    free = Dynamics(bars, reference=[1.0, -0.5, 1.7])
+    needed = free.drive_forces(q, v, solution.a, 0.2, actuated=["crank"])
     own = driven.reactions(q, v, np.zeros(3), 0.2)["crank"]
     assert relative(own.moment[2], needed.tau[0]) < 1e-9
     assert found["crank"].unique[5]
@@ -224,7 +224,7 @@ def test_two_loops_on_one_body_share_it_and_both_are_unique():
     for k, x in ((1, 0.4), (2, 0.8)):
         pins.append(Constraint(f"ankle{k}", "point-on-line", f"upper{k}", "plate", at([0.7, 0, 0]), at([x, 0, 0])))
     robot = Mechanism("three legs", tuple(bodies), tuple(joints), constraints=tuple(pins), gravity=[0, -9.81, 0])
-    system = ConstrainedDynamics(robot, reference=[1.9, -0.9, 1.9, -0.9, 1.9, -0.7, -1.2])
+    system = Dynamics(robot, reference=[1.9, -0.9, 1.9, -0.9, 1.9, -0.7, -1.2])
     q = system.assemble()
     assert system.analyse(q).degrees_of_freedom == 3
     rng = np.random.default_rng(2)
@@ -255,8 +255,8 @@ def test_power_is_balanced(seed):
     )
     push = Force("push", "wrench", "b4", WORLD, components=tuple(rng.normal(size=6) * 5))
     mechanism = tree.replace(constraints=tuple(rules), forces=(spring, push))
-    system = Interpreted(mechanism, forces="all", reference=q)
-    stored = Interpreted(mechanism, forces=["spring"], reference=q)
+    system = Interpreted(mechanism, elements="all", reference=q)
+    stored = Interpreted(mechanism, elements=["spring"], reference=q)
     v, tau = consistent(system, q, rng)
     _, G, rate, _ = system.evaluate("constraints", q, v, 0.0)
     if np.abs(G @ v - rate).max() > 1e-9:
@@ -264,7 +264,7 @@ def test_power_is_balanced(seed):
     found = system.solve(q, v, tau)
     if found.violation > 1e-9 * max(1.0, np.abs(found.a).max()):
         return
-    pushed = system.evaluate("forces", q, v, 0.0)[1]
+    pushed = system.evaluate("element_forces", q, v, 0.0)[1]
     growth = first_difference(
         lambda s: float(
             stored.evaluate("energy", moved(mechanism, q, v * s + found.a * s * s / 2), v + found.a * s, 0.0)
@@ -279,7 +279,7 @@ def test_power_is_balanced(seed):
 @pytest.mark.parametrize("gravity", [(0, 0, 0), (0, 0, -9.81)])
 def test_afloat_the_reaction_of_the_free_joint_is_its_drive(gravity):
     mechanism = random_mechanism(3, 4, kinds=("revolute", "spherical"), floating=True, massless=0.0, gravity=gravity)
-    system = ConstrainedDynamics(mechanism)
+    system = Dynamics(mechanism)
     rng = np.random.default_rng(1)
     q, v, _ = mechanism.random_state(rng)
     check(system, q, v, rng.normal(size=mechanism.nv))
@@ -292,7 +292,7 @@ def test_forces_are_for_states_on_the_constraints_but_for_drift():
 
     Forces of some N change by 10 N/m here. What is no number is left so, in a batch beside others.
     """
-    system = ConstrainedDynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
+    system = Dynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
     q = system.assemble(keep=["drive"])
     v = system.project_velocity(q, [1, 0, 0], keep=["drive"])
     off = np.array([0, 1e-4, 0])
@@ -308,4 +308,4 @@ def test_forces_are_for_states_on_the_constraints_but_for_drift():
         with pytest.raises(ArgumentError, match=f"reactions: {words}"):
             system.reactions(*state, at_rest)
         with pytest.raises(ArgumentError, match=f"inverse_dynamics: {words}"):
-            system.inverse_dynamics(*state, a, actuated=["drive"])
+            system.drive_forces(*state, a, actuated=["drive"])

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, constraint_rows, numeric
+from dalembert.constraints import ForceSet, constraint_rows
 from dalembert.constraints.classical import whipple_bicycle
-from dalembert.constraints.quantities import Setting, terms
-from dalembert.constraints.reactions import reactions
+from dalembert.constraints.solve import METHODS, solve
+from dalembert.dynamics import Dynamics
+from dalembert.dynamics.constrained import Setting, terms
+from dalembert.dynamics.reactions import reactions
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.simulation import simulate
@@ -127,9 +129,9 @@ def test_reactions_of_a_spatial_loop(seed):
     assume(size[-1] > 0.05 * max(size[0], 1.0))
     v -= np.linalg.pinv(G) @ (G @ v)
     tau = rng.normal(size=mechanism.nv) * 5
-    setting = Setting(mechanism, ConstraintSet(mechanism), ForceSet(mechanism, "all"))
+    setting = Setting(mechanism, elements=ForceSet(mechanism))
     M, f, G, gamma = terms(setting, q, v, tau, 0)
-    found = numeric.solve(M, G, f, gamma)
+    found = solve(M, G, f, gamma)
     joints, loops = reactions(setting, q, v, found.a, found.multipliers, 0)
 
     # The same forces, from poses and finite geometry.
@@ -175,7 +177,7 @@ def test_fixed_joints_have_reactions_too():
         joints=[*mechanism.joints, Joint("weld", "fixed", "rocker_bar", "tip", at([1.0, 0, 0]))],
         constraints=[mechanism.constraints[0].replace(b="tip", placement_b=at([1.0, 0, 0]))],
     )
-    systems = [ConstrainedDynamics(m, reference=[1.0, -0.5, 1.7]) for m in (mechanism, split)]
+    systems = [Dynamics(m, reference=[1.0, -0.5, 1.7]) for m in (mechanism, split)]
     q = systems[0].assemble()
     v = systems[0].project_velocity(q, [2.0, 0, 0])
     tau = np.array([3.0, 0, 0])
@@ -192,9 +194,9 @@ def test_fixed_joints_have_reactions_too():
 
 def test_components_that_redundancy_leaves_open_are_named():
     planar, spatial = four_bar(kind="point-on-line"), four_bar(kind="revolute")
-    q = ConstrainedDynamics(planar, reference=[1.0, -0.5, 1.7]).assemble()
+    q = Dynamics(planar, reference=[1.0, -0.5, 1.7]).assemble()
     sure, doubtful = (
-        ConstrainedDynamics(m, reference=q).reactions(q, np.zeros(3), [3.0, 0, 0])["coupler"] for m in (planar, spatial)
+        Dynamics(m, reference=q).reactions(q, np.zeros(3), [3.0, 0, 0])["coupler"] for m in (planar, spatial)
     )
     assert sure.unique.all()
     assert doubtful.unique.tolist() == [True, True, False, False, False, True]
@@ -206,7 +208,7 @@ def test_a_joint_and_a_constraint_of_one_name_both_have_reactions():
     linkage = four_bar()
     (pin,), joints = linkage.constraints, linkage.joints
     twin = linkage.replace(constraints=(pin.replace(name=joints[1].name),))
-    one, two = (ConstrainedDynamics(m, reference=[1.0, -0.5, 1.7]) for m in (linkage, twin))
+    one, two = (Dynamics(m, reference=[1.0, -0.5, 1.7]) for m in (linkage, twin))
     q = one.assemble()
     v, tau = one.project_velocity(q, [2.0, 0, 0]), np.zeros(3)
     names = {pin.name: f"constraint:{joints[1].name}", joints[1].name: f"joint:{joints[1].name}"}
@@ -220,7 +222,7 @@ def test_a_joint_and_a_constraint_of_one_name_both_have_reactions():
 
 def test_frames_and_points_of_reactions():
     mechanism = four_bar().replace(frames=(Frame("corner", WORLD, random_transform(np.random.default_rng(1))),))
-    system = ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7])
+    system = Dynamics(mechanism, reference=[1.0, -0.5, 1.7])
     q = system.assemble()
     v = system.project_velocity(q, [2.0, 0, 0])
     tau = np.array([3.0, 0, 0])
@@ -242,7 +244,7 @@ def test_frames_and_points_of_reactions():
 @pytest.mark.parametrize("view", [{}, {"axes": "world"}, {"axes": "coupler_bar", "point": [0.1, 0.2, 0.3]}])
 def test_a_batch_of_reactions_is_the_reactions_one_by_one(kind, view):
     """Also through the position where the crank lies along the ground, and with redundant rows."""
-    system = ConstrainedDynamics(four_bar(kind=kind), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(kind=kind), reference=[1.0, -0.5, 1.7])
     angles = np.linspace(0.3, 2.8, 6).reshape(2, 3)
     q = np.array([[system.assemble([angle, -0.5, 1.7], keep=["crank"]) for angle in row] for row in angles])
     v = np.array([[system.project_velocity(x, [2.0, 0, 0]) for x in row] for row in q])
@@ -262,7 +264,7 @@ def test_contact_forces_of_the_bicycle_carry_its_weight():
     """At rest upright: the wheels carry the weight with the leverage of the centre of mass, nothing else acts."""
     mechanism = whipple_bicycle()
     q = np.array([0, 0, 0.3, 0, 0, 0, 0, 0, 0], dtype=float)
-    system = ConstrainedDynamics(mechanism, reference=q)
+    system = Dynamics(mechanism, reference=q)
     found = system.reactions(q, np.zeros(9), np.zeros(9), axes="world")
     weight = np.array([2.0, 85.0, 4.0, 3.0]) * 9.81
     front = weight @ [0.0, 0.3, 0.9, 1.02] / 1.02
@@ -274,11 +276,11 @@ def test_contact_forces_of_the_bicycle_carry_its_weight():
 
 
 def test_inverse_dynamics_gives_the_torque_that_produced_the_motion():
-    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     q = system.assemble()
     v = system.project_velocity(q, [2.0, 0, 0])
     a = system.forward_dynamics(q, v, [3.0, 0, 0])
-    found = system.inverse_dynamics(q, v, a, actuated=["crank"])
+    found = system.drive_forces(q, v, a, actuated=["crank"])
     assert relative(found.tau, [3.0, 0, 0]) < 1e-10
     assert found.surplus == 0 and found.criterion == "unique"
     total = inverse_dynamics(system.mechanism, q, v, a)
@@ -287,12 +289,12 @@ def test_inverse_dynamics_gives_the_torque_that_produced_the_motion():
 
 
 def test_surplus_drives_share_the_load_by_the_stated_criterion():
-    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     q = system.assemble()
     v = system.project_velocity(q, [2.0, 0, 0])
     a = system.forward_dynamics(q, v, [3.0, 0, 0])
-    both = system.inverse_dynamics(q, v, a, actuated=["crank", "rocker"])
-    weak = system.inverse_dynamics(q, v, a, actuated=["crank", "rocker"], weights=[1.0, 1e-6])
+    both = system.drive_forces(q, v, a, actuated=["crank", "rocker"])
+    weak = system.drive_forces(q, v, a, actuated=["crank", "rocker"], weights=[1.0, 1e-6])
     assert both.surplus == 1 and "least sum" in both.criterion
     assert np.linalg.norm(both.tau) < 3.0
     assert relative(weak.tau, [3.0, 0, 0]) < 1e-5
@@ -311,40 +313,40 @@ def test_a_drive_of_a_joint_that_moves_as_told_has_nothing_to_do(tilt):
     joints = (Joint("lift", "prismatic", WORLD, "plate", slope, axis=[1, 0, 0]), Joint("free", "free", WORLD, "ball"))
     roll = Constraint("roll", "rolling-sphere", "ball", "plate", value=radius)
     told = Constraint("told", "motion", "lift", coefficients=(0, 0, 0.1))
-    system = ConstrainedDynamics(Mechanism("slope", (plate, ball), joints, constraints=(roll, told)))
+    system = Dynamics(Mechanism("slope", (plate, ball), joints, constraints=(roll, told)))
     q, v = np.array([0, *(radius * slope.rotation[:, 2]), 0, 0, 0, 1]), np.zeros(7)
     solution = system.solve(q, v, np.zeros(7))
-    found = system.inverse_dynamics(q, v, solution.a, actuated=["lift"])
+    found = system.drive_forces(q, v, solution.a, actuated=["lift"])
     assert (found.tau == 0).all() and found.surplus == 1 and "least sum" in found.criterion
     assert relative(found.multipliers, solution.multipliers) < 1e-10
 
 
 def test_batches_are_the_states_one_by_one():
     """Inverse dynamics and linearization along a motion; coordinates are chosen once."""
-    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     q = np.array([[system.assemble([angle, -0.5, 1.7], keep=["crank"])] for angle in (0.7, 1.0, 1.3)])
     v = np.array([[system.project_velocity(x[0], [2.0, 0, 0])] for x in q])
     tau = np.array([3.0, 0, 0])
     a = system.forward_dynamics(q, v, tau)
-    drives = system.inverse_dynamics(q, v, a, actuated=["crank"])
+    drives = system.drive_forces(q, v, a, actuated=["crank"])
     assert drives.tau.shape == (3, 1, 3) and relative(drives.tau, np.broadcast_to(tau, (3, 1, 3))) < 1e-9
-    linear = system.linearize(q, v, tau, positions=["crank"], speeds=["crank"])
-    assert linear.A.shape == (3, 1, 2, 2) and linear.eigenvalues().shape == (3, 1, 2)
+    linear = system.linear_model(q, v, tau, positions=["crank"], speeds=["crank"])
+    assert linear.A.shape == (3, 1, 2, 2) and linear.poles.shape == (3, 1, 2)
     for k in range(3):
-        alone = system.linearize(q[k, 0], v[k, 0], tau, positions=["crank"], speeds=["crank"])
+        alone = system.linear_model(q[k, 0], v[k, 0], tau, positions=["crank"], speeds=["crank"])
         assert (linear.A[k, 0] == alone.A).all() and (linear.B[k, 0] == alone.B).all()
-        assert np.abs(linear.eigenvalues()[k, 0] - alone.eigenvalues()).max() < 1e-12
+        assert np.abs(linear.poles[k, 0] - alone.poles).max() < 1e-12
     with pytest.raises(ArgumentError, match=r"v has shape \(3, 1, 2\)"):
-        system.linearize(q, v[..., :2], tau)
+        system.linear_model(q, v[..., :2], tau)
     with pytest.raises(ArgumentError, match="do not fit each other"):
-        system.inverse_dynamics(q, np.concatenate([v, v])[:5], a, actuated=["crank"])
+        system.drive_forces(q, np.concatenate([v, v])[:5], a, actuated=["crank"])
     with pytest.raises(ArgumentError, match="one position"):
         system.analyse(q)
 
 
-@pytest.mark.parametrize("method", numeric.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_nan_stays_with_its_state_and_nothing_gives_nothing(method):
-    system = ConstrainedDynamics(four_bar(), reference=[1.0, -0.5, 1.7])
+    system = Dynamics(four_bar(), reference=[1.0, -0.5, 1.7])
     q = np.tile(system.assemble(), (3, 1))
     v, tau = np.zeros((3, 3)), np.tile([3.0, 0, 0], (3, 1))
     q[1, 2] = np.nan
@@ -354,7 +356,7 @@ def test_nan_stays_with_its_state_and_nothing_gives_nothing(method):
     pins = system.reactions(q, v, tau)["pin"].force
     assert np.isnan(pins[1]).any() and np.isfinite(pins[[0, 2]]).all()
     none = np.zeros((0, 3))
-    assert system.inverse_dynamics(none, none, none, actuated="crank").tau.shape == (0, 3)
+    assert system.drive_forces(none, none, none, actuated="crank").tau.shape == (0, 3)
     assert system.reactions(none, none, none)["pin"].force.shape == (0, 3)
     for ask in (system.assemble, system.analyse):
         with pytest.raises(ArgumentError, match="not finite"):
@@ -362,14 +364,14 @@ def test_nan_stays_with_its_state_and_nothing_gives_nothing(method):
 
 
 def test_motions_that_are_impossible_or_not_driven_are_refused():
-    system = ConstrainedDynamics(whipple_bicycle(), reference=[0, 0, 0.3, 0, 0, 0, 0, 0, 0])
+    system = Dynamics(whipple_bicycle(), reference=[0, 0, 0.3, 0, 0, 0, 0, 0, 0])
     q, v = np.array([0, 0, 0.3, 0, 0, 0, 0, 0, 0], dtype=float), np.zeros(9)
     with pytest.raises(ArgumentError, match="violate the constraints"):
-        system.inverse_dynamics(q, v, np.ones(9), actuated=["rear"])
+        system.drive_forces(q, v, np.ones(9), actuated=["rear"])
     tau = np.zeros(9)
     tau[4] = 30.0
     a = system.forward_dynamics(q, v, tau)
     with pytest.raises(SingularityError, match=r"3 degrees of freedom, they reach 2.*lean"):
-        system.inverse_dynamics(q, v, a, actuated=["rear", "steer"])
+        system.drive_forces(q, v, a, actuated=["rear", "steer"])
     with pytest.raises(ArgumentError, match="2 positive numbers"):
-        system.inverse_dynamics(q, v, a, actuated=["rear", "steer"], weights=[1.0])
+        system.drive_forces(q, v, a, actuated=["rear", "steer"], weights=[1.0])

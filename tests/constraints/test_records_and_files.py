@@ -12,8 +12,9 @@ from constraint_cases import relative
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics, constraint_rows, coordinate_symbols
+from dalembert.constraints import constraint_rows, coordinate_symbols
 from dalembert.constraints.classical import ANDREWS_START, andrews, four_bar, rolling_disc, whipple_bicycle
+from dalembert.dynamics import Dynamics
 from dalembert.errors import FormatError, UnsupportedError
 from dalembert.formats import read_mjcf, read_toml, write_toml
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
@@ -93,7 +94,7 @@ def test_laws_written_in_a_file_hold(kind, parameters):
     t, angle = 0.37, 0.5
     lift = 0.1 * 7.0**2 * -np.sin(7.0 * t)
     q, v = [0.1 * np.sin(7.0 * t), angle], [0.7 * np.cos(7.0 * t), 0.8]
-    found = ConstrainedDynamics(mechanism, parameters=numbers).forward_dynamics(q, v, np.zeros(2), t)
+    found = Dynamics(mechanism, parameters=numbers).forward_dynamics(q, v, np.zeros(2), t)
     np.testing.assert_allclose(found, [lift, -(9.81 + lift) * np.sin(angle) / 0.6], rtol=1e-12)
 
 
@@ -115,7 +116,7 @@ def test_forces_written_in_a_file_act(kind, function, values):
     if values is None:  # masses 1 at height z and 2 at height z - l cos(angle), arm l sin(angle)
         low = -2 * (1 + 0.2 - 0.6 * np.cos(0.1))
         values = [-(1 + 0.2) + low, low * 0.6 * np.sin(0.1)]
-    found = ConstrainedDynamics(mechanism, forces="all").evaluate("forces", q, v, 0.3)[0]
+    found = Dynamics(mechanism, elements="all").evaluate("element_forces", q, v, 0.3)[0]
     np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-15)
 
 
@@ -186,7 +187,7 @@ def test_pickles_and_equality_hold_for_functions_and_formulas():
         again = pickle.loads(pickle.dumps(one))
         assert again == one
         assert relative(constraint_rows(again, [1.0, 2, 3], [4, 5, 6], 7).G, [[1.0, 0, 0]]) == 0
-    system = pickle.loads(pickle.dumps(ConstrainedDynamics(andrews(), forces="all", reference=ANDREWS_START)))
+    system = pickle.loads(pickle.dumps(Dynamics(andrews(), elements="all", reference=ANDREWS_START)))
     assert system.forward_dynamics(ANDREWS_START, np.zeros(7), np.zeros(7))[0] == pytest.approx(14222.44391995411)
 
 
@@ -197,7 +198,7 @@ def test_kernels_of_different_functions_are_different():
         mechanism = four_bar().replace(
             constraints=(Constraint("drive", "motion", "crank", "", function=lambda t: scalar.sin(rate * t)),)  # noqa: B023
         )
-        system = ConstrainedDynamics(mechanism)
+        system = Dynamics(mechanism)
         found.append(system.forward_dynamics(np.zeros(3), [rate, 0, 0], np.zeros(3), 0.3)[0])
         assert found[-1] == pytest.approx(-(rate**2) * np.sin(0.3 * rate))
     assert found[0] != found[1]
@@ -240,8 +241,8 @@ def test_mounted_mechanisms_fall_in_the_field_of_their_carrier():
     assert [item.name for item in both.forces] == ["earth"]
     assert all(any(f"{name!r} is left out" in note for note in both.notes) for name in ("earth", "moon"))
     q, v = np.array([3.0, 1, 2, 0, 0, 0.6, 0.8]), np.zeros(6)
-    alone = ConstrainedDynamics(one, forces="all").solve(q, v, v).a
-    together = ConstrainedDynamics(both, forces="all").solve(np.tile(q, 2), np.tile(v, 2), np.tile(v, 2)).a
+    alone = Dynamics(one, elements="all").solve(q, v, v).a
+    together = Dynamics(both, elements="all").solve(np.tile(q, 2), np.tile(v, 2), np.tile(v, 2)).a
     assert np.abs(together - np.tile(alone, 2)).max() < 1e-14
 
 
@@ -265,5 +266,5 @@ def test_a_weld_of_mjcf_without_torque_holds_a_point_only(scale, kind):
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     rest = np.zeros(7)
-    found = ConstrainedDynamics(mechanism).solve(rest, rest, rest).a
+    found = Dynamics(mechanism).solve(rest, rest, rest).a
     np.testing.assert_allclose(data.qacc, found, rtol=0, atol=2e-2 * np.abs(found).max())

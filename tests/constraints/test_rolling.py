@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.rotations import rotation_from_rpy
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import BICYCLE_UPRIGHT, chaplygin_sleigh, rattleback, rolling_disc, whipple_bicycle
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
@@ -33,12 +33,12 @@ def test_a_disc_that_lies_flat_is_told_to_have_no_direction_to_roll():
     disc = rolling_disc()
     upright, v = upright_disc(1.0)
     flat = disc.neutral  # its axle points up exactly
-    system = ConstrainedDynamics(disc, reference=upright)
+    system = Dynamics(disc, reference=upright)
     for attempt in (
         lambda: system.assemble(flat),
         lambda: system.project_velocity(flat, v),
         lambda: system.analyse(flat),
-        lambda: system.linearize(flat, 0 * v, 0 * v),
+        lambda: system.linear_model(flat, 0 * v, 0 * v),
     ):
         with pytest.raises(SingularityError, match="is not defined"):
             attempt()
@@ -56,13 +56,13 @@ def test_a_rolling_disc_is_stable_above_its_critical_speed(factor):
     A, C = m * r * r / 4, m * r * r / 2
     spin = factor * np.sqrt(G / (3 * r))
     q, v = np.array([0, 0, r, 0, 0, 0]), np.array([spin * r, 0, 0, 0, 0, spin])
-    system = ConstrainedDynamics(rolling_disc(m, r, angles=True), reference=q)
+    system = Dynamics(rolling_disc(m, r, angles=True), reference=q)
     report = system.analyse(q)
     assert (report.degrees_of_freedom, report.position_freedoms) == (3, 5)
     rates = system.evaluate("constraints", q, v, 0.0)
     assert np.abs(rates[1] @ v - rates[2]).max() < 1e-14
     assert np.abs(system.forward_dynamics(q, v, np.zeros(6))).max() < 1e-12 * spin**2
-    values = system.linearize(q, v, np.zeros(6)).eigenvalues()
+    values = system.linear_model(q, v, np.zeros(6)).poles
     square = (A * m * G * r - C * (C + m * r * r) * spin**2) / (A * (A + m * r * r))
     pair = np.array([1, -1]) * np.sqrt(complex(square))
     for x in pair:
@@ -79,7 +79,7 @@ def test_a_disc_in_steady_circular_motion():
     tilt = 0.3
     q[3:] = [np.sin(-np.pi / 4 + tilt / 2), 0, 0, np.cos(-np.pi / 4 + tilt / 2)]
     q[2] = r * np.cos(tilt)
-    system = ConstrainedDynamics(rolling_disc(1.0, r), reference=q)
+    system = Dynamics(rolling_disc(1.0, r), reference=q)
     v = system.project_velocity(q, v)
     path, positions, speeds = simulated(system, q, v, 5.0)
     energies = system.kernel("energy")(positions, speeds, 0.0)
@@ -99,7 +99,7 @@ def test_chaplygin_sleigh_against_its_closed_form():
     (Neimark and Fufaev 1972). Integration at 1e-11 leaves less than 1e-9.
     """
     m, moment, a = 2.0, 0.5, 0.4
-    system = ConstrainedDynamics(chaplygin_sleigh(m, moment, a))
+    system = Dynamics(chaplygin_sleigh(m, moment, a))
     top, k = 1.5, np.sqrt(m * a * a / (moment + m * a * a))
 
     def exact(t):
@@ -124,7 +124,7 @@ def spun_rattleback(spin):
     turn = rotation_from_rpy(np.radians(0.5), np.radians(0.5), 0)
     q[3:] = quaternion_from_rotation(turn)
     q[2] = 0.02
-    system = ConstrainedDynamics(mechanism, reference=q)
+    system = Dynamics(mechanism, reference=q)
     q = system.assemble(q)
     v = np.zeros(6)
     v[3:] = turn.T @ [0, 0, spin]
@@ -163,7 +163,7 @@ def test_a_sphere_rolls_down_a_slope():
     mechanism = Mechanism("ball", [ball], [Joint("free", "free", WORLD, "ball")], constraints=[contact])
     q = mechanism.neutral
     q[:3] = ramp.rotate([0.4, 0.1, r])
-    system = ConstrainedDynamics(mechanism, reference=q)
+    system = Dynamics(mechanism, reference=q)
     a, force = system.kernel("multipliers")(q, np.zeros(6), np.zeros(6), 0.0)
     assert relative(ramp.rotation.T @ a[:3], [5 / 7 * G * np.sin(slope), 0, 0]) < 1e-12
     assert relative(force, [-2 / 7 * m * G * np.sin(slope), 0, m * G * np.cos(slope)]) < 1e-12
@@ -187,7 +187,7 @@ def test_a_cart_with_steered_wheels_has_one_freedom_and_turns_about_its_pole():
     steer = 0.4
     q = np.zeros(mechanism.nq)
     q[mechanism.q_slice("steer")] = steer
-    system = ConstrainedDynamics(mechanism, reference=q)
+    system = Dynamics(mechanism, reference=q)
     assert system.analyse(q).degrees_of_freedom == 2  # drive and steer
     v = system.project_velocity(q, [1.0, 0, 0, 0, 0, 0], keep=["steer"])
     speed = v[0]
@@ -208,7 +208,7 @@ steer, with 14 digits."""
 
 @pytest.fixture(scope="module")
 def bicycle():
-    return ConstrainedDynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
+    return Dynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
 
 
 def riding(speed):
@@ -220,7 +220,7 @@ def riding(speed):
 def lean_and_steer(bicycle, speed):
     """M, and the matrices of q' and q, of the reduced linearization."""
     q, v = riding(speed)
-    linear = bicycle.linearize(
+    linear = bicycle.linear_model(
         q,
         v,
         np.zeros(9),
@@ -258,7 +258,7 @@ def test_bicycle_eigenvalues_over_speed(bicycle):
         10: [0.16105338653172, -24.62459635017404, -3.72016840437287 + 10.90681139476287j],
     }
     for speed, expected in published.items():
-        values = lean_and_steer(bicycle, float(speed))[0].eigenvalues()
+        values = lean_and_steer(bicycle, float(speed))[0].poles
         for x in expected:
             assert np.abs(values - x).min() < 1e-9, (speed, x)
 
@@ -267,11 +267,11 @@ def test_bicycle_weave_and_capsize_speed(bicycle):
     """4.29238253634111 and 6.02426201538837 m/s, where the largest real part changes its sign."""
 
     def weave(speed):
-        values = bicycle.linearize(*riding(speed), np.zeros(9)).eigenvalues()
+        values = bicycle.linear_model(*riding(speed), np.zeros(9)).poles
         return values[np.abs(values.imag) > 1].real.max()
 
     def capsize(speed):
-        values = bicycle.linearize(*riding(speed), np.zeros(9)).eigenvalues()
+        values = bicycle.linear_model(*riding(speed), np.zeros(9)).poles
         slow = values[(np.abs(values.imag) < 1e-6) & (np.abs(values) < 3)].real
         return slow[np.abs(slow).argmax()]
 

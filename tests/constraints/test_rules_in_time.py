@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.algebra import scalar
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 METHODS = pytest.mark.parametrize("method", ["multipliers", "projection"])
@@ -29,7 +29,7 @@ def test_rows_that_depend_on_each_other_at_one_moment_count_at_all_others(method
     """v_a = 0 and v_a + (t - t0) v_b = 0: at t0, which is sampled, they say the same; at any other time both beads
     are held."""
     rule = Constraint("rule", "velocity", function=lambda q, v, t: [v[0], v[0] + (t - when) * v[1]])
-    system = ConstrainedDynamics(beads(rule), method=method)
+    system = Dynamics(beads(rule), method=method)
     for t in (0.3, 2.0, 7.0):
         a, lam = system.evaluate("multipliers", np.zeros(2), np.zeros(2), FORCE, t)
         assert a == pytest.approx(np.zeros(2), abs=1e-14)
@@ -45,7 +45,7 @@ def test_motions_that_a_coupling_demands_anyway_do_not_contradict_it(method):
         Constraint("along", "motion", "ja", coefficients=(0, 1)),
         Constraint("up", "motion", "jb", coefficients=(0, 0, 1)),
     )
-    system = ConstrainedDynamics(beads(*rules), method=method)
+    system = Dynamics(beads(*rules), method=method)
     for t in (0.0, 1.0, 6.0):
         a = system.forward_dynamics([t, t * t], [1.0, 2 * t], FORCE, t)
         assert a == pytest.approx([0.0, 2.0], abs=1e-9)
@@ -58,7 +58,7 @@ def test_motions_that_part_late_give_no_numbers_from_then_on(method):
         Constraint("first", "motion", "ja", coefficients=(0, 1)),
         Constraint("second", "motion", "ja", function=lambda t: t + scalar.select(t < 5, 0, (t - 5) ** 2)),
     )
-    system = ConstrainedDynamics(beads(*rules), method=method)
+    system = Dynamics(beads(*rules), method=method)
     assert system.forward_dynamics([4.0, 0.0], [1.0, 0.0], FORCE, 4.0) == pytest.approx([0.0, 5.0])
     assert np.isnan(system.forward_dynamics([6.0, 0.0], [1.0, 0.0], FORCE, 6.0)).all()
 
@@ -70,7 +70,7 @@ def test_motions_told_in_two_ways_agree_in_single_precision_too(method):
         Constraint("first", "motion", "ja", function=lambda t: scalar.sin(3 * t)),
         Constraint("second", "motion", "ja", function=lambda t: 3 * scalar.sin(t) - 4 * scalar.sin(t) ** 3),
     )
-    system = ConstrainedDynamics(beads(*rules), method=method)
+    system = Dynamics(beads(*rules), method=method)
     t = np.linspace(0.1, 6.0, 200, dtype=np.float32)
     q, v = np.stack([np.sin(3 * t), t], axis=-1), np.stack([3 * np.cos(3 * t), t], axis=-1)
     a = system.forward_dynamics(q, v, np.ones_like(q), t)
@@ -80,7 +80,7 @@ def test_motions_told_in_two_ways_agree_in_single_precision_too(method):
 
 def test_what_cannot_move_has_no_accelerations_but_a_weight():
     lump = Mechanism("lump", (Body("a", Inertia.point(2.0)),), (Joint("weld", "fixed", WORLD, "a"),))
-    system, nothing = ConstrainedDynamics(lump), np.zeros(0)
+    system, nothing = Dynamics(lump), np.zeros(0)
     assert system.forward_dynamics(nothing, nothing, nothing).shape == (0,)
     assert system.analyse(nothing).degrees_of_freedom == 0
     assert system.reactions(nothing, nothing, nothing)["weld"].force == pytest.approx([0, 0, 2 * 9.81], rel=1e-3)

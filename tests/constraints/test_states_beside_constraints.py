@@ -58,7 +58,7 @@ def test_ranks_near_change_points_are_those_beside_them(n, pitch, cart):
     mechanism = coupling_rod(n, pitch, cart=cart)
     for angle in (0.0, 0.01, 0.05, 0.11, np.pi - 0.03, np.pi):
         q = standing(mechanism, angle)
-        system = da.ConstrainedDynamics(mechanism, reference=q)
+        system = da.Dynamics(mechanism, reference=q)
         assert system.known_rank == n, angle
         analysis = system.analyse(q)
         assert analysis.usual_rank == n and analysis.is_singular == (abs(np.sin(angle)) < 1e-9), angle
@@ -68,7 +68,7 @@ def test_ranks_near_change_points_are_those_beside_them(n, pitch, cart):
 def test_rods_that_are_drawn_flat_on_a_cart_of_any_size(length):
     """The cart moves no loop: it says nothing of what is singular. Lengths L are like one of 1 m, the slide in L."""
     small, large = (coupling_rod(3, 1.25 * size, size, cart=True) for size in (0.4, length))
-    systems = [da.ConstrainedDynamics(mechanism) for mechanism in (small, large)]
+    systems = [da.Dynamics(mechanism) for mechanism in (small, large)]
     assert [system.known_rank for system in systems] == [3, 3]
     assert all(system.analyse(standing(small, 0.0)).is_singular for system in systems)
     assert not systems[1].analyse(standing(small, 1e-4)).is_singular
@@ -83,7 +83,7 @@ def test_a_reference_that_is_not_clear_is_no_sample():
     reference = np.zeros(4)
     for name, angle in (("crank0", 0.51), ("hinge", -2.08), ("crank1", 2.25), ("crank2", 2.97)):
         reference[mechanism.q_slice(name)] = angle
-    system = da.ConstrainedDynamics(mechanism, reference=reference, method="projection")
+    system = da.Dynamics(mechanism, reference=reference, method="projection")
     assert system.known_rank == 3
     q, rest = standing(mechanism, 0.6), np.zeros(4)
     np.testing.assert_allclose(system.forward_dynamics(q, rest, rest), system.solve(q, rest, rest).a, rtol=1e-9)
@@ -130,7 +130,7 @@ def test_lifts_that_are_drawn_flat_have_the_rank_of_raised_ones(length, foot, ra
     """Hinges of millimetres count as much as the slide beside them, and as angles."""
     mechanism, raised = scissor_lift(length, 5, foot)
     flat = raised(0.0)
-    system = da.ConstrainedDynamics(mechanism, reference=flat)
+    system = da.Dynamics(mechanism, reference=flat)
     assert system.known_rank == rank and system.analyse(flat).is_singular
     q, rest = raised(0.6), np.zeros(mechanism.nv)
     right = system.solve(q, rest, rest).a
@@ -164,7 +164,7 @@ def test_a_redundant_loop_of_a_tenth_of_a_millimetre_beside_one_of_a_metre():
     )
     for angle in (0.0, 0.4):
         reference = np.concatenate([standing(other, 0.5), standing(one, angle)])
-        system = da.ConstrainedDynamics(both, reference=reference)
+        system = da.Dynamics(both, reference=reference)
         assert system.known_rank == 6
         assert system.analyse(np.concatenate([standing(other, 0.5), standing(one, 0.9)])).usual_rank == 6
 
@@ -174,12 +174,12 @@ def test_ranks_above_that_of_the_reference_count_at_states_on_the_constraints(le
     """Rows of a lift of centimetres are small beside that of its slide, but on the constraints that is no drift."""
     mechanism, raised = scissor_lift(length)
     q, rest = raised(0.6), np.zeros(mechanism.nv)
-    folded, open_ = da.ConstrainedDynamics(mechanism), da.ConstrainedDynamics(mechanism, reference=q)
+    folded, open_ = da.Dynamics(mechanism), da.Dynamics(mechanism, reference=q)
     right, found = open_.solve(q, rest, rest), folded.solve(q, rest, rest)
     assert folded.known_rank < found.rank == right.rank == 6
     np.testing.assert_allclose(found.a, right.a, rtol=1e-9, atol=1e-9 * np.abs(right.a).max())
-    assert len(folded.linearize(q, rest, rest).states) == 2
-    tau = [system.inverse_dynamics(q, rest, rest, actuated=["slide"]).tau for system in (folded, open_)]
+    assert len(folded.linear_model(q, rest, rest).states) == 2
+    tau = [system.drive_forces(q, rest, rest, actuated=["slide"]).tau for system in (folded, open_)]
     np.testing.assert_allclose(tau[0], tau[1], rtol=1e-9, atol=1e-9)
 
 
@@ -188,36 +188,36 @@ def test_ranks_above_that_of_the_reference_count_at_states_on_the_constraints(le
 def test_kernels_of_rods_that_are_drawn_flat(n, method):
     """The default reference is the change point itself. Twenty operations a row: errors of 1e-12."""
     mechanism, length, angle = coupling_rod(n, 0.4), 0.4, 0.6
-    system = da.ConstrainedDynamics(mechanism, method=method)
+    system = da.Dynamics(mechanism, method=method)
     q, turning, rest = standing(mechanism, angle), standing(mechanism, 1.0), np.zeros(mechanism.nv)
     right = GRAVITY * (n / 2 + 1) * length * np.cos(angle) / ((n / 3 + 1) * length**2)
     assert abs(system.forward_dynamics(q, turning, rest)[0] - right) < 1e-11 * right
     off = q + 1e-7 * np.arange(mechanism.nv) ** 2  # up to 2.5e-6: errors some tens of times that
     assert abs(system.solve(off, turning, rest).a[0] - right) < 1e-4 * right
     holding = -GRAVITY * (n / 2 + 1) * length * np.cos(angle)
-    assert abs(system.inverse_dynamics(off, rest, rest, actuated=["crank0"]).tau[0] - holding) < 1e-4 * right
+    assert abs(system.drive_forces(off, rest, rest, actuated=["crank0"]).tau[0] - holding) < 1e-4 * right
 
 
 def test_linearization_does_not_depend_on_the_last_digits_of_a_redundant_loop():
     """Bricard's linkage off by e: A changes by some times e, wherever the redundant row seems independent."""
-    system = da.ConstrainedDynamics(bricard(), reference=None)
+    system = da.Dynamics(bricard(), reference=None)
     q = system.assemble()
     rest = np.zeros(system.mechanism.nv)
-    right = system.linearize(q, rest, rest, positions=["hinge1"], speeds=["hinge1"]).A
+    right = system.linear_model(q, rest, rest, positions=["hinge1"], speeds=["hinge1"]).A
     rng = np.random.default_rng(0)
     for e in (1e-9, 5e-9, 1e-8, 1e-7):
         for _ in range(5):
             off = q + e * rng.normal(size=len(q))
-            found = system.linearize(off, rest, rest, positions=["hinge1"], speeds=["hinge1"]).A
+            found = system.linear_model(off, rest, rest, positions=["hinge1"], speeds=["hinge1"]).A
             assert np.abs(found - right).max() < 1e3 * e
-            assert len(system.linearize(off, rest, rest).states) == 2
+            assert len(system.linear_model(off, rest, rest).states) == 2
 
 
 @pytest.mark.parametrize("e", [0.0, 1e-8, 1e-6])
 def test_projection_with_joints_held_leaves_other_freedoms(e):
     """On a cart that keeps its speed the cranks go on turning; errors are those of the state."""
     mechanism = coupling_rod(3, cart=True)
-    system = da.ConstrainedDynamics(mechanism, reference=standing(mechanism, 0.6))
+    system = da.Dynamics(mechanism, reference=standing(mechanism, 0.6))
     v = standing(mechanism, 2.0)
     v[mechanism.v_slice("slide")] = 0.5
     q = standing(mechanism, 0.6) + e * np.arange(mechanism.nv)
@@ -228,7 +228,7 @@ def test_projection_with_joints_held_leaves_other_freedoms(e):
 
 
 def test_projection_of_batches_is_that_of_each_state():
-    system = da.ConstrainedDynamics(four_bar())
+    system = da.Dynamics(four_bar())
     q = np.stack([system.assemble([x, -0.5, 1.7], keep=["crank"]) for x in (0.9, 1.0, 1.1)])
     v = system.project_velocity(q, [1.0, 0, 0], keep=["crank"])
     assert v.shape == (3, 3)
@@ -242,7 +242,7 @@ def test_projection_of_batches_is_that_of_each_state():
 
 def test_projection_far_from_the_constraints_says_that_positions_are():
     mechanism = coupling_rod(3)
-    system = da.ConstrainedDynamics(mechanism, reference=standing(mechanism, 0.6))
+    system = da.Dynamics(mechanism, reference=standing(mechanism, 0.6))
     q = standing(mechanism, 0.6) + 0.02 * np.arange(mechanism.nv) ** 2
     with pytest.raises(ArgumentError, match=r"q violates the constraint 'pin.*assemble"):
         system.project_velocity(q, standing(mechanism, 1.0))
@@ -250,13 +250,13 @@ def test_projection_far_from_the_constraints_says_that_positions_are():
 
 def test_inverse_dynamics_takes_what_matters_to_no_force():
     """At rest under gravity 1e-10 rad/s^2 is nothing; the torque changes by as much."""
-    system = da.ConstrainedDynamics(four_bar())
+    system = da.Dynamics(four_bar())
     q, rest = system.assemble([1.0, -0.5, 1.7]), np.zeros(3)
-    right = system.inverse_dynamics(q, rest, rest, actuated=["crank"]).tau
-    found = system.inverse_dynamics(q, rest, [0, 1e-10, 0], actuated=["crank"]).tau
+    right = system.drive_forces(q, rest, rest, actuated=["crank"]).tau
+    found = system.drive_forces(q, rest, [0, 1e-10, 0], actuated=["crank"]).tau
     np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-12)
     with pytest.raises(ArgumentError, match="most of all"):
-        system.inverse_dynamics(q, rest, [0, 1e-3, 0], actuated=["crank"])
+        system.drive_forces(q, rest, [0, 1e-3, 0], actuated=["crank"])
 
 
 def test_inverse_dynamics_names_the_row_that_misses_most_of_its_own_measure():
@@ -267,7 +267,7 @@ def test_inverse_dynamics_names_the_row_that_misses_most_of_its_own_measure():
         joints=(*bar.joints, da.Joint("motor", "revolute", "world", "rotor")),
         constraints=(*bar.constraints, da.Constraint("gear", "coupling", "crank", "motor", coefficients=(0, 5.0))),
     )
-    system = da.ConstrainedDynamics(geared)
+    system = da.Dynamics(geared)
     q = system.assemble({"crank": 1.0, "coupler": -0.5, "rocker": 1.7}, keep=["crank"])
     v = system.project_velocity(q, {"crank": 1.0}, keep=["crank"])
     a = system.project_acceleration(q, v, np.zeros(4), keep=["crank"])
@@ -276,18 +276,18 @@ def test_inverse_dynamics_names_the_row_that_misses_most_of_its_own_measure():
     a[names["coupler"]] *= 1 + 1e-3
     a[names["motor"]] += 1e-3
     with pytest.raises(ArgumentError, match="most of all gear"):
-        system.inverse_dynamics(q, v, a, actuated=["crank"])
+        system.drive_forces(q, v, a, actuated=["crank"])
     a[names["motor"]] -= 1e-3 - 1e-8
-    assert np.isfinite(system.inverse_dynamics(q, v, a, actuated=["crank"]).tau).all()
+    assert np.isfinite(system.drive_forces(q, v, a, actuated=["crank"]).tau).all()
 
 
 def test_one_state_of_a_batch_that_is_no_number_spoils_no_other():
-    system = da.ConstrainedDynamics(four_bar())
+    system = da.Dynamics(four_bar())
     q, rest = system.assemble([1.0, -0.5, 1.7]), np.zeros(3)
     batch = np.stack([q, np.full(3, np.nan), q])
-    found = system.inverse_dynamics(batch, rest, rest, actuated=["crank"])
+    found = system.drive_forces(batch, rest, rest, actuated=["crank"])
     assert np.isnan(found.tau[1]).all()
-    np.testing.assert_array_equal(found.tau[0], system.inverse_dynamics(q, rest, rest, actuated=["crank"]).tau)
+    np.testing.assert_array_equal(found.tau[0], system.drive_forces(q, rest, rest, actuated=["crank"]).tau)
 
 
 def test_a_tolerance_for_ranks_is_what_it_says():
@@ -300,7 +300,7 @@ def test_a_tolerance_for_ranks_is_what_it_says():
     ]
     law = da.Constraint("law", "position", function=lambda q, t: [q[0] * q[2], q[1] * q[2]])
     mechanism = da.Mechanism("branches", bodies, joints, constraints=[law], gravity=[0, 0, 0])
-    system = da.ConstrainedDynamics(mechanism, reference=[0.3, 0.2, 0])
+    system = da.Dynamics(mechanism, reference=[0.3, 0.2, 0])
     found = system.solve([0, 0, 0.005], [0, 0, 0.5], [1.0, 1, 1], tolerance=1e-9)
     assert found.rank == 2
     np.testing.assert_allclose(found.a, [0, 0, 1], atol=1e-12)
@@ -308,7 +308,7 @@ def test_a_tolerance_for_ranks_is_what_it_says():
 
 @pytest.mark.parametrize("e", [0.0, 1e-9, 1e-7])
 def test_what_is_unique_stays_so_off_the_constraints(e):
-    system = da.ConstrainedDynamics(bricard())
+    system = da.Dynamics(bricard())
     q = system.assemble()
     rest = np.zeros(system.mechanism.nv)
     right = [x.unique for x in system.reactions(q, rest, rest).values()]
@@ -330,7 +330,7 @@ def test_loops_of_millimetres_pass_no_singular_positions_that_metres_do_not():
         place = turn([twist, 0, 0], [side, 0, 0])
     last = da.Constraint("last", "revolute", "rod2", "world", place, turn([-large, 0, 0], [-b, 0, 0]))
     mechanism = da.Mechanism("Bennett", bodies, joints, constraints=[last])
-    system = da.ConstrainedDynamics(mechanism, reference=[0.8, 2.87, -0.8])
+    system = da.Dynamics(mechanism, reference=[0.8, 2.87, -0.8])
     q = system.assemble(keep=["hinge0"])
     v = system.project_velocity(q, {"hinge0": 1 / np.sqrt(b)}, keep=["hinge0"])
     with warnings.catch_warnings():
@@ -352,10 +352,10 @@ def test_slides_that_turn_nothing_are_regular():
     ]
     tip = da.Constraint("tip", "spherical", "c", "e", at(0.3 * axis), at(0.3 * axis))
     mechanism = da.Mechanism("gantry", bodies, joints, constraints=[tip])
-    system, rest = da.ConstrainedDynamics(mechanism), np.zeros(5)
+    system, rest = da.Dynamics(mechanism), np.zeros(5)
     analysis = system.analyse([0.2, 0.1, 0.7, 0.2, 0.1])
     assert (analysis.rank, analysis.usual_rank) == (2, 2)
-    assert len(system.linearize([0.2, 0.1, 0.7, 0.2, 0.1], rest, rest).states) == 6
+    assert len(system.linear_model([0.2, 0.1, 0.7, 0.2, 0.1], rest, rest).states) == 6
 
 
 @pytest.mark.parametrize("base, contact", [("free", "rolling-disc"), ("planar", "rolling-wheel")])
@@ -390,10 +390,10 @@ def test_small_wheels_under_a_long_vehicle_count_as_much(size, radius, base, con
         q[vehicle.q_slice("steer0")], q[vehicle.q_slice("steer1")] = first, second
         return q
 
-    assert da.ConstrainedDynamics(vehicle, reference=steered(0, 0)).analyse(steered(0, 0)).rank == rank - 1
+    assert da.Dynamics(vehicle, reference=steered(0, 0)).analyse(steered(0, 0)).rank == rank - 1
     q, rest, tau = steered(0.3, 0.2), np.zeros(vehicle.nv), np.ones(vehicle.nv)
     for steer in (0.0, 1e-6, 1e-4):
-        system = da.ConstrainedDynamics(vehicle, reference=steered(steer, 0.9 * steer))
+        system = da.Dynamics(vehicle, reference=steered(steer, 0.9 * steer))
         assert system.known_rank == rank
         found = system.solve(q, rest, tau)
         energy = np.sqrt(np.diag(system.evaluate("mass_matrix", q)))
@@ -416,7 +416,7 @@ def test_a_coupling_that_repeats_a_mimic_joint_holds_always(factor, gear):
     ]
     bodies = [da.Body(name, inertia) for name in "abc"]
     hand = da.Mechanism("hand", bodies, joints, constraints=couplings, gravity=[0, 0, -GRAVITY])
-    system, rest = da.ConstrainedDynamics(hand), np.zeros(2)
+    system, rest = da.Dynamics(hand), np.zeros(2)
     assert system.known_rank == 1
     analysis = system.analyse(rest)
     assert analysis.rank == 1 and not analysis.is_singular
@@ -424,21 +424,21 @@ def test_a_coupling_that_repeats_a_mimic_joint_holds_always(factor, gear):
     right = (4 + factor) * GRAVITY * 0.1 / ((10 + factor**2) * 0.02)
     for found in (system.solve(rest, rest, rest).a, system.forward_dynamics(rest, rest, rest)):
         np.testing.assert_allclose(found, [right, 3 * right], rtol=1e-12)
-    assert len(system.linearize(rest, rest, rest).states) == 2
+    assert len(system.linear_model(rest, rest, rest).states) == 2
 
 
 def test_an_equilibrium_beside_a_change_point_is_told():
     """A spring holds the rods 1e-5 rad beside it; forces in the loop are 1e5 times those of a spring there."""
     coil = da.Force("coil", "joint-spring", "crank0", stiffness=5.0, rest=1e-5)
     rods = coupling_rod(2).replace(gravity=[0, 0, 0], forces=[coil])
-    system = da.ConstrainedDynamics(rods, forces="all", reference=standing(rods, 0.5))
+    system = da.Dynamics(rods, elements="all", reference=standing(rods, 0.5))
     with pytest.warns(ModelWarning, match="at or beside a singular position"):
         found = da.control.equilibrium(system, standing(rods, 0.2))
     assert np.abs(found.q - standing(rods, 1e-5)).max() < 1e-6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         other = system.mechanism.replace(forces=[coil.replace(rest=0.1)])
-        da.control.equilibrium(da.ConstrainedDynamics(other, forces="all"), standing(rods, 0.2))
+        da.control.equilibrium(da.Dynamics(other, elements="all"), standing(rods, 0.2))
 
 
 @pytest.mark.parametrize("length", [1e-3, 1.0])
@@ -449,10 +449,10 @@ def test_equilibria_of_overconstrained_loops(length):
     rods = coupling_rod(3, 1.25 * length, length)
     for off in (0.0, 0.01):
         guess = standing(rods, 0.6) + off
-        found = da.control.equilibrium(da.ConstrainedDynamics(rods, reference=guess), guess)
+        found = da.control.equilibrium(da.Dynamics(rods, reference=guess), guess)
         assert np.abs(np.abs(found.q) - np.pi / 2).max() < 1e-9
     linkage = bricard()
-    system = da.ConstrainedDynamics(linkage)
+    system = da.Dynamics(linkage)
     rest, acting = np.zeros(linkage.nv), 0
     for turn in (-0.6, 0.0, 0.6):
         q = system.assemble(system.reference + turn * np.eye(linkage.nq)[0])

@@ -5,8 +5,9 @@ import pytest
 import sympy
 
 import dalembert as da
-from dalembert.constraints import ConstrainedDynamics, ConstraintSet, coordinate_symbols
+from dalembert.constraints import ConstraintSet, coordinate_symbols
 from dalembert.constraints.classical import four_bar
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelError
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Mechanism
 from dalembert.model.parameters import substitute, symbolise
@@ -33,27 +34,27 @@ def closed_by_formula(length) -> Mechanism:
 def test_constraints_of_symbols_are_those_of_their_values():
     symbolic, plain = closed_by_formula(L), four_bar((CRANK, COUPLER, ROCKER), GROUND)
     assert symbolic.symbols == (L,)
-    exact = ConstrainedDynamics(plain, reference=REFERENCE)
+    exact = Dynamics(plain, reference=REFERENCE)
     q = exact.assemble()
     v, tau = exact.project_velocity(q, [1.0, 0, 0]), np.array([1.0, 0, 0])
     expected = exact.forward_dynamics(q, v, tau)
     for system in (
-        ConstrainedDynamics(symbolic, parameters=[CRANK], reference=REFERENCE),
-        ConstrainedDynamics(substitute(symbolic, {"l": CRANK}), reference=REFERENCE),
+        Dynamics(symbolic, parameters={"l": CRANK}, reference=REFERENCE),
+        Dynamics(substitute(symbolic, {"l": CRANK}), reference=REFERENCE),
     ):
         # the same loop written in other axes: the constraint surface is the same, the rows are not
         assert np.abs(system.residual(q)["pin"]).max() < 1e-11
         np.testing.assert_allclose(system.forward_dynamics(q, v, tau), expected, rtol=1e-9)
         np.testing.assert_allclose(
-            system.linearize(q, v, tau, positions=["crank"], speeds=["crank"]).A,
-            exact.linearize(q, v, tau, positions=["crank"], speeds=["crank"]).A,
+            system.linear_model(q, v, tau, positions=["crank"], speeds=["crank"]).A,
+            exact.linear_model(q, v, tau, positions=["crank"], speeds=["crank"]).A,
             rtol=1e-8, atol=1e-9,
         )  # fmt: skip
 
 
 def test_the_symbol_of_a_constraint_is_an_input_of_the_kernel():
-    system = ConstrainedDynamics(closed_by_formula(L), parameters=[CRANK], reference=REFERENCE)
-    longer = ConstrainedDynamics(closed_by_formula(1.25), reference=REFERENCE)
+    system = Dynamics(closed_by_formula(L), parameters={"l": CRANK}, reference=REFERENCE)
+    longer = Dynamics(closed_by_formula(1.25), reference=REFERENCE)
     q = longer.assemble()
     v, tau = longer.project_velocity(q, [1.0, 0, 0]), np.zeros(3)
     found = system.kernel("forward_dynamics")(q, v, tau, 0.0, [1.25])
@@ -70,8 +71,8 @@ def test_substitution_reaches_formulas_and_partial_substitution_too():
     k = sympy.Symbol("k", positive=True)
     halved = substitute(closed_by_formula(L), {L: k / 2})
     assert halved.symbols == (k,)
-    one = ConstrainedDynamics(halved, parameters=[2.0], reference=REFERENCE)
-    two = ConstrainedDynamics(closed_by_formula(1.0), reference=REFERENCE)
+    one = Dynamics(halved, parameters={"k": 2.0}, reference=REFERENCE)
+    two = Dynamics(closed_by_formula(1.0), reference=REFERENCE)
     q = two.assemble()
     np.testing.assert_allclose(one.evaluate("positions", q, 0.0)[1], two.evaluate("positions", q, 0.0)[1], atol=1e-13)
 
@@ -86,14 +87,14 @@ def test_motions_and_forces_may_contain_symbols_too():
         push = Force("push", "user", function=[0, length * q[1], length**2])
         return mechanism.replace(constraints=(*mechanism.constraints, motion), forces=(push,))
 
-    one = ConstrainedDynamics(driven(L), forces="all", parameters=[0.7], reference=REFERENCE)
-    two = ConstrainedDynamics(driven(0.7), forces="all", reference=REFERENCE)
+    one = Dynamics(driven(L), elements="all", parameters={"l": 0.7}, reference=REFERENCE)
+    two = Dynamics(driven(0.7), elements="all", reference=REFERENCE)
     q = two.assemble(t=0.3)
     v = two.project_velocity(q, np.zeros(3), 0.3)
     for name in ("terms", "multipliers"):
         for mine, theirs in zip(one.evaluate(name, q, v, v, 0.3), two.evaluate(name, q, v, v, 0.3)):
             np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(one.evaluate("forces", q, v, 0.3)[0], [0, 0.7 * q[1], 0.49], rtol=1e-14)
+    np.testing.assert_allclose(one.evaluate("element_forces", q, v, 0.3)[0], [0, 0.7 * q[1], 0.49], rtol=1e-14)
 
 
 def test_a_symbol_with_the_name_of_a_coordinate_is_refused():
@@ -141,11 +142,11 @@ def test_statements_are_no_formulas(statement):
 def test_a_call_may_give_other_parameters_in_batches():
     """Accelerations of four-bars of several lengths in one call are those of each system made for its length."""
     symbolic = closed_by_formula(L)
-    system = ConstrainedDynamics(symbolic, parameters={"l": CRANK}, reference=REFERENCE)
+    system = Dynamics(symbolic, parameters={"l": CRANK}, reference=REFERENCE)
     lengths, q, v, expected = [1.0, 1.1, 0.9], [], [], []
     tau = np.array([1.0, 0, 0])
     for length in lengths:
-        one = ConstrainedDynamics(symbolic, parameters={"l": length}, reference=REFERENCE)
+        one = Dynamics(symbolic, parameters={"l": length}, reference=REFERENCE)
         q.append(one.assemble())
         v.append(one.project_velocity(q[-1], [1.0, 0, 0]))
         expected.append(one.forward_dynamics(q[-1], v[-1], tau))
@@ -153,9 +154,10 @@ def test_a_call_may_give_other_parameters_in_batches():
     found = system.forward_dynamics(np.array(q), np.array(v), tau, parameters=every)
     assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()  # the same formulas, rounded alike
     states = [np.asarray(x, np.float32) for x in (q, v, tau)]
-    assert system.forward_dynamics(*states, parameters=every).dtype == np.float32
-    with pytest.raises(ArgumentError, match=r"symbols l; give their values where the system is made"):
-        ConstrainedDynamics(symbolic, reference=REFERENCE).forward_dynamics(q[0], v[0], tau, parameters=[CRANK])
+    assert system.forward_dynamics(*states, parameters=np.asarray(every, np.float32)).dtype == np.float32
+    assert system.forward_dynamics(*states).dtype == np.float32
+    with pytest.raises(ArgumentError, match=r"symbols l; give their values by Dynamics"):
+        Dynamics(symbolic, reference=REFERENCE).forward_dynamics(q[0], v[0], tau, parameters=[CRANK])
 
 
 def test_where_closures_and_springs_are_attached_can_be_a_parameter():
@@ -172,8 +174,8 @@ def test_where_closures_and_springs_are_attached_can_be_a_parameter():
     names = {address: f"p{k}" for k, address in enumerate(values)}
     plain, symbolic = symbolise(bars, values), symbolise(bars, names)
     given = dict(zip(names.values(), values.values()))
-    exact = ConstrainedDynamics(plain, forces="all", reference=REFERENCE)
-    system = ConstrainedDynamics(symbolic, forces="all", reference=REFERENCE, parameters=given)
+    exact = Dynamics(plain, elements="all", reference=REFERENCE)
+    system = Dynamics(symbolic, elements="all", reference=REFERENCE, parameters=given)
     q = exact.assemble(keep=["crank"])
     v, tau = exact.project_velocity(q, [1.0, 0, 0]), np.array([1.0, 0, 0])
     np.testing.assert_allclose(system.assemble(keep=["crank"]), q, rtol=1e-12)

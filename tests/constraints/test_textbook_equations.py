@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert.algebra.quaternions import rotation_from_quaternion
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import (
     ANDREWS_START,
     BICYCLE_UPRIGHT,
@@ -21,6 +20,7 @@ from dalembert.constraints.classical import (
     spatial_slider_crank,
     whipple_bicycle,
 )
+from dalembert.dynamics import Dynamics
 
 # ---------------------------------------------------------------------------------------------- Andrews
 
@@ -106,7 +106,7 @@ def test_andrews_accelerations_are_those_of_hairer_and_wanner():
     """Along the motion, at seven states; the second derivative of the closures by differences leaves 1e-7."""
     mechanism = andrews()
     order = [("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon").index(j.name) for j in mechanism.joints]
-    system = ConstrainedDynamics(mechanism, forces="all", reference=ANDREWS_START)
+    system = Dynamics(mechanism, elements="all", reference=ANDREWS_START)
     _, positions, speeds = simulated(system, np.array(ANDREWS_START), np.zeros(7), 0.03, t_eval=np.linspace(0, 0.03, 7))
     for q, v in zip(positions, speeds):
         x, u = np.zeros(7), np.zeros(7)
@@ -130,8 +130,8 @@ def test_andrews_differs_from_the_published_state_by_a_picosecond():
     angle, rate = np.array([published[name] for name in names]).T
     found = []
     for method, integrator, tolerance in (("multipliers", "DOP853", 1e-13), ("projection", "RK45", 1e-12)):
-        system = ConstrainedDynamics(
-            mechanism, forces="all", reference=ANDREWS_START, method=method,
+        system = Dynamics(
+            mechanism, elements="all", reference=ANDREWS_START, method=method,
             independent=["beta"] if method == "projection" else None,
         )  # fmt: skip
         kernel = system.kernel("forward_dynamics")
@@ -164,7 +164,7 @@ def hinge_screws(t, p):
 def test_bricard_has_six_screws_of_rank_five_everywhere():
     """Six hinges on a closed chain of six bodies: 6 velocities, 6 equations; one mobility means rank five, so exactly
     one equation is redundant - of the five rows that close the tree, rank four. Hinge angles from the closed form."""
-    system = ConstrainedDynamics(bricard(), reference=np.full(5, np.pi / 2))
+    system = Dynamics(bricard(), reference=np.full(5, np.pi / 2))
     seen = 0
     for t in (1.6, 1.75, 1.9, 2.05):
         p = np.arccos(-np.cos(t) / (1 + np.cos(t)))
@@ -213,7 +213,7 @@ def test_rattleback_follows_the_equations_of_rolling_in_body_axes():
     q = mechanism.neutral
     q[3:] = np.array([0.004, 0.004, 0.0, np.sqrt(1 - 2 * 0.004**2)])
     q[2] = 0.02
-    system = ConstrainedDynamics(mechanism, reference=q)
+    system = Dynamics(mechanism, reference=q)
     q = system.assemble(q, keep=[])
     n = np.asarray(rotation_from_quaternion(q[3:]), dtype=float)[2]
     w = -5.0 * n
@@ -234,7 +234,7 @@ def test_rattleback_follows_the_equations_of_rolling_in_body_axes():
 def test_spatial_slider_crank_against_its_one_coordinate():
     """E(x, x') = J(x) x'^2 / 2 + V(x) gives x'' = -(J' x'^2 / 2 + V') / J. Points by Pythagoras; how it turns about
     the line between its ends is decided by the cross, which keeps y of the rod normal to z."""
-    system = ConstrainedDynamics(spatial_slider_crank(), reference=[0, 0, 0, 0, 1, 0.2])
+    system = Dynamics(spatial_slider_crank(), reference=[0, 0, 0, 0, 1, 0.2])
 
     def places(x):
         pin = np.array([0 * x, 0.1 + 0.08 * np.cos(x), 0.12 + 0.08 * np.sin(x)])
@@ -271,13 +271,13 @@ def test_spatial_slider_crank_against_its_one_coordinate():
 def test_bicycle_speeds_to_all_printed_digits():
     """Weave, capsize and bifurcation of the benchmark (Meijaard et al. 2007, table 2) from the lean and steer matrices
     of our linearization; 14 digits are printed, eigenvalues near a crossing lose one or two."""
-    bicycle = ConstrainedDynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
+    bicycle = Dynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
     q = np.array(BICYCLE_UPRIGHT)
 
     def matrices(speed):
         v = np.array([speed, 0, 0, 0, 0, 0, speed / 0.3, 0, speed / 0.35])
         names = ["x", "y", "yaw", "rear", "front", "lean", "steer"]
-        linear = bicycle.linearize(q, v, np.zeros(9), positions=names, speeds=["rear", "lean", "steer"])
+        linear = bicycle.linear_model(q, v, np.zeros(9), positions=names, speeds=["rear", "lean", "steer"])
         slow = [linear.states.index(x) for x in ("lean", "steer")]
         fast = [linear.states.index(f"{x} rate") for x in ("lean", "steer")]
         return linear.A[np.ix_(fast, slow)], linear.A[np.ix_(fast, fast)]

@@ -15,7 +15,6 @@ from scipy.special import ellipj, ellipk
 
 import dalembert as da
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.control import LinearModel, equilibrium, linearize, lqr, state_feedback, tracking_lqr
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError, UnsupportedError
@@ -59,7 +58,7 @@ def test_a_joint_that_moves_no_mass_has_no_linear_model():
 
 
 def test_scipy_object_simulates_the_falling_pole():
-    model = linearize(cart(), actuators=["rail"], outputs=["hinge"])
+    model = linearize(cart(), actuated=["rail"], outputs=["hinge"])
     system = model.to_scipy()
     assert isinstance(system, StateSpace)
     assert model.inputs == ("rail",)
@@ -71,7 +70,7 @@ def test_scipy_object_simulates_the_falling_pole():
 
 
 def test_python_control_object_or_how_to_get_it():
-    model = linearize(cart(), actuators=["rail"])
+    model = linearize(cart(), actuated=["rail"])
     try:
         from control import ss  # noqa: F401
     except ImportError:
@@ -104,7 +103,7 @@ def test_python_control_gets_names_that_it_allows(monkeypatch):
 
 
 def test_discrete_model_is_the_integral_of_the_continuous_one():
-    model = linearize(cart(), actuators=["rail"])
+    model = linearize(cart(), actuated=["rail"])
     for period in (1e-3, 0.02, 0.3):
         A, B = model.discrete(period)
         assert np.abs(A - expm(model.A * period)).max() < 1e-12 * np.abs(A).max()
@@ -119,11 +118,10 @@ def test_loops_have_models_of_independent_coordinates():
         (Joint("hinge", "continuous", "world", "bob", axis=[0, 1, 0]),),
         forces=(Force("spring", "joint-spring", "hinge", stiffness=5.0),),
     )  # fmt: skip
-    model = linearize(ConstrainedDynamics(bob, forces="all"))
+    model = linearize(Dynamics(bob, elements="all"))
     w = np.sqrt(9.81 / 0.7 + 5.0 / (1.3 * 0.49))
     assert np.abs(np.sort(model.poles.imag) - [-w, w]).max() < 1e-9
-    with pytest.raises(ArgumentError, match="ConstrainedDynamics"):
-        linearize(bob)
+    np.testing.assert_allclose(linearize(bob).A, model.A)
 
 
 # ----------------------------------------------------------------------------------------------------------- equilibria
@@ -131,7 +129,7 @@ def test_loops_have_models_of_independent_coordinates():
 
 def test_pole_stands_or_hangs():
     for guess, angle, stable in ((0.4, 0.0, False), (2.6, np.pi, True)):
-        found = equilibrium(cart(), [0.0, guess], actuators=["rail"], keep=["rail"])
+        found = equilibrium(cart(), [0.0, guess], actuated=["rail"], keep=["rail"])
         assert abs(found.q[1] - angle) < 1e-9
         assert found.stable is stable
         assert np.abs(found.tau).max() < 1e-9
@@ -145,7 +143,7 @@ def test_actuated_trees_are_held_where_they_are(seed):
     if not joints:
         return
     dynamics = Dynamics(mechanism)
-    found = equilibrium(dynamics, q, actuators=joints)
+    found = equilibrium(dynamics, q, actuated=joints)
     assert np.abs(found.q - q).max() < 1e-12
     still = np.zeros(mechanism.nv)
     assert np.abs(dynamics.forward_dynamics(q, still, found.tau)).max() < 1e-8
@@ -160,7 +158,7 @@ def test_steady_rotation_lifts_a_pendulum():
         Joint("swing", "continuous", "table", "bob", axis=[0, 1, 0]),
     )
     mechanism = Mechanism("governor", bodies, joints)
-    found = equilibrium(mechanism, [0.0, 1.0], [w, 0.0], keep=["turn"], actuators=["turn"])
+    found = equilibrium(mechanism, [0.0, 1.0], [w, 0.0], keep=["turn"], actuated=["turn"])
     assert abs(np.cos(found.q[1]) - 9.81 / (w * w * length)) < 1e-9
 
 
@@ -172,7 +170,7 @@ def test_spring_holds_a_mass_at_its_stretch(stiffness):
         forces=(Force("spring", "spring", "world", "m", Transform.from_translation(np.array([0.0, 0.0, 3.0])),
                       stiffness=stiffness, rest=1.0),),
     )  # fmt: skip
-    found = equilibrium(ConstrainedDynamics(rail, forces="all"), [1.0])
+    found = equilibrium(Dynamics(rail, elements="all"), [1.0])
     assert abs((3.0 - found.q[0] - 1.0) * stiffness - 2.0 * 9.81) < 1e-6
 
 
@@ -192,7 +190,7 @@ def test_a_chain_in_cartesian_coordinates_hangs_as_links_do(metre):
         for k, (a, b) in enumerate(pairwise(ends))
     ]
     gravity = np.array([0, 0, -9.81 * metre])
-    chain = ConstrainedDynamics(Mechanism("chain", bodies, joints, constraints=links, gravity=gravity))
+    chain = Dynamics(Mechanism("chain", bodies, joints, constraints=links, gravity=gravity))
     hanging = chain.assemble(metre * np.array([0.3, -0.4, 0.7, -0.5, 1.1, -0.4]))
     found = equilibrium(chain, hanging)
     assert max(np.abs(gap).max() for gap in chain.residual(found.q).values()) < 1e-10 * metre
@@ -210,23 +208,23 @@ def test_no_equilibrium_is_told():
 
 def test_an_equilibrium_keeps_the_constraints():
     """Motors and multipliers balance any force, so balance alone says nothing about a loop that is open or moves."""
-    loop = ConstrainedDynamics(load("four_bar", parameters="default"))
-    found = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuators=["drive"])
+    loop = Dynamics(load("four_bar", parameters="default"))
+    found = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuated=["drive"])
     assert np.abs(loop.residual(found.q)["pin"]).max() < 1e-12
     assert np.abs(loop.forward_dynamics(found.q, np.zeros(3), found.tau)).max() < 1e-9
-    shared = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuators=["drive", "pivot"])
-    drives = loop.inverse_dynamics(shared.q, np.zeros(3), np.zeros(3), actuated=["drive", "pivot"])
+    shared = equilibrium(loop, [1.0, -0.7, 1.6], keep=["drive"], actuated=["drive", "pivot"])
+    drives = loop.drive_forces(shared.q, np.zeros(3), np.zeros(3), actuated=["drive", "pivot"])
     assert drives.surplus == 1 and np.abs(shared.tau - drives.tau).max() < 1e-9
     with pytest.raises(SingularityError, match="constraint 'pin' does not allow the positions"):
-        equilibrium(loop, [1.0, 1.0, 1.0], keep=["drive", "knee", "pivot"], actuators=["drive"])
+        equilibrium(loop, [1.0, 1.0, 1.0], keep=["drive", "knee", "pivot"], actuated=["drive"])
     with pytest.raises(SingularityError, match="constraint 'pin' does not allow the velocities"):
-        equilibrium(loop, found.q, [1.0, 0.0, 0.0], keep=["drive"], actuators=["drive"])
+        equilibrium(loop, found.q, [1.0, 0.0, 0.0], keep=["drive"], actuated=["drive"])
     turning = loop.project_velocity(found.q, [1.0, 0.0, 0.0], keep=["drive"])
     with pytest.raises(SingularityError, match="constraint 'pin' does not allow the steady motion"):
-        equilibrium(loop, found.q, turning, keep=["drive"], actuators=["drive"])
+        equilibrium(loop, found.q, turning, keep=["drive"], actuated=["drive"])
     driven = loop.mechanism.replace(constraints=[Constraint("motor", "motion", "drive", coefficients=(1, 2))])
     with pytest.raises(SingularityError, match=r"'motor' does not allow the velocities, by 2\. .*changes with"):
-        equilibrium(ConstrainedDynamics(driven), [1.0, -1.5, -1.0])
+        equilibrium(Dynamics(driven), [1.0, -1.5, -1.0])
 
 
 def test_where_a_force_is_infinite_there_is_neither_a_linear_model_nor_an_equilibrium():
@@ -238,7 +236,7 @@ def test_where_a_force_is_infinite_there_is_neither_a_linear_model_nor_an_equili
         forces=[Force("earth", "attraction", value=4e14)],
         gravity=[0, 0, 0],
     )
-    system = ConstrainedDynamics(probe, forces="all")
+    system = Dynamics(probe, elements="all")
     for ask in (linearize, equilibrium):
         with pytest.raises(SingularityError, match="attracting point"):
             ask(system)
@@ -249,13 +247,13 @@ def test_where_a_force_is_infinite_there_is_neither_a_linear_model_nor_an_equili
 
 
 def test_regulator_satisfies_riccati_and_balances_the_pole():
-    model = linearize(cart(), actuators=["rail"])
+    model = linearize(cart(), actuated=["rail"])
     Q, R = np.diag([1.0, 10.0, 1.0, 1.0]), np.array([[0.1]])
     found = lqr(model, np.diag(Q), [0.1])
     A, B, S = model.A, model.B, found.S
     assert np.abs(A.T @ S + S @ A - S @ B @ np.linalg.solve(R, B.T @ S) + Q).max() < 1e-8 * np.abs(S).max()
     assert found.poles.real.max() < 0
-    control = state_feedback(cart(), found.K, [0, 0], actuators=["rail"])
+    control = state_feedback(cart(), found.K, [0, 0], actuated=["rail"])
     motion = simulate(cart(), [0.2, 0.3], None, 10.0, control=control)
     assert np.abs(motion.q[-1]).max() < 1e-3
     # the cost of a small deviation is x^T S x
@@ -267,10 +265,10 @@ def test_regulator_satisfies_riccati_and_balances_the_pole():
 
 
 def test_sampled_regulator_balances_with_its_period():
-    model = linearize(cart(), actuators=["rail"])
+    model = linearize(cart(), actuated=["rail"])
     found = lqr(model, [1, 10, 1, 1], [0.1], period=0.05)
     assert np.abs(found.poles).max() < 1
-    control = state_feedback(cart(), found.K, [0, 0], actuators=["rail"])
+    control = state_feedback(cart(), found.K, [0, 0], actuated=["rail"])
     motion = simulate(cart(), [0.1, 0.1], None, 8.0, control=control, hold=0.05)
     assert np.abs(motion.q[-1]).max() < 1e-2
 
@@ -280,16 +278,16 @@ def test_what_cannot_be_controlled_is_named():
         "two", (Body("a", Inertia.point(1, [0, 0, 1])), Body("b", Inertia.point(1, [0, 0, 0.5]))),
         tuple(Joint(name, "continuous", "world", body, axis=[0, 1, 0]) for name, body in (("j", "a"), ("k", "b"))),
     )  # fmt: skip
-    model = linearize(two, actuators=["j"])
+    model = linearize(two, actuated=["j"])
     assert np.abs(np.sort(model.uncontrollable().real) - np.array([-1, 1]) * np.sqrt(9.81 / 0.5)).max() < 1e-6
     with pytest.raises(SingularityError, match="no input moves"):
         lqr(model, np.ones(4), [1.0])
     with pytest.raises(SingularityError, match=r"eigenvalues 0 \(4 times\)\. Actuate"):
-        lqr(linearize(with_gravity(two, [0, 0, 0]), actuators=["j"]), np.ones(4), [1.0])
+        lqr(linearize(with_gravity(two, [0, 0, 0]), actuated=["j"]), np.ones(4), [1.0])
     with pytest.raises(ArgumentError, match="R must be positive"):
         lqr(model, np.ones(4), [0.0])
-    with pytest.raises(ArgumentError, match="no actuator 'x'"):
-        linearize(two, actuators=["x"])
+    with pytest.raises(ArgumentError, match="no actuated velocity 'x'"):
+        linearize(two, actuated=["x"])
 
 
 def test_tracking_regulator_brings_a_disturbed_motion_back():
@@ -378,7 +376,7 @@ def test_cost_to_go_knows_the_control_between_samples(samples):
     plan = simulate(dynamics, *wanted(0)[:2], samples, control=lambda t, q, v: torque(t))
     follower = tracking_lqr(plan, Q, R, points=11)
     assert np.abs(follower.S[0] - exact).max() < 1e-7 * np.abs(exact).max()
-    one = tracking_lqr(plan, Q, R[:1, :1], actuators=velocity_names(dynamics.mechanism)[:1])
+    one = tracking_lqr(plan, Q, R[:1, :1], actuated=velocity_names(dynamics.mechanism)[:1])
     for t in (0.0, 0.01, 0.777, 1.5):
         q, v, _ = wanted(t)
         for found in (follower(t, q, v), one(t, q, v)):
@@ -416,16 +414,16 @@ def test_a_motion_with_impacts_has_no_linear_model(samples):
 
 def test_tracking_with_one_motor_catches_a_cart_pole():
     """A motion of the cart with the pole near upright, its only motor at the rail; then disturbed."""
-    upright = linearize(cart(), actuators=["rail"])
+    upright = linearize(cart(), actuated=["rail"])
     held = lqr(upright, [10, 10, 1, 1], [0.1])
-    plan = simulate(cart(), [0.4, 0.1], None, 3.0, control=state_feedback(cart(), held.K, [0, 0], actuators=["rail"]))
-    tracker = tracking_lqr(plan, [10, 10, 1, 1], [0.1], final=held.S, actuators=["rail"])
+    plan = simulate(cart(), [0.4, 0.1], None, 3.0, control=state_feedback(cart(), held.K, [0, 0], actuated=["rail"]))
+    tracker = tracking_lqr(plan, [10, 10, 1, 1], [0.1], final=held.S, actuated=["rail"])
     assert tracker.K.shape[1:] == (1, 4)
     motion = simulate(cart(), [0.3, 0.25], None, 3.0, control=tracker)
     assert not motion.tau[:, 1].any()
     assert np.abs(motion.q[-1] - plan.q[-1]).max() < 1e-2
-    with pytest.raises(ArgumentError, match="no actuator 'wheel'"):
-        tracking_lqr(plan, [1, 1, 1, 1], [1], actuators=["wheel"])
+    with pytest.raises(ArgumentError, match="no actuated velocity 'wheel'"):
+        tracking_lqr(plan, [1, 1, 1, 1], [1], actuated=["wheel"])
 
 
 def inverted_loop():
@@ -440,15 +438,15 @@ def inverted_loop():
         Joint("c", "continuous", "world", "right", placement=at(0.4, 0), axis=[0, 1, 0]),
     )
     pin = Constraint("pin", "revolute", "bar", "right", at(0.4, 0) @ turned, at(0, 0.6) @ turned)
-    return ConstrainedDynamics(Mechanism("parallelogram", bodies, joints, constraints=(pin,)))
+    return Dynamics(Mechanism("parallelogram", bodies, joints, constraints=(pin,)))
 
 
 def test_a_loop_is_balanced_by_its_independent_states():
     system = inverted_loop()
-    model = linearize(system, actuators=["a"])
+    model = linearize(system, actuated=["a"])
     assert model.poles[0].real > 1
     regulator = lqr(model, [10.0, 1.0], [1.0])
-    control = state_feedback(system, regulator.K, [0, 0, 0], actuators=["a"], states=model.states)
+    control = state_feedback(system, regulator.K, [0, 0, 0], actuated=["a"], states=model.states)
     q = system.assemble([0.2, 0, 0], keep=["a"])
     motion = simulate(system, q, None, 5.0, control=control)
     assert np.abs(motion.q[-1]).max() < 1e-2
@@ -461,12 +459,12 @@ def test_a_loop_is_balanced_by_its_independent_states():
 def test_what_belongs_to_given_dynamics_is_said_there():
     system = inverted_loop()
     for run in (linearize, equilibrium):
-        with pytest.raises(ArgumentError, match="where the ConstrainedDynamics is made"):
+        with pytest.raises(ArgumentError, match="has no parameters"):
             run(system, parameters={"g": 9.81})
     with pytest.raises(ArgumentError, match="was made with"):
         linearize(Dynamics(cart()), include=["damping"])
-    with pytest.raises(ArgumentError, match="no actuator 'motor'"):
-        state_feedback(cart(), np.zeros((1, 4)), [0, 0], actuators=["motor"])
+    with pytest.raises(ArgumentError, match="no actuated velocity 'motor'"):
+        state_feedback(cart(), np.zeros((1, 4)), [0, 0], actuated=["motor"])
     with pytest.raises(ArgumentError, match="tau has shape"):
         state_feedback(cart(), np.zeros((2, 4)), [0, 0], tau=[1.0])
 
@@ -475,14 +473,14 @@ def test_what_belongs_to_given_dynamics_is_said_there():
 @pytest.mark.parametrize("Q", [[0, 10, 1, 1], [0, 10, 0, 0], [0, 0, 0, 0]])
 def test_a_cart_whose_place_costs_nothing_has_no_regulator_that_holds_it(Q, period):
     with pytest.raises(SingularityError, match="Give every mode that does not decay a weight"):
-        lqr(linearize(cart(), actuators=["rail"]), Q, 0.1, period=period)
+        lqr(linearize(cart(), actuated=["rail"]), Q, 0.1, period=period)
 
 
 def test_regulators_are_those_of_python_control():
     pytest.importorskip("control.statefbk")  # this folder, too, can be imported as "control"
     import control
 
-    model = linearize(cart(), actuators=["rail"])
+    model = linearize(cart(), actuated=["rail"])
     Q, R = np.diag([10.0, 10, 1, 1]), np.array([[0.1]])
     A, B = model.discrete(0.02)
     for (K, S, poles), mine in (
@@ -498,7 +496,7 @@ def test_models_go_to_python_control_and_back():
     pytest.importorskip("control.statefbk")
     import control
 
-    model = linearize(cart(), actuators=["rail"], outputs=["hinge", "rail rate"])
+    model = linearize(cart(), actuated=["rail"], outputs=["hinge", "rail rate"])
     system = model.to_control()
     back = LinearModel.from_control(system)
     assert (back.states, back.inputs, back.outputs) == (model.states, model.inputs, model.outputs)
@@ -526,14 +524,14 @@ def test_a_model_comes_from_whatever_has_its_matrices_and_names():
         (lambda: linearize("cart_pole"), "got str; give a Mechanism"),
         (lambda: equilibrium("cart_pole"), "got str; give a Mechanism"),
         (lambda: state_feedback("cart_pole", np.zeros((2, 4)), [0, 0]), "got str; give a Mechanism"),
-        (lambda: linearize(cart(), actuators="rail"), r"actuators = 'rail': a list of names is needed, \['rail'\]"),
+        (lambda: linearize(cart(), actuated="rail"), r"actuated = 'rail': a list of names is needed, \['rail'\]"),
         (lambda: equilibrium(cart(), keep="rail"), "keep = 'rail': a list"),
         (lambda: equilibrium(Dynamics(cart(), wrenches=["pole"])), "this Dynamics has wrenches"),
         (lambda: lqr(cart(), np.eye(4), [1]), "give a LinearModel"),
         (lambda: lqr(linearize(cart()), "large", [1, 1]), "Q: expected real numbers, got 'large'"),
         (lambda: lqr(linearize(cart()), np.full((4, 4), np.nan), [1, 1]), "finite"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 0]), "R must be positive definite; its least eigenvalue is 0"),
-        (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period = 'ms' s"),
+        (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period="ms"), "period.*'ms'"),
         (lambda: lqr(linearize(cart()), np.eye(4), [1, 1], period=1e9), "unstable modes overflow"),
     ],
 )
@@ -542,7 +540,7 @@ def test_bad_input_is_refused_by_name(run, message):
         run()
 
 
-@pytest.mark.parametrize("names", [{"actuators": ["rail", "rail"]}, {"outputs": ["hinge", "rail", "hinge"]}])
+@pytest.mark.parametrize("names", [{"actuated": ["rail", "rail"]}, {"outputs": ["hinge", "rail", "hinge"]}])
 def test_nothing_is_named_twice(names):
     with pytest.raises(ArgumentError, match="is named twice"):
         linearize(load("cart_pole", parameters="default"), **names)
@@ -571,17 +569,17 @@ def crane_and_clock(mass: float, length: float) -> Mechanism:
 def test_what_inputs_move_does_not_depend_on_size(mass, length):
     machine = crane_and_clock(mass, length)
     assert not len(linearize(machine).uncontrollable())
-    assert not len(linearize(machine, actuators=["rail", "hoist", "tick"]).uncontrollable())
-    model = linearize(machine, actuators=["rail", "hoist"])
+    assert not len(linearize(machine, actuated=["rail", "hoist", "tick"]).uncontrollable())
+    model = linearize(machine, actuated=["rail", "hoist"])
     period = model.A[model.states.index("tick rate"), model.states.index("tick")]
     assert np.allclose(np.sort(model.uncontrollable().imag), np.array([-1, 1]) * np.sqrt(-period), rtol=1e-6)
     size, weight = np.array([length, 1, length, 1]), mass * 9.81 * np.array([1, 1, length])
     Q = 1 / np.concatenate([size**2, size**2 * 9.81 / length])  # every state and input in its own unit
-    assert lqr(linearize(machine, actuators=["rail", "hoist", "tick"]), Q, 1 / weight**2).poles.real.max() < 0
+    assert lqr(linearize(machine, actuated=["rail", "hoist", "tick"]), Q, 1 / weight**2).poles.real.max() < 0
 
 
 def test_a_linear_model_is_told_in_one_line():
-    assert repr(linearize(crane_and_clock(1.0, 1.0), actuators=["rail"])) == (
+    assert repr(linearize(crane_and_clock(1.0, 1.0), actuated=["rail"])) == (
         "<LinearModel: 8 states, 1 input, 8 outputs>"
     )
 
@@ -594,7 +592,7 @@ def test_states_of_a_constrained_system_are_named_like_its_inputs_and_those_of_a
     inclined = Transform.from_rotation(np.array([[2.0, -1, 2], [2, 2, -1], [-1, 2, 2]]) / 3)
     plane = Constraint("plane", "point-on-plane", "world", "plate", point @ inclined, point @ inclined)
     mechanism = Mechanism("tied", (Body("plate", one),), (Joint("p", kind, "world", "plate"),), constraints=(plane,))
-    system = ConstrainedDynamics(mechanism)
+    system = Dynamics(mechanism)
     q = system.assemble()
     model = linearize(system, q, np.zeros(mechanism.nv))
     assert len(model.states) == 2 * (mechanism.nv - 1) and {name.removesuffix(" rate") for name in model.states} <= set(
@@ -602,7 +600,7 @@ def test_states_of_a_constrained_system_are_named_like_its_inputs_and_those_of_a
     )
     K = np.ones((len(model.inputs), len(model.states)))
     away = system.assemble(q + 0.1 * np.arange(len(q)))
-    own = system.linearize(q, np.zeros(mechanism.nv), np.zeros(mechanism.nv)).states
+    own = system.linear_model(q, np.zeros(mechanism.nv), np.zeros(mechanism.nv)).states
     laws = [
         state_feedback(of, K, q, states=states)
         for of, states in ((mechanism, model.states), (system, model.states), (system, own))
@@ -623,12 +621,12 @@ def test_a_hovering_body_is_trimmed_by_some_or_all_motors_of_its_joint():
     lift = np.zeros(drone.nv)
     lift[2] = 2.5 * 9.81
     for motors in (["base.vz"], ["base"], ["base", "sling.angle2"]):
-        found = equilibrium(drone, actuators=motors)
+        found = equilibrium(drone, actuated=motors)
         assert np.abs(found.tau - lift).max() < 1e-9
-        inputs = linearize(drone, found.q, None, found.tau, actuators=motors).inputs
+        inputs = linearize(drone, found.q, None, found.tau, actuated=motors).inputs
         assert inputs[0] == ("base.vz" if motors == ["base.vz"] else "base.vx") and len(inputs) in (1, 6, 7)
     with pytest.raises(ArgumentError, match=r"'base\.vz' is named twice"):
-        linearize(drone, actuators=["base", "base.vz"])
+        linearize(drone, actuated=["base", "base.vz"])
 
 
 def test_modes_that_no_input_moves_are_told_as_numbers_that_they_are():
@@ -669,7 +667,7 @@ def test_steady_motions_whose_forces_cancel_are_equilibria():
     deck = da.Body("deck", da.Inertia(10.0, [0.4, 0, 0], np.diag([0.5, 0.8, 1.0])))
     edge = da.Constraint("edge", "skate", "deck")
     skate = da.Mechanism("skate", [deck], [da.Joint("ice", "planar", "world", "deck")], constraints=[edge])
-    system = da.ConstrainedDynamics(skate)
+    system = da.Dynamics(skate)
     for yaw in (0.1, 0.3, 0.5, 1.1):
         q = [0, 0, yaw]
         found = da.control.equilibrium(system, q, system.project_velocity(q, [np.cos(yaw), np.sin(yaw), 0]))

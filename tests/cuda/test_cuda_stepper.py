@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert.algebra import scalar
 from dalembert.cuda.recurrence import stepper_source
 from dalembert.errors import ArgumentError
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
@@ -21,7 +21,7 @@ def pushed(t, q, v, gains):
 
 def loop(driven):
     """Steps of a cart-pole: with driven controls, or with a policy, gains and a summary."""
-    system = as_system(da.Dynamics(da.load("cart_pole", parameters="default")))
+    system = stabilised(da.Dynamics(da.load("cart_pole", parameters="default")))
     if driven:
         return recurrence(system, "rk4", [0], None, 0, False, {})
     highest = {"highest": ("max", lambda t, q, v: q[1])}

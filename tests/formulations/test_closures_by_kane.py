@@ -13,11 +13,11 @@ import pytest
 import sympy
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelWarning
 from dalembert.formulations import derive, sampling, verify
 from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.sampling import close_loops, typical_inputs
+from dalembert.formulations.sampling import LoopCloser, typical_inputs
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.tracing.evaluate import evaluate
 
@@ -37,7 +37,7 @@ def held(request):
 
 
 def test_kane_leaves_the_freedoms_that_the_loop_leaves(held):
-    system = ConstrainedDynamics(held, reference=[0, 0, 0, 1, 0.3])
+    system = Dynamics(held, reference=[0, 0, 0, 1, 0.3])
     freedoms = system.analyse(system.assemble()).degrees_of_freedom
     assert freedoms == 1
     assert len(derive(held, "kane").mass_matrix) == freedoms
@@ -45,10 +45,10 @@ def test_kane_leaves_the_freedoms_that_the_loop_leaves(held):
 
 def test_no_loop_is_closed_half_a_turn_off(held):
     system, rng = system_of(held), np.random.default_rng(7)
-    check = ConstrainedDynamics(held)
+    check = Dynamics(held)
     for _ in range(10):
         inputs = typical_inputs(system, rng)
-        assert close_loops(system, inputs, rng)
+        assert LoopCloser(system)(inputs, rng)
         _, G = check.evaluate("positions", inputs["q"], 0.0)
         assert np.linalg.matrix_rank(G, tol=1e-6) == 3
 
@@ -119,7 +119,7 @@ def test_loops_on_ball_joints_close_from_the_first_start_in_a_few_steps(monkeypa
     for _ in range(10):
         inputs = typical_inputs(system, rng)
         steps.clear()
-        assert close_loops(system, inputs, rng)
+        assert LoopCloser(system)(inputs, rng)
         assert len(steps) < 30
 
 
@@ -145,7 +145,7 @@ def test_two_wheels_on_one_axle_roll_in_every_direction():
         ),
         constraints=tuple(Constraint(f"{k} wheel", "rolling-wheel", k, WORLD, value=r) for k in ("left", "right")),
     )
-    equations, system = derive(robot, "kane"), ConstrainedDynamics(robot)
+    equations, system = derive(robot, "kane"), Dynamics(robot)
     assert equations["constraint_matrix"].shape == (4, 5)
     v_of = ["velocities", "speed_map", "acceleration_drift", "constraint_matrix"]
     accelerations, tau, u = equations.compile("accelerations"), np.array([0, 0, 0, 0.3, -0.2]), np.array([1.3, -0.4])
@@ -201,7 +201,7 @@ def test_redundant_rows_cost_no_digits_in_small_units():
         bodies = tuple(Body(name, matter) for name in links[1:])
         return Mechanism("Bennett", bodies, tuple(joints), constraints=(close,), gravity=[k, -9 * k, 2 * k])
 
-    q, u, found = ConstrainedDynamics(linkage(1)).assemble([0.8, 0.3, 0.2]), [0.7], []
+    q, u, found = Dynamics(linkage(1)).assemble([0.8, 0.3, 0.2]), [0.7], []
     for k in (1, 1e-2, 1e-5):
         equations = derive(linkage(k), "kane", independent=["a"])
         assert len(equations["constraint_matrix"].values) > 2

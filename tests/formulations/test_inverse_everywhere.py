@@ -9,7 +9,7 @@ import sympy
 from dalembert.algebra.arrays import product
 from dalembert.algebra.rotations import rotation_from_rpy
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.formulations import derive
 from dalembert.formulations.linear import inverse
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
@@ -73,7 +73,7 @@ def test_symbolic_angles_in_a_closure_may_take_any_value(closure):
     equations = derive(loop(sympy.Symbol("alpha")), "kane")
     for angle in SPECIAL:
         exact = loop(angle)
-        kernels, rest = ConstrainedDynamics(exact), np.zeros(6)
+        kernels, rest = Dynamics(exact), np.zeros(6)
         q, v, _ = exact.random_state(np.random.default_rng(1))
         q = kernels.assemble(q)
         v = kernels.project_velocity(q, v)

@@ -16,7 +16,8 @@ from dalembert.algebra.scalar import sin
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.constraints import ConstrainedDynamics, forces
+from dalembert.constraints import forces
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning
 from dalembert.formulations import derive, laws, verify
 from dalembert.formulations.agreement import Agreement, AgreementRow
@@ -156,9 +157,9 @@ def test_a_force_that_constrained_motion_forgets_is_found(monkeypatch):
     """Compiled without one of the forces, the terms move otherwise; nothing else notices."""
 
     def forgetful(mechanism, forces=(), **options):
-        return ConstrainedDynamics(mechanism, forces=["coil"], **options)
+        return Dynamics(mechanism, elements=["coil"], **options)
 
-    monkeypatch.setattr(laws, "ConstrainedDynamics", forgetful)
+    monkeypatch.setattr(laws, "Dynamics", forgetful)
     outcome = verify(driven_tree_with_forces(), states=1)
     wrong = {(row.quantity, row.against.partition(",")[0]) for row in outcome.rows if not row.ok}
     assert wrong == {("constrained motion", "compiled terms"), ("constrained motion", "compiled kernel")}
@@ -454,7 +455,7 @@ def test_rounding_of_forces_and_accelerations_that_vanish_is_no_error(states):
 
 def test_what_is_not_a_number_is_no_agreement(monkeypatch):
     """Of several states one is enough, whichever it is."""
-    solve, calls = ConstrainedDynamics.solve, []
+    solve, calls = Dynamics.solve, []
 
     def spoilt(self, *state, **options):
         found = solve(self, *state, **options)
@@ -462,6 +463,6 @@ def test_what_is_not_a_number_is_no_agreement(monkeypatch):
         found.a[0] = np.nan if len(calls) == 2 else found.a[0]
         return found
 
-    monkeypatch.setattr(ConstrainedDynamics, "solve", spoilt)
+    monkeypatch.setattr(Dynamics, "solve", spoilt)
     outcome = verify(closed_four_bar(), states=3)
     assert sum(math.isnan(row.error) for row in outcome.rows) == 1 and not outcome.ok

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import (
     andrews,
     bricard,
@@ -22,6 +21,7 @@ from dalembert.constraints.classical import (
     parallel_four_bars,
     slider_crank,
 )
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import derive, laws, verify
 from dalembert.formulations.sample_ranks import clear_ranks
@@ -116,13 +116,13 @@ def test_kane_has_as_many_speeds_as_the_working_position_has_freedoms(name):
     loop, q, freedoms = LOOPS[name]
     assert len(derive(loop, "kane").velocities) == freedoms
     assert len(derive(loop, "kane", reference=q).velocities) == freedoms
-    kernels = ConstrainedDynamics(numeric(loop), reference=q)
+    kernels = Dynamics(numeric(loop), reference=q)
     assert kernels.mechanism.nv - kernels.pivots.rank == freedoms
 
 
 @pytest.mark.parametrize("make", [andrews, bricard, flyball_governor, four_bar, parallel_four_bars, slider_crank])
 def test_kane_and_kernels_agree_on_the_freedoms_of_textbook_loops_without_being_told(make):
-    kernels = ConstrainedDynamics(make(), forces=())
+    kernels = Dynamics(make(), elements=())
     assert len(derive(make(), "kane").velocities) == kernels.mechanism.nv - kernels.pivots.rank == 1
 
 
@@ -185,7 +185,7 @@ def accelerations(equations, q, v, tau):
 )
 def test_accelerations_are_those_of_the_kernels_with_the_same_reference(loop, reference):
     rng = np.random.default_rng(5)
-    kernels = ConstrainedDynamics(loop, reference=reference)
+    kernels = Dynamics(loop, reference=reference)
     equations = derive(loop, "kane", reference=reference)
     for deviation in (0, 0.02):
         q = kernels.assemble(reference + deviation * rng.normal(size=len(reference)))

@@ -8,7 +8,7 @@ from dalembert.algebra import scalar
 from dalembert.constraints.classical import four_bar
 from dalembert.errors import ArgumentError
 from dalembert.simulation import STEPPERS, rollout
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 from dalembert.simulation.stepping import recurrence
 from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import random_mechanism
@@ -35,7 +35,7 @@ def start(dynamics, count, seed=0, dtype=np.float64):
 def reference(dynamics, method, q, v, steps, h, u=None):
     """Steps by the float64 interpreter: nothing of it is compiled."""
     nv = dynamics.mechanism.nv
-    program = recurrence(as_system(dynamics), method, list(range(nv)), None, 0, False, {}).program
+    program = recurrence(stabilised(dynamics), method, list(range(nv)), None, 0, False, {}).program
     states = [(q.astype(float), v.astype(float))]
     for k in range(steps):
         given = {"q": states[-1][0], "v": states[-1][1], "h": np.full(len(q), h)}
@@ -197,7 +197,7 @@ def test_what_does_not_fit_is_refused(cart):
 def test_loops_stay_closed_on_the_card(redundant):
     """A planar loop, also by a hinge whose rows across the plane say nothing: twenty steps against the processor's."""
     mechanism = four_bar(kind="revolute") if redundant else four_bar()
-    system = da.ConstrainedDynamics(mechanism, reference=[1.0, -0.5, 1.7])
+    system = da.Dynamics(mechanism, reference=[1.0, -0.5, 1.7])
     q = np.stack([system.assemble([x, -0.5, 1.7], keep=["crank"]) for x in np.linspace(0.9, 1.1, 40)])
     v = np.stack([system.project_velocity(x, [2.0, 0, 0], keep=["crank"]) for x in q])
     ours = rollout(mechanism, cupy.asarray(q), cupy.asarray(v), 20, 5e-3, device="cuda")

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as da
 from dalembert.cuda.stages import StagedLaunch
-from dalembert.quantities import ALL_QUANTITIES
+from dalembert.dynamics import ALL_QUANTITIES
 from dalembert.tracing.trace import evaluate
 from random_mechanisms import random_mechanism, walker
 

@@ -14,7 +14,7 @@ from operation_helpers import by_name, chain, same_pose
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.kinematics import poses
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError, ValidationError
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.operations import (
@@ -164,7 +164,7 @@ def test_merge_fixed_tells_when_a_field_of_gravity_sees_fewer_bodies():
     pull = Force("sun", "attraction", WORLD, WORLD, Transform.from_translation([0, 0, 5]), value=30.0)
 
     def fall(mechanism: Mechanism) -> float:
-        return float(ConstrainedDynamics(mechanism, forces="all").forward_dynamics([0.3], [0.0], [0.0])[0])
+        return float(Dynamics(mechanism, elements="all").forward_dynamics([0.3], [0.0], [0.0])[0])
 
     for second, exact in ((bob, False), (Inertia(), True)):
         two = Mechanism("two", [Body("a", bob), Body("b", second)], [arm, weld], forces=[pull], gravity=[0, 0, 0])

@@ -131,10 +131,10 @@ def test_what_swings_for_ever_is_stable_at_no_value_of_a_locus_whatever_rounding
 
 
 def test_the_bicycle_over_its_speed(pyplot_free):
-    from dalembert.constraints import ConstrainedDynamics
     from dalembert.constraints.classical import BICYCLE_UPRIGHT, whipple_bicycle
+    from dalembert.dynamics import Dynamics
 
-    bicycle = ConstrainedDynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
+    bicycle = Dynamics(whipple_bicycle(), reference=BICYCLE_UPRIGHT)
     positions, speeds = ["x", "y", "yaw", "rear", "front", "lean", "steer"], ["rear", "lean", "steer"]
 
     def eigenvalues(speed):

@@ -8,7 +8,7 @@ import sympy
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.simulation import SimulationError, rollout, simulate
@@ -83,8 +83,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_redundant_rows_change_no_motion(case, options, tolerance):
     make, (few, many), near, velocities = CASES[case]
-    system = ConstrainedDynamics(make(few), reference=near)
-    assert ConstrainedDynamics(make(many), reference=near).pivots.varying
+    system = Dynamics(make(few), reference=near)
+    assert Dynamics(make(many), reference=near).pivots.varying
     q = system.assemble(near)
     v = system.project_velocity(q, velocities)
     plain, redundant = (simulate(make(rows), q, v, 2.0, **options) for rows in (few, many))
@@ -93,7 +93,7 @@ def test_redundant_rows_change_no_motion(case, options, tolerance):
 
 def test_nor_that_of_a_batch():
     make, (few, many), near, velocities = CASES["turned"]
-    system = ConstrainedDynamics(make(few), reference=near)
+    system = Dynamics(make(few), reference=near)
     q = system.assemble(near)
     v = system.project_velocity(q, velocities)
     plain, redundant = (rollout(make(rows), np.stack([q, q]), v, 1000, 1e-3) for rows in (few, many))

@@ -5,13 +5,12 @@ import pytest
 from motion_cases import GRAVITY, by, pendulum
 from scipy.special import ellipk
 
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.model import Body, Force, Inertia, Joint, Mechanism
 from dalembert.simulation import Event, SimulationError, integrators, joint_stop, simulate
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 from random_mechanisms import random_mechanism
 
 METHODS = ("DOP853", "LSODA", "rk4", "variational")
@@ -119,16 +118,16 @@ def test_looking_for_events_costs_few_projections(method, monkeypatch):
     """Only ends of steps, and what is near an event, are brought to the constraints; its time is that of the state
     which is there.
     """
-    linkage = ConstrainedDynamics(load("four_bar", parameters="default"))
+    linkage = Dynamics(load("four_bar", parameters="default"))
     q = linkage.assemble([1.0, -0.7, 1.6], keep=["drive"])
     v = linkage.project_velocity(q, [2.0, 0, 0], keep=["drive"])
-    counted, closed = [], System.closed
+    counted, closed = [], Stabiliser.closed
 
     def counting(self, t, x):
         counted.append(t)
         return closed(self, t, x)
 
-    monkeypatch.setattr(System, "closed", counting)
+    monkeypatch.setattr(Stabiliser, "closed", counting)
     events = [Event(lambda t, q, v, k=k: q[2] - 1.6 - 0.05 * k, name=str(k)) for k in range(4)]
     options = by(method, 1e-2, rtol=1e-6, atol=1e-6)
     counts = {}
@@ -297,7 +296,7 @@ def test_a_tolerance_is_a_number(touch):
 )
 def test_a_reset_that_opens_a_loop_is_told(change, message):
     linkage = load("four_bar", parameters="default")
-    system = ConstrainedDynamics(linkage)
+    system = Dynamics(linkage)
     q = system.assemble([1.0, -0.7, 1.6], keep=["drive"])
     v = system.project_velocity(q, [2.0, 0, 0], keep=["drive"])
     with pytest.raises(

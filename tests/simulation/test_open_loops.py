@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical.spatial import bricard
-from dalembert.constraints.consistency import violation
+from dalembert.constraints.violation import violation
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.simulation import SimulationError, rollout, simulate
@@ -36,7 +36,7 @@ def press(rod, size=1.0, away=0.0):
 
 
 def started(rod, size=1.0, away=0.0):
-    system = ConstrainedDynamics(press(rod, size, away), reference=[0, (0.1 + rod) * size])
+    system = Dynamics(press(rod, size, away), reference=[0, (0.1 + rod) * size])
     q = system.assemble()
     return system, q, system.project_velocity(q, [6.0, 0])
 
@@ -90,9 +90,7 @@ def test_loops_whose_redundant_rows_change_end_as_well(method, speed, step):
     a = 1.8
     b = np.arccos(-np.cos(a) / (1 + np.cos(a)))
     motor = Constraint("motor", "motion", "hinge1", coefficients=(a, speed))
-    system = ConstrainedDynamics(
-        bricard().replace(constraints=(*bricard().constraints, motor)), reference=[a, b, a, b, a]
-    )
+    system = Dynamics(bricard().replace(constraints=(*bricard().constraints, motor)), reference=[a, b, a, b, a])
     assert system.positional.varying
     q = system.assemble()
     jam = (2 * np.pi / 3 - a) / speed
@@ -127,7 +125,7 @@ def test_states_of_single_precision_are_starts_to_its_digits(size):
         Joint("d", "continuous", WORLD, "three", at(1.0), axis=[0, 1, 0]),
     ]
     pin = Constraint("pin", "spherical", "two", "three", at(0.9), at(0.7))
-    system = ConstrainedDynamics(Mechanism("linkage", bodies, joints, constraints=[pin]), reference=[1.0, -0.7, 1.6])
+    system = Dynamics(Mechanism("linkage", bodies, joints, constraints=[pin]), reference=[1.0, -0.7, 1.6])
     turns = 2 * np.pi * np.outer([0, 1, 10, 100], [1, -1, 0])
     q = np.array([system.assemble([angle, -0.7, 1.6], keep=["a"]) for angle in np.linspace(0.5, 2, 20)])
     v = np.array([system.project_velocity(at, [30.0, 0, 0], keep=["a"]) for at in q])
@@ -154,7 +152,7 @@ def test_laws_of_users_end_no_motion_by_their_unit(length, unit, way):
     q, pace = np.array([0.6, -0.8]) * length, np.sqrt(length)
     way = {**way, "stabilisation": 20 / pace} if way else way
     swings = Mechanism("ring", bodies, joints, constraints=[ring])
-    system = ConstrainedDynamics(swings, reference=q)
+    system = Dynamics(swings, reference=q)
     motion = simulate(swings, q, np.zeros(2), 2 * pace, method="rk4", step=0.01 * pace, **way)
     assert np.abs(system.residual(motion.q)["ring"]).max() < 1e-3 * unit * length**2
     assert np.ptp(motion.energy) < 1e-3 * 9.81 * length

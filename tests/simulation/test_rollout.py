@@ -61,14 +61,14 @@ def test_no_size_matters(count, steps, every, threads):
 def test_controls_per_trajectory_step_and_actuator(cart):
     q, v = start(cart, 6)
     u = np.random.default_rng(3).normal(size=(6, 20, 1))
-    many = rollout(cart, q, v, 100, 2e-3, control=u, actuators=["rail"], hold=5)
+    many = rollout(cart, q, v, 100, 2e-3, control=u, actuated=["rail"], hold=5)
     for k in (0, 5):
         one = simulate(
             cart, q[k], v[k], many.t, method="rk4", step=2e-3, hold=0.01,
             control=lambda t, q, v, k=k: [u[k, min(19, round(t / 0.01)), 0], 0],
         )  # fmt: skip
         assert np.abs(many.q[k] - one.q).max() < CLOSE
-    shared = rollout(cart, q, v, 100, 2e-3, control=u[0], actuators=["rail"], hold=5)
+    shared = rollout(cart, q, v, 100, 2e-3, control=u[0], actuated=["rail"], hold=5)
     assert np.array_equal(shared.q[0], many.q[0])
     constant = rollout(cart, q, v, 100, 2e-3, control=[0.7, 0.0])
     same = rollout(cart, q, v, 100, 2e-3, control=np.broadcast_to([0.7, 0.0], (100, 2)))
@@ -156,16 +156,16 @@ def test_parameters_and_wrenches_differ_by_trajectory():
     masses = np.array([0.1, 0.2, 0.4])
     push = np.zeros((3, 6))
     push[:, 0] = [0.0, 1.0, -1.0]
-    many = rollout(symbolic, [0, 0.1], None, 60, 5e-3, parameters={**values, "m": masses}, forces={"pole": push})
+    many = rollout(symbolic, [0, 0.1], None, 60, 5e-3, parameters={**values, "m": masses}, wrenches={"pole": push})
     assert many.q.shape == (3, 61, 2)
     for k in range(3):
         one = simulate(
             symbolic, [0, 0.1], None, many.t, method="rk4", step=5e-3,
-            parameters={**values, "m": masses[k]}, forces={"pole": push[k]},
+            parameters={**values, "m": masses[k]}, wrenches={"pole": push[k]},
         )  # fmt: skip
         assert np.abs(many.q[k] - one.q).max() < CLOSE
     stacked = np.array([[{**values, "m": m}[name] for name in names] for m in masses])
-    again = rollout(symbolic, [0, 0.1], None, 60, 5e-3, parameters=stacked, forces={"pole": push})
+    again = rollout(symbolic, [0, 0.1], None, 60, 5e-3, parameters=stacked, wrenches={"pole": push})
     assert np.array_equal(again.q, many.q)
     assert many.trajectory(1).energy.shape == (61,)
 
@@ -186,13 +186,13 @@ def test_batch_dimensions_are_broadcast(cart):
         ({"steps": 0}, "steps"), ({"steps": 2.5}, "steps"), ({"step": -1.0}, "step ="), ({"every": 0}, "every"),
         ({"method": "DOP853"}, "fixed step"), ({"control": np.zeros(3)}, "control has shape"),
         ({"control": np.zeros((7, 2))}, "control has shape"), ({"control": np.full(2, np.nan)}, "not finite"),
-        ({"actuators": ["rail"]}, "there is none"), ({"gains": [1.0]}, "gains are for"),
-        ({"actuators": ["rail", "rail"], "control": np.ones(2)}, "'rail' is named twice"),
+        ({"actuated": ["rail"]}, "there is none"), ({"gains": [1.0]}, "gains are for"),
+        ({"actuated": ["rail", "rail"], "control": np.ones(2)}, "'rail' is named twice"),
         ({"control": lambda t, q, v: [0], "hold": 3}, "asked at every stage"),
         ({"q0": np.zeros((3, 2)), "v0": np.zeros((4, 2))}, "do not fit together"),
         ({"q0": np.full((3, 2), np.nan)}, r"q0\[0, 0\] \(rail\) is nan"),
         ({"summaries": {"x": ("mean", abs)}}, "no kind 'mean'"), ({"parameters": {"m": 1}}, "has no parameters"),
-        ({"elements": ["spring"]}, "no force 'spring'; it has none"),
+        ({"elements": ["spring"]}, "made with elements"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_by_name(cart, change, message):
@@ -209,8 +209,8 @@ def test_bad_input_is_refused_by_name(cart, change, message):
         ({"control": "push"}, "control: expected real numbers, got 'push'"),
         ({"control": lambda t, q, v: 1 / 0}, "control cannot be compiled.*ZeroDivisionError"),
         ({"control": lambda t, q, v: [0.0]}, r"control returned shape \(1,\), expected 2 numbers"),
-        ({"forces": {"pole": np.zeros(5)}}, "six numbers"),
-        ({"forces": 3}, "forces are 3"),
+        ({"wrenches": {"pole": np.zeros(5)}}, "six numbers"),
+        ({"wrenches": 3}, "wrenches are 3"),
         ({"summaries": {"a": lambda t, q, v: q[0]}}, "give .'max'"),
         ({"summaries": {"a": ("max", lambda t, q, v: q)}}, "expected one number"),
         ({"summaries": {"a": ("max", lambda t, q, v: 1 / 0)}}, "summary 'a' cannot be compiled"),
@@ -237,7 +237,7 @@ def test_states_by_joint_name_may_be_batches(cart):
 def test_a_held_control_is_told_as_by_simulate(cart, method):
     """Where it changes, the new one; at the end, the last one: however times are rounded."""
     rows = np.random.default_rng(1).normal(size=(10, 1))
-    many = rollout(cart, [0.0, 0.4], None, 30, 0.07, control=rows, actuators=["rail"], hold=3)
+    many = rollout(cart, [0.0, 0.4], None, 30, 0.07, control=rows, actuated=["rail"], hold=3)
     options = {"step": 0.07} if method == "rk4" else {}
     for t in (many.t, np.linspace(0, 2.1, 31), 0.07 * np.arange(31)):
         one = simulate(
@@ -262,7 +262,7 @@ def test_single_motions_know_what_drove_them(cart):
     """A row is told at the record where it begins to act; a policy may be made for traced scalars only."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3, 1, 10, 1))
-    many = rollout(cart, rng.normal(size=(4, 2)), None, 30, 1e-2, control=rows, actuators=["rail"], hold=3, every=2)
+    many = rollout(cart, rng.normal(size=(4, 2)), None, 30, 1e-2, control=rows, actuated=["rail"], hold=3, every=2)
     tau = many.trajectory(1, 2).tau
     assert np.array_equal(tau[:-1, 0], rows[1, 0, np.arange(0, 30, 2) // 3, 0])
     assert not tau[:, 1].any()
@@ -276,7 +276,7 @@ def test_single_motions_know_what_drove_them(cart):
     wanted = np.where(one.q[:, 1] < 0, 5.0, -5.0) + np.sin(one.t)
     assert np.abs(one.tau[:, 0] - wanted).max() < 1e-14
     mass = cart.mechanism
-    pushed = rollout(mass, [0.0, 0.1], None, 20, 1e-2, forces={"pole": np.arange(12.0).reshape(2, 6)})
+    pushed = rollout(mass, [0.0, 0.1], None, 20, 1e-2, wrenches={"pole": np.arange(12.0).reshape(2, 6)})
     assert np.array_equal(pushed.trajectory(1).wrenches[5, 0], np.arange(6.0, 12.0))
     with pytest.raises(ArgumentError, match="give 2 numbers"):
         many.trajectory(1)

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_cases import GRAVITY, by, double_pendulum, pendulum, top
 
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.formats import load
@@ -73,11 +72,11 @@ def test_wrench_on_a_frame_accelerates_as_newton_says():
         "body", (Body("b", Inertia.sphere(2.0, 0.1)),), (Joint("free", "free", "world", "b"),), gravity=np.zeros(3)
     )
     spin = np.array([0, 0, 0, 0, 0, 0.5])
-    motion = simulate(body, None, spin, 2.0, forces={"b": [3.0, 0, 0, 0, 0, 0]})
+    motion = simulate(body, None, spin, 2.0, wrenches={"b": [3.0, 0, 0, 0, 0, 0]})
     t = motion.t
     exact = 3.0 / 2.0 * np.stack([(1 - np.cos(0.5 * t)) / 0.25, (0.5 * t - np.sin(0.5 * t)) / 0.25], axis=1)
     assert np.abs(motion.q[:, :2] - exact).max() < 1e-8
-    pushed = simulate(body, None, spin, 2.0, forces={"b": lambda t, q, v: [3.0, 0, 0, 0, 0, 0]})
+    pushed = simulate(body, None, spin, 2.0, wrenches={"b": lambda t, q, v: [3.0, 0, 0, 0, 0, 0]})
     assert np.abs(pushed(1.3).q - motion(1.3).q).max() < 1e-12
 
 
@@ -292,14 +291,14 @@ def test_singular_mass_matrix_is_told():
         ({"max_step": "x"}, "max_step"),
         ({"hold": 0.0}, "hold"),
         ({"hold": "long"}, "hold"),
-        ({"forces": 3}, "forces are 3"),
+        ({"wrenches": 3}, "wrenches are 3"),
         ({"events": 3}, "events"),
-        ({"forces": {"hand": np.zeros(6)}}, "no frame 'hand'"),
-        ({"forces": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
+        ({"wrenches": {"hand": np.zeros(6)}}, "no frame 'hand'"),
+        ({"wrenches": {"bob": np.zeros(3)}}, r"shape \(3,\)"),
         ({"include": ("inertia",)}, "include"),
         ({"parameters": {"m": 1}}, "has no parameters"),
-        ({"elements": ["spring"]}, "no force 'spring'; it has none"),
-        ({"elements": 3}, "forces"),
+        ({"elements": ["spring"]}, "no force element 'spring'; it has none"),
+        ({"elements": 3}, "elements"),
     ],
 )
 def test_bad_input_is_refused_by_name(change, message):
@@ -441,8 +440,8 @@ def test_dynamics_can_be_given_and_must_fit():
     assert len(simulate(dynamics, [1.0], None, 0.5)) > 1
     with pytest.raises(ArgumentError, match="include"):
         simulate(dynamics, [1.0], None, 0.5, include=("friction",))
-    with pytest.raises(ArgumentError, match="force acts on 'bob'"):
-        simulate(dynamics, [1.0], None, 0.5, forces={"bob": np.zeros(6)})
+    with pytest.raises(ArgumentError, match="wrench acts on 'bob'"):
+        simulate(dynamics, [1.0], None, 0.5, wrenches={"bob": np.zeros(6)})
 
 
 def test_sparse_trajectory_knows_its_samples_only():
@@ -465,7 +464,7 @@ def test_dissipation_is_that_of_joints_alone():
     own = Mechanism("own", [body], [joint.replace(damping=2.0)])
     element = Mechanism("element", [body], [joint], forces=[Force("damper", "joint-spring", "j", damping=2.0)])
     mine = simulate(Dynamics(own, include=["damping"]), [0], [1], 0.5)
-    theirs = simulate(ConstrainedDynamics(element, forces="all"), [0], [1], 0.5)
+    theirs = simulate(Dynamics(element, elements="all"), [0], [1], 0.5)
     assert np.abs(mine.v[-1] - theirs.v[-1]).max() < 1e-7  # both by integration to 1e-8 or so
     np.testing.assert_allclose(mine.dissipation, 2 * mine.v[:, 0] ** 2, rtol=1e-12)
     assert not theirs.dissipation.any()

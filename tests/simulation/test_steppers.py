@@ -13,12 +13,12 @@ from dalembert.algorithms.energy import momentum
 from dalembert.algorithms.kinematics import position_rate
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
+from dalembert.formulations.system import System
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import with_gravity
 from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, rollout, simulate
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
-from dalembert.simulation.system import System
 from random_mechanisms import random_mechanism
 
 KINDS = ("revolute", "prismatic", "helical", "spherical", "universal")

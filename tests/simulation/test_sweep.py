@@ -359,16 +359,16 @@ def test_axes_of_a_grid_may_be_whole_states_and_controls(tmp_path):
     cart = Dynamics(load("cart_pole", parameters="default"), parameters=["pole.mass"])
     q0, mass = np.array([[0.1, 0.2], [-0.3, 0.4], [0, 3.0]]), [0.1, 0.5]
     rows = np.random.default_rng(0).normal(size=(4, 5, 1))
-    driven = {"actuators": ["rail"], "hold": 20}
+    driven = {"actuated": ["rail"], "hold": 20}
     task = RolloutTask(cart, 100, 1e-2, **driven)
     found = sweep(task, grid({"pole.mass": mass, "q0": q0, "control": rows}), tmp_path / "rows", piece=5)
     assert found["q"].shape == (2, 3, 4, 2)
     alone = rollout(cart, q0[1], None, 100, 1e-2, control=rows[2], parameters={"pole.mass": 0.5}, **driven)
     assert np.abs(found["q"][1, 1, 2] - alone.final_q).max() < 1e-13
-    task = RolloutTask(cart, 100, 1e-2, actuators=["rail"], parameters={"pole.mass": 0.1})
+    task = RolloutTask(cart, 100, 1e-2, actuated=["rail"], parameters={"pole.mass": 0.1})
     for control in ([1.0, -2.0], [[1.0], [-2.0]]):
         pushed = sweep(task, grid({"control": control}), tmp_path / f"{np.ndim(control)}")["q"][1]
-        alone = rollout(cart, None, None, 100, 1e-2, control=[-2.0], actuators=["rail"], parameters=[0.1])
+        alone = rollout(cart, None, None, 100, 1e-2, control=[-2.0], actuated=["rail"], parameters=[0.1])
         assert np.abs(pushed - alone.final_q).max() < 1e-13
     task = RolloutTask(cart, 100, 1e-2, control=lean, parameters={"pole.mass": 0.1})
     leaning = sweep(task, grid({"q.hinge": [0.1, 0.2], "gains": [5.0, 50.0, 70.0]}), tmp_path / "gains")["q"]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.classical import (
     ANDREWS_START,
     andrews,
@@ -15,6 +14,7 @@ from dalembert.constraints.classical import (
     slider_crank,
     spatial_slider_crank,
 )
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
 from dalembert.simulation import simulate
 
@@ -40,7 +40,7 @@ CASES = {  # mechanism, near which position, which joint is moved, at what speed
 @pytest.mark.parametrize("name", CASES)
 def test_loops_stay_closed_for_ten_seconds(name):
     mechanism, near, moved, speed = CASES[name]
-    system = ConstrainedDynamics(mechanism, forces=() if mechanism.forces else None, reference=near)
+    system = Dynamics(mechanism, elements=() if mechanism.forces else None, reference=near)
     keep = [moved] if moved else []
     q = system.assemble(near, keep=keep)
     v = np.zeros(mechanism.nv)
@@ -61,7 +61,7 @@ def test_singular_positions_are_passed_with_a_fixed_step():
     """
     h = np.pi / 2
     upright, speeds = np.array([h, -h, h, -h, h]), np.array([-1.0, 1, -1, 1, -1])
-    system = ConstrainedDynamics(parallel_four_bars(2), reference=upright + [-0.4, 0.4, -0.4, 0.4, -0.4])
+    system = Dynamics(parallel_four_bars(2), reference=upright + [-0.4, 0.4, -0.4, 0.4, -0.4])
     exact = solve_ivp(
         lambda t, x: [x[1], -3.5 * 9.81 * np.cos(x[0]) / 3], (0, 10), [h, -1.0], "DOP853", TIMES, rtol=1e-12, atol=1e-12
     ).y[0]

@@ -10,7 +10,6 @@ import pytest
 from motion_cases import double_pendulum, pendulum
 
 from dalembert.algebra.transform import Transform
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load
@@ -62,7 +61,7 @@ def test_a_joint_that_follows_has_its_own_motion_and_stops():
     assert np.abs(motion["follow", 0.05].v - 2 * motion["lead", 0.05].v) < 1e-12
     for wrong in (
         lambda: simulate(mechanism, {"follow": 0.1}),
-        lambda: rollout(mechanism, None, None, 5, control=[1.0], actuators=["follow"]),
+        lambda: rollout(mechanism, None, None, 5, control=[1.0], actuated=["follow"]),
     ):
         with pytest.raises(ArgumentError, match="that joint follows 'lead'"):
             wrong()
@@ -122,7 +121,7 @@ def test_velocities_between_samples_know_where_a_held_control_changed():
     exact = simulate(cart, [0, 0.3], None, [2.0, 3.0], control=held_rows, hold=0.1, rtol=1e-12, atol=1e-12)
     t, errors = np.linspace(0, 1, 501), []
     for every in (20, 10):
-        many = rollout(cart, [0, 0.3], None, 1000, 1e-3, control=ROWS, actuators=["rail"], hold=100, every=every)
+        many = rollout(cart, [0, 0.3], None, 1000, 1e-3, control=ROWS, actuated=["rail"], hold=100, every=every)
         errors.append(np.abs(many.trajectory()(t).v - exact(2.0 + t).v).max())
     assert np.log2(errors[0] / errors[1]) > 3.7
     assert errors[1] < 1e-5
@@ -250,10 +249,10 @@ def test_an_archive_keeps_the_values_of_parameters(tmp_path):
     """Of symbols, in loops too, and by address; a mechanism without those parameters is not the one that moved."""
     path, arm, linkage = tmp_path / "motion.npz", load("demo_arm"), load("four_bar")
     values = {"g": 9.81, "l0": 1.0, "l1": 0.4, "l2": 0.9, "l3": 0.7, "m1": 0.4, "m2": 0.9, "m3": 0.7}
-    start = ConstrainedDynamics(linkage, parameters=values).assemble([1.0, -0.7, 1.6], keep=["drive"])
+    start = Dynamics(linkage, parameters=values).assemble([1.0, -0.7, 1.6], keep=["drive"])
     closed = simulate(linkage, start, None, np.linspace(0, 0.2, 11), parameters=values)
     closed.to_npz(path)
-    for given in (linkage, ConstrainedDynamics(linkage, parameters={**values, "m2": 9.0})):
+    for given in (linkage, Dynamics(linkage, parameters={**values, "m2": 9.0})):
         assert np.array_equal(load_trajectory(path, given).energy, closed.energy)
     heavy = Dynamics(arm, parameters=["upper_arm.mass"])
     moved = simulate(heavy, None, None, np.linspace(0, 0.2, 11), parameters=[3.0])
@@ -370,7 +369,7 @@ def test_parts_without_samples_or_out_of_order_say_what_they_cannot_tell(motion)
 
 def test_tables_contain_the_wrenches_that_acted(tmp_path):
     wrench = [1.0, 2, 3, 0.1, 0.2, 0.3]
-    motion = simulate(load("demo_arm"), t=0.1, forces={"flange": lambda t, q, v: np.array(wrench) * (1 + t)})
+    motion = simulate(load("demo_arm"), t=0.1, wrenches={"flange": lambda t, q, v: np.array(wrench) * (1 + t)})
     motion.to_csv(tmp_path / "pushed.csv")
     names = (tmp_path / "pushed.csv").read_text().splitlines()[0].split(",")
     table = np.loadtxt(tmp_path / "pushed.csv", delimiter=",", skiprows=1)

@@ -118,7 +118,7 @@ def test_layers_can_be_switched(browser, arm_page):
 
 def test_loops_stay_closed_under_the_mouse(browser, folder):
     mechanism = da.load("four_bar", parameters="default")
-    system = da.ConstrainedDynamics(mechanism)
+    system = da.Dynamics(mechanism)
     browser.open(view(mechanism, to=folder / "bar.html"), READY)
     start = positions(browser)
     drag_slider(browser, 0, 0.62)

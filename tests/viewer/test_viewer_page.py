@@ -154,7 +154,7 @@ def test_a_table_is_interpolated_as_an_archive_is(name, flips, tmp_path):
     quaternions mean nothing."""
     mechanism = da.load(name, parameters="default")
     q, v = START[name]
-    q = da.ConstrainedDynamics(mechanism).assemble(q) if mechanism.constraints else q
+    q = da.Dynamics(mechanism).assemble(q) if mechanism.constraints else q
     full = da.simulate(mechanism, q, v, t=1.0)
     errors = []
     for count in (21, 41):
@@ -305,7 +305,7 @@ def test_sliders_keep_to_limits_and_leave_mimic_joints_out():
 def test_the_start_is_closed_and_inside_the_limits(tmp_path):
     mechanism = da.load("four_bar", parameters="default")
     q = cases.data_of(view(mechanism, to=tmp_path / "x.html").read_text(encoding="utf-8"))["scene"]["q"]
-    system = da.ConstrainedDynamics(mechanism)
+    system = da.Dynamics(mechanism)
     assert np.abs(system.evaluate("positions", q, 0.0)[0]).max() < 1e-6
     given = view(mechanism, q={"drive": 1.0}, to=tmp_path / "y.html").read_text(encoding="utf-8")
     q = cases.data_of(given)["scene"]["q"]
@@ -316,7 +316,7 @@ def test_forces_do_not_keep_loops_open(tmp_path):
     spring = da.Force("spring", "joint-spring", "drive", stiffness=2.0)
     mechanism = da.load("four_bar", parameters="default").replace(forces=[spring])
     q = cases.data_of(view(mechanism, to=tmp_path / "x.html").read_text(encoding="utf-8"))["scene"]["q"]
-    assert np.abs(da.ConstrainedDynamics(mechanism, forces=()).evaluate("positions", q, 0.0)[0]).max() < 1e-6
+    assert np.abs(da.Dynamics(mechanism, elements=()).evaluate("positions", q, 0.0)[0]).max() < 1e-6
 
 
 def test_a_floating_base_starts_at_home(tmp_path):

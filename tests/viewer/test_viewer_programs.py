@@ -123,15 +123,15 @@ def test_what_is_let_go_feels_its_springs_and_rotors_and_keeps_its_energy():
         mechanism = (four_bar() if linked else pendulum.replace(joints=joints)).replace(
             forces=tuple(f if not linked else f.replace(a=four_bar().joints[0].name) for f in forces)
         )
-        start = q if not linked else da.ConstrainedDynamics(mechanism, forces=()).assemble(np.full(mechanism.nq, 0.4))
+        start = q if not linked else da.Dynamics(mechanism, elements=()).assemble(np.full(mechanism.nq, 0.4))
         rate = v if not linked else np.zeros(mechanism.nv)
         found = programs(mechanism, start)
         made = evaluate(found["fall"], {"q": start, "v": rate, "t": 0.0})
-        system = da.ConstrainedDynamics(mechanism, reference=start, include=("armature", "damping"), forces="all")
+        system = da.Dynamics(mechanism, reference=start, include=("armature", "damping"), elements="all")
         wanted = system.forward_dynamics(start, rate, np.zeros(mechanism.nv))
         np.testing.assert_allclose(made["a"], wanted, rtol=1e-9, atol=1e-9)
         conservative = [f.name for f in mechanism.forces if f.kind != "joint-force"]
-        keeping = da.ConstrainedDynamics(mechanism, reference=start, include=("armature",), forces=conservative)
+        keeping = da.Dynamics(mechanism, reference=start, include=("armature",), elements=conservative)
         together = made["energy"] + made["stored"] + evaluate(found["hold"], {"q": start})["energy"]
         np.testing.assert_allclose(together, keeping.evaluate("energy", start, rate, 0.0), rtol=1e-9)
 
@@ -139,7 +139,7 @@ def test_what_is_let_go_feels_its_springs_and_rotors_and_keeps_its_energy():
 @needs_node
 def test_closures_are_those_of_the_constraints():
     mechanism = four_bar()
-    system = da.ConstrainedDynamics(mechanism)
+    system = da.Dynamics(mechanism)
     q = system.assemble(np.full(mechanism.nq, 0.4))
     found = programs(mechanism, q)
     phi, _ = page_results(found, close=[q, [0.0]])["close"]

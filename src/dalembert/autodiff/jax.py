@@ -38,7 +38,7 @@ class JaxDynamics(DifferentiableDynamics):
     Gradients with respect to a quaternion are those of the function continued to all lengths without depending on it.
 
     Args:
-        dynamics: the kernels; without parameters and wrenches as inputs.
+        dynamics: the kernels; without wrenches, all parameters with values.
     """
 
     def __init__(self, dynamics: Dynamics):
@@ -146,5 +146,7 @@ def _on_device(
 
     target = f"dalembert_{operation_name(dynamics, name)}"
     register(jax, target, "CUDA", run)
-    wide = [jax.numpy.broadcast_to(x, (*batch, *port.shape)) for x, port in zip(arrays, kernel.inputs)]
+    defaults = [jax.numpy.asarray(x, arrays[0].dtype) for x in kernel.arguments.tail]  # time and parameters
+    given = (*arrays, *defaults[len(arrays) + len(defaults) - len(kernel.inputs) :])
+    wide = [jax.numpy.broadcast_to(x, (*batch, *port.shape)) for x, port in zip(given, kernel.inputs)]
     return jax.ffi.ffi_call(target, shapes, vmap_method="broadcast_all")(*wide)

@@ -36,7 +36,7 @@ class TorchDynamics(DifferentiableDynamics):
     Gradients with respect to a quaternion are those of the function continued to all lengths without depending on it.
 
     Args:
-        dynamics: the kernels; without parameters and wrenches as inputs.
+        dynamics: the kernels; without wrenches, all parameters with values.
     """
 
     def _function(self, quantity: str) -> Any:

@@ -27,7 +27,8 @@ class DifferentiableDynamics(ABC):
     """Inverse and forward dynamics as differentiable functions of the arrays of a framework.
 
     Args:
-        dynamics: the kernels; without parameters and wrenches as inputs.
+        dynamics: the kernels, with or without constraints and force elements; without wrenches, and all its parameters
+            with values. What depends on time is taken at t = 0.
     """
 
     def __init__(self, dynamics: Dynamics):
@@ -36,12 +37,13 @@ class DifferentiableDynamics(ABC):
                 f"{type(self).__name__} takes a Dynamics, got a {type(dynamics).__name__}; a mechanism becomes one by "
                 "Dynamics(mechanism)"
             )
-        if dynamics.parameter_names or dynamics.wrenches:
-            found = [f"parameter {x}" for x in dynamics.parameter_names] + [f"wrench on {x}" for x in dynamics.wrenches]
+        unset = [x for x, value in zip(dynamics.parameter_names, dynamics.parameter_values) if not np.isfinite(value)]
+        if unset or dynamics.wrenches:
+            found = [f"parameter {x}" for x in unset] + [f"wrench on {x}" for x in dynamics.wrenches]
             raise ArgumentError(
-                f"{type(self).__name__} takes a Dynamics without parameters and wrenches as inputs; this one has "
-                f"{', '.join(found)}. Symbols get numbers by substitute(mechanism, values), or when a mechanism is "
-                "loaded, by parameters='default'"
+                f"{type(self).__name__} takes a Dynamics without wrenches, all its parameters with values; this one "
+                f"has {', '.join(found)}. Symbols get numbers by Dynamics(mechanism, parameters={{name: value}}), or "
+                "when a mechanism is loaded, by parameters='default'"
             )
         self.dynamics = dynamics
         self._inverse = self._function("inverse_dynamics")
@@ -106,7 +108,7 @@ def batch_shape(name: str, ports: Sequence[Any], arrays: Sequence[Any]) -> tuple
 
 def operation_name(dynamics: Dynamics, quantity: str) -> str:
     """A name that distinguishes operations by what they compute, and where."""
-    identity = (dynamics.mechanism.digest, dynamics.include, str(dynamics.dtype), dynamics.device, dynamics.optimise)
+    identity = (dynamics.key(quantity), str(dynamics.dtype), dynamics.device, dynamics.parameter_values.tolist())
     return f"{quantity}_{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
 
 

@@ -31,6 +31,7 @@ from dalembert.cli.options import (
     real,
     source_of,
 )
+from dalembert.cli.state import tree_of
 from dalembert.cli.terminal import Cell, Terminal, duration
 from dalembert.errors import ArgumentError
 
@@ -67,11 +68,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
     from dalembert.cli.agreement import find_peer
-    from dalembert.dynamics import Dynamics
     from dalembert.native.threads import default_threads
 
     mechanism = open_model(options, numeric=True)
-    dynamics = Dynamics(mechanism)
+    dynamics = tree_of(mechanism)
     chosen = chosen_quantities(options, MAIN, mechanism)
     threads = options.threads or default_threads()
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.cli.application import build_parser
-    from dalembert.quantities import ALL_QUANTITIES
+    from dalembert.dynamics import ALL_QUANTITIES
 
     commands = _subcommands(build_parser())
     values = [
@@ -84,8 +84,8 @@ def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
     """Words that may follow: an option with its choices or with names that only the library knows; a command."""
     from dalembert.algorithms.analytic_jacobian import COORDINATES
     from dalembert.cli.state import TERMS
+    from dalembert.dynamics import ALL_QUANTITIES
     from dalembert.export import LANGUAGES
-    from dalembert.quantities import ALL_QUANTITIES
     from dalembert.simulation.integrators import ADAPTIVE
     from dalembert.simulation.steppers import STEPPERS
 
@@ -94,6 +94,7 @@ def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
         "--language": tuple(LANGUAGES),
         "--coordinates": tuple(COORDINATES),
         "--include": (*TERMS, "forces"),
+        "--constraints": ("all", "none"),
         "--elements": ("all", "none"),
         "--method": (*ADAPTIVE, *STEPPERS),
     }

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.cli.options import add_common, add_model, add_quantities, chosen_quantities, open_model, plot
+from dalembert.cli.state import tree_of
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 
@@ -58,14 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, terminal: Terminal) -> int:
-    from dalembert.dynamics import Dynamics
-
     if options.keep_symbols and options.algorithms:
         raise ArgumentError("--algorithms counts on numbers; leave out --keep-symbols")
     if options.all and not options.algorithms:
         raise ArgumentError("--all belongs to --algorithms; give that, too, or leave it out")
     mechanism = open_model(options, numeric=not options.keep_symbols)
-    dynamics = Dynamics(mechanism)
+    dynamics = tree_of(mechanism)
     chosen = chosen_quantities(options, USUAL, mechanism, coordinates=True)
     ours: dict[str, Cost] = {}
     missing: dict[str, str] = {}
@@ -226,7 +225,7 @@ def count_algorithms(dynamics: Dynamics, quantity: str, everything: bool = False
         quantity: one of :data:`FAMILIES`.
         everything: count also what takes minutes.
     """
-    from dalembert.quantities import QUANTITIES
+    from dalembert.dynamics.catalogue import QUANTITIES
 
     work = sum(len(chain) ** 3 for chain in dynamics.mechanism.tree.ancestors)
     for name in QUANTITIES[quantity].algorithms:

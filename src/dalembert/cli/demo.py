@@ -81,7 +81,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     terminal.title("3. Is it true? Independent routes to the same numbers, and laws of mechanics, at four states")
     peer, remark = find_peer(arm, source_of(ROBOT), None)
     terminal.progress("deriving and comparing ...")
-    compared, _ = verified(dynamics, peer, 4, TOLERANCE)
+    compared, _ = verified(arm, dynamics, peer, 4, TOLERANCE)
     wrong = [row for row in compared if not row.ok]
     groups: dict[str, list[tuple[str, float]]] = {}
     for row in compared:

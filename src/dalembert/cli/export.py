@@ -10,7 +10,7 @@ examples:
   dalembert export double_pendulum mass_matrix --language latex       on the screen; symbols are parameters
   dalembert export panda.urdf mass_matrix --single --to .             float instead of double
   dalembert export panda.urdf inverse_dynamics --parameter panda_hand.mass --wrench panda_hand    stay inputs
-  dalembert export four_bar forward_dynamics --constrained            under the constraints of the model
+  dalembert export four_bar forward_dynamics                          under the constraints of the model
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.cli.options import add_common, add_frame, add_model, chosen_quantities, open_model
-from dalembert.cli.state import TERMS, add_state, dynamics_of, vector
+from dalembert.cli.state import TERMS, acting, add_state, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
-from dalembert.export import LANGUAGES, export
+from dalembert.export import LANGUAGES
 from dalembert.printing.names import identifier
 from dalembert.text.suggest import hint
 
@@ -67,12 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="wrenches",
         help="a body or frame on which an external wrench [force; moment] acts, an input; may be repeated",
     )
-    parser.add_argument(
-        "--constrained",
-        action="store_true",
-        help="forward_dynamics, multipliers, ... under the constraints of the model and, unless --elements says which, "
-        "all its force elements; --q leads to where loops close; symbols have their default values",
-    )
     parser.add_argument("--single", action="store_true", help="single precision: float instead of double")
     parser.add_argument("--numeric", action="store_true", help="fold in the default values of symbols")
     add_state(parser, velocity=False)
@@ -84,8 +78,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     _check_name(options.name, language)
     if options.single and not LANGUAGES[language].precisions:
         raise ArgumentError(f"--single: {language} has numbers of one precision only; leave it out")
-    mechanism = open_model(options, numeric=options.numeric or options.constrained)
-    text, parameters = (_constrained if options.constrained else _open)(mechanism, options, language)
+    mechanism = open_model(options, numeric=options.numeric)
+    if mechanism.symbols and mechanism.constraints and acting(options.constraints):
+        mechanism = open_model(options, numeric=True)  # their values decide which rows are independent
+    text, parameters = _exported(mechanism, options, language)
     if options.to is None:
         terminal.say(text.rstrip("\n"))
     else:
@@ -96,24 +92,34 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _open(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
-    """Source of a quantity of a tree, and what its input ``parameters`` holds."""
-    from dalembert.dynamics import Dynamics
-    from dalembert.quantities import ALL_QUANTITIES
+def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
+    """Source of a quantity, and what its input ``parameters`` holds."""
+    from dalembert.dynamics import CONSTRAINT_QUANTITIES, Dynamics
+    from dalembert.simulation.state import as_position
 
-    for option in ("q", "elements"):
-        if getattr(options, option):
-            raise ArgumentError(f"--{option} belongs to --constrained; give that, too, or leave it out")
+    for option, items in (("constraints", mechanism.constraints), ("elements", mechanism.forces)):
+        if getattr(options, option) and not items:
+            raise ArgumentError(f"{mechanism.name!r} has none: leave out --{option}")
+    if options.q and not mechanism.constraints:
+        raise ArgumentError("--q says where loops close; there are no constraints, leave it out")
     dynamics = Dynamics(
         mechanism,
+        constraints=acting(options.constraints),
+        elements=acting(options.elements),
         parameters=options.parameters,
         wrenches=options.wrenches,
         include=options.include,
+        reference=as_position(mechanism, vector(options.q, "--q")),
         dtype="float32" if options.single else None,
     )
-    options.quantities = [options.quantity]
-    ((quantity, frame),) = chosen_quantities(options, (), mechanism).items()
-    if options.wrenches and not ALL_QUANTITIES[quantity].loads:
+    if options.quantity in CONSTRAINT_QUANTITIES:
+        quantity: str = options.quantity
+        frame: dict[str, str] = {}
+    else:
+        options.quantities = [options.quantity]
+        ((quantity, frame),) = chosen_quantities(options, (), mechanism).items()
+    kernel = dynamics.kernel(quantity, **frame)
+    if options.wrenches and not any(port.name == "wrenches" for port in kernel.inputs):
         raise ArgumentError(f"--wrench does not matter for {quantity}; leave it out")
     _tell_idle(dynamics, quantity, frame, options.parameters)
     return dynamics.export(quantity, language, options.to, options.name, **frame), dynamics.parameter_names
@@ -130,22 +136,6 @@ def _tell_idle(dynamics: Dynamics, quantity: str, frame: dict[str, str], address
         left_out = term in TERMS and term not in dynamics.include
         hint = f"; without --include {term} it enters nothing" if left_out else ""
         warnings.warn(f"--parameter {address} does not matter for {quantity}{hint}", ModelWarning, stacklevel=2)
-
-
-def _constrained(mechanism: Mechanism, options: argparse.Namespace, language: str) -> tuple[str, tuple[str, ...]]:
-    """Source of a quantity of a mechanism with constraints and force elements."""
-    from dalembert.native.kernel import Kernel
-
-    for option in ("parameter", "wrench", "frame", "coordinates"):
-        if getattr(options, {"parameter": "parameters", "wrench": "wrenches"}.get(option, option)):
-            raise ArgumentError(f"--{option} does not go with --constrained; leave one of them out")
-    if not (mechanism.constraints or mechanism.forces):
-        raise ArgumentError(f"{mechanism.name!r} has neither constraints nor force elements; leave out --constrained")
-    system = dynamics_of(mechanism, options.include, options.elements or ["all"], vector(options.q, "--q"))
-    kernel = system.kernel(options.quantity)
-    dtype, doc = "float32" if options.single else None, f"{kernel.doc} Of {mechanism.name!r}."
-    made = Kernel(kernel.name, kernel.inputs, kernel.outputs, kernel.program, dtype=dtype, doc=doc)
-    return export(made, language, options.to, options.name), ()
 
 
 def _language(options: argparse.Namespace) -> str:

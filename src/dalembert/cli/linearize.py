@@ -4,7 +4,7 @@ The state is x = (deviations of the positions, of the velocities); inputs are th
 nearest equilibrium is found first. Closed loops are reduced to independent coordinates.
 
 examples:
-  dalembert linearize cart_pole --actuator rail
+  dalembert linearize cart_pole --actuated rail
   dalembert linearize double_pendulum --plot poles.png
   dalembert linearize demo_arm --q=0,-0.5,0.8,0,0.3,0 --matrices
   dalembert linearize four_bar --trim --q=1,-0.7,1.6
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep", metavar="JOINT", action="append", default=[], help="with --trim: a joint whose position is kept"
     )
     group.add_argument(
-        "--actuator",
+        "--actuated",
         metavar="NAME",
         action="append",
         help="a velocity or joint with a motor; may be repeated; all by default",
@@ -55,7 +55,6 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     import numpy as np
 
     from dalembert.control import equilibrium, linearize
-    from dalembert.dynamics import Dynamics
 
     if options.keep and not options.trim:
         raise ArgumentError("--keep says what must not move while --trim looks for an equilibrium; give --trim, too")
@@ -63,15 +62,15 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if not mechanism.nv:
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom: every joint is fixed or locked")
     terminal.progress(f"linearising {mechanism.name} ...")
-    system = dynamics_of(mechanism, options.include, options.elements)
+    system = dynamics_of(mechanism, options.include, options.constraints, options.elements)
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
     tau: np.ndarray | None = None
     if options.trim:
-        found = equilibrium(system, q, v, actuators=options.actuator or (), keep=options.keep)
+        found = equilibrium(system, q, v, actuated=options.actuated or (), keep=options.keep)
         q, tau = found.q, found.tau
         remarks.append("this is an equilibrium, the nearest to what was given")
-    model = linearize(system, q, v, tau, actuators=options.actuator)
-    if tau is None and isinstance(system, Dynamics):
+    model = linearize(system, q, v, tau, actuated=options.actuated)
+    if tau is None and system.is_tree:
         tau = system.bias(q, v)
         remarks.append("forces are those without acceleration")
     elif tau is None:

@@ -125,7 +125,7 @@ def chosen_quantities(
         mechanism: whose last body is the frame if none is named.
         coordinates: whether ``all`` includes those along coordinates of a frame, which few mechanisms can follow.
     """
-    from dalembert.quantities import ALL_QUANTITIES, QUANTITIES
+    from dalembert.dynamics import ALL_QUANTITIES, QUANTITIES
 
     every = ALL_QUANTITIES if coordinates else QUANTITIES
 

@@ -73,9 +73,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         raise ArgumentError("--stiffness belongs to --control hold; give that, too, or leave it out")
     mechanism = open_model(options, numeric=True)
     terminal.progress(f"preparing {mechanism.name} ...")
-    system = dynamics_of(mechanism, options.include, options.elements)
+    acting = options.include, options.constraints, options.elements
+    system = dynamics_of(mechanism, *acting)
     q, v, remarks = start(system, vector(options.q, "--q"), vector(options.v, "--v"))
-    system = dynamics_of(mechanism, options.include, options.elements, q)  # neutral positions may not close loops
+    system = dynamics_of(mechanism, *acting, q)  # neutral positions may not close loops
     times = np.linspace(0, options.time, options.samples) if options.samples else options.time
     control = _control(options, system, q)
     terminal.progress()
@@ -111,7 +112,7 @@ def _control(options: argparse.Namespace, system: Any, q0: np.ndarray) -> Any:
         return as_velocity(model, vector(options.force, "--force"), name="--force")
     if options.control == "zero":
         return None
-    tree = system if isinstance(system, Dynamics) else Dynamics(model, open_loops=True)
+    tree = system if system.is_tree else Dynamics(model, constraints=(), elements=())
     if options.control == "gravity":
         return lambda t, q, v: tree.gravity(q)
     return _holding(tree, q0, np.full(model.nv, 100.0 if options.stiffness is None else options.stiffness))
@@ -172,8 +173,7 @@ def _say(terminal: Terminal, motion: Trajectory) -> None:
         for name, x in (("kinetic", kinetic), ("potential", potential), ("together", energy))
     ]
     terminal.table(("energy (J)", "first", "last", "change"), rows)
-    constrained = motion.system.constrained
-    acting = constrained.forces.names if constrained is not None else ()
+    acting = motion.dynamics.elements.names
     outside = [item.name for item in m.forces if item.name in acting and item.kind not in CONSERVATIVE]
     outside += [item.name for item in m.constraints if item.kind == "motion"]
     if outside:

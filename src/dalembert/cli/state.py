@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.options import by_name, number
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, ModelWarning
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dalembert.constraints import ConstrainedDynamics
     from dalembert.dynamics import Dynamics
     from dalembert.model import Mechanism
 
@@ -27,7 +27,7 @@ Given = list[tuple[str, tuple[float, ...]]]
 
 
 def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
-    """--q, --v, --include and --elements."""
+    """--q, --v, --include, --constraints and --elements."""
     what = "or all numbers with commas (90deg, pi/2 work too); may be repeated"
     group = parser.add_argument_group("the state")
     group.add_argument(
@@ -56,10 +56,16 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
         help="a term of the joints that acts; may be repeated",
     )
     group.add_argument(
+        "--constraints",
+        metavar="NAME",
+        action="append",
+        help="a constraint that holds, or all (default), or none; may be repeated",
+    )
+    group.add_argument(
         "--elements",
         metavar="NAME",
         action="append",
-        help="a force element that acts, or all, or none; may be repeated",
+        help="a force element that acts, or all (default), or none; may be repeated",
     )
 
 
@@ -97,29 +103,61 @@ def vector(given: Given, what: str) -> Any:
 
 
 def dynamics_of(
-    mechanism: Mechanism, include: Sequence[str], elements: Sequence[str] | None, near: Any = None
-) -> Dynamics | ConstrainedDynamics:
+    mechanism: Mechanism,
+    include: Sequence[str],
+    constraints: Sequence[str] | None,
+    elements: Sequence[str] | None,
+    near: Any = None,
+) -> Dynamics:
     """The dynamics of a mechanism, with loops and force elements where it has them.
 
     Args:
         mechanism: the mechanism.
         include: terms of the joints that act.
-        elements: force elements that act; must be said if there are any.
+        constraints: constraints that hold, all by default.
+        elements: force elements that act, all by default.
         near: positions as :func:`vector` gives them, around which kernels with constraints choose their rows.
     """
-    from dalembert.constraints import ConstrainedDynamics
     from dalembert.dynamics import Dynamics
     from dalembert.simulation.state import as_position
 
-    if not (mechanism.constraints or mechanism.forces):
-        if elements and elements != ["none"] and elements != ["all"]:
-            raise ArgumentError(f"{mechanism.name!r} has no force elements; leave out --elements")
-        return Dynamics(mechanism, include=include)
-    if elements is None and mechanism.forces:
-        names = ", ".join(force.name for force in mechanism.forces)
-        raise ArgumentError(f"{mechanism.name!r} has force elements ({names}); say which act: --elements all, or none")
-    chosen: Any = "all" if elements == ["all"] else [] if elements in (None, ["none"]) else elements
-    return ConstrainedDynamics(mechanism, forces=chosen, include=include, reference=as_position(mechanism, near))
+    return Dynamics(
+        mechanism,
+        constraints=acting(constraints),
+        elements=acting(elements),
+        include=include,
+        reference=as_position(mechanism, near),
+    )
+
+
+def acting(names: Sequence[str] | None) -> Sequence[str] | str:
+    """Constraints or force elements as :class:`~dalembert.dynamics.Dynamics` takes them.
+
+    Args:
+        names: of an option: those that act, or all, or none; all if it was not given.
+    """
+    return "all" if names in (None, ["all"]) else () if names == ["none"] else list(names or ())
+
+
+def tree_of(mechanism: Mechanism, **options: Any) -> Dynamics:
+    """The dynamics of the open tree, with a warning if that leaves something out.
+
+    Args:
+        mechanism: the mechanism.
+        options: of :class:`~dalembert.dynamics.Dynamics`.
+    """
+    from dalembert.dynamics import Dynamics
+
+    left_out = [repr(x.name) for x in mechanism.constraints] + [repr(x.name) for x in mechanism.forces]
+    if left_out:
+        names = ", ".join(left_out[:3]) + (", ..." if len(left_out) > 3 else "")
+        warnings.warn(
+            f"{mechanism.name!r} has constraints or force elements ({names}), which are left out here: numbers are "
+            "those of the open tree. simulate, linearize and export have them",
+            ModelWarning,
+            stacklevel=2,
+        )
+    return Dynamics(mechanism, constraints=(), elements=(), **options)
 
 
 def tidy(values: Sequence[float], digits: int = 5) -> list[str]:
@@ -128,7 +166,7 @@ def tidy(values: Sequence[float], digits: int = 5) -> list[str]:
     return [f"{0.0 if abs(x) <= least else x:.{digits}g}" for x in values]
 
 
-def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def start(system: Dynamics, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Positions and velocities that satisfy the constraints, and what was done to get there.
 
     Args:
@@ -138,12 +176,11 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
     """
     import numpy as np
 
-    from dalembert.dynamics import Dynamics
     from dalembert.simulation.state import as_position, as_velocity
 
     model = system.mechanism
     position, velocity = as_position(model, q), as_velocity(model, v)
-    if isinstance(system, Dynamics) or not system.constraints.count:
+    if not system.rows:
         return position, velocity, []
     given_whole = q is not None and not isinstance(q, dict)
     closed = system.assemble(position) if given_whole else _assembled(system, position, list(q or ()))
@@ -157,7 +194,7 @@ def start(system: Dynamics | ConstrainedDynamics, q: Any, v: Any) -> tuple[np.nd
     return closed, moving, remarks
 
 
-def _projected(system: ConstrainedDynamics, q: np.ndarray, v: np.ndarray, named: list[str]) -> np.ndarray:
+def _projected(system: Dynamics, q: np.ndarray, v: np.ndarray, named: list[str]) -> np.ndarray:
     """Velocities that the constraints allow, with those of the named joints, or single ones, held."""
     from dalembert.errors import SingularityError
     from dalembert.model.names import velocity_names
@@ -175,7 +212,7 @@ def _projected(system: ConstrainedDynamics, q: np.ndarray, v: np.ndarray, named:
         raise SingularityError(f"{error}\n{hint}") from error
 
 
-def _assembled(system: ConstrainedDynamics, guess: np.ndarray, named: list[str]) -> np.ndarray:
+def _assembled(system: Dynamics, guess: np.ndarray, named: list[str]) -> np.ndarray:
     """Loops closed with as many of the named joints held as possible, those named first before others.
 
     Positions that nobody gave are neutral, and there links often lie in one line, where no direction leads to an
@@ -183,7 +220,7 @@ def _assembled(system: ConstrainedDynamics, guess: np.ndarray, named: list[str])
     """
     import numpy as np
 
-    from dalembert.constraints.assembly import moved
+    from dalembert.constraints.closure import moved
     from dalembert.errors import DalembertError
 
     model = system.mechanism

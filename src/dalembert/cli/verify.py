@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.options import add_common, add_model, integer, open_model, plot, real, source_of
-from dalembert.cli.state import numbers, vector
+from dalembert.cli.state import numbers, tree_of, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dalembert.comparison.pinocchio import PinocchioPeer
     from dalembert.dynamics import Dynamics
     from dalembert.formulations.agreement import AgreementRow
+    from dalembert.model import Mechanism
 
 SUMMARY = "compare every derivation and algorithm with every other, and with Pinocchio"
 
@@ -69,9 +70,16 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     peer, remark = find_peer(mechanism, source_of(options.model), options.base)
     terminal.progress("comparing ..." if options.quick else "deriving and comparing ...")
     derive = not options.quick  # which compares constraints and force elements, too
-    dynamics = Dynamics(mechanism, open_loops=derive)
+    dynamics = Dynamics(mechanism, constraints=(), elements=()) if derive else tree_of(mechanism)
     rows, left_out = verified(
-        dynamics, peer, options.states, options.tolerance, options.seed, derive=derive, q=vector(options.q, "--q")
+        mechanism,
+        dynamics,
+        peer,
+        options.states,
+        options.tolerance,
+        options.seed,
+        derive=derive,
+        q=vector(options.q, "--q"),
     )
     if remark:
         left_out.append(remark)
@@ -115,6 +123,7 @@ def _line(row: AgreementRow, tolerance: float) -> Sequence[str | Cell]:
 
 
 def verified(
+    mechanism: Mechanism,
     dynamics: Dynamics,
     peer: PinocchioPeer | None,
     states: int,
@@ -126,7 +135,8 @@ def verified(
     """Everything that is compared, and what was left out and why.
 
     Args:
-        dynamics: the kernels of a mechanism whose symbols have values.
+        mechanism: the mechanism; its symbols have values.
+        dynamics: the kernels of its open tree.
         peer: the same mechanism in Pinocchio.
         states: number of random states.
         tolerance: allowed relative difference.
@@ -144,7 +154,6 @@ def verified(
 
     rows: list[AgreementRow] = []
     left_out: list[str] = []
-    mechanism = dynamics.mechanism
     if derive:
         with np.errstate(all="ignore"):
             agreement = verify(mechanism, states, tolerance, seed=seed, q=q)
@@ -152,7 +161,7 @@ def verified(
         left_out += agreement.skipped
     comparisons = [("", found) for found in compare(dynamics, peer, seed, states)]
     if terms := terms_of(mechanism):
-        full = Dynamics(mechanism, include=terms, open_loops=True)
+        full = Dynamics(mechanism, constraints=(), elements=(), include=terms)
         comparisons += [(JOINT_TERMS, found) for found in compare(full, None, seed, states)]
     for suffix, found in comparisons:
         quantity = found.quantity.replace("_", " ") + suffix

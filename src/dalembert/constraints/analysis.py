@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.constraints import descent, vicinity
-from dalembert.constraints.pivots import column_scale, find_pivots
+from dalembert.constraints.closure import check_gradients
+from dalembert.constraints.pivots import find_pivots
+from dalembert.constraints.rank import TOLERANCE, Decomposition
 from dalembert.constraints.rows import Row
+from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_real, real_array
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.constraints.constrained import Constrained
 
 SMALL = 1e-6
 """Shares of a dependence or of a motion below this are not named."""
@@ -114,12 +116,12 @@ class Analysis:
 
 
 def analyse(
-    system: ConstrainedDynamics,
+    system: Constrained,
     q: Any,
     t: float = 0.0,
     *,
     v: Any = None,
-    tolerance: float = 1e-8,
+    tolerance: float = TOLERANCE,
     neighbours: int = 4,
 ) -> Analysis:
     """Degrees of freedom, redundancy, contradictions and singularity at a position.
@@ -132,7 +134,7 @@ def analyse(
         q: positions, assembled.
         t: time, s.
         v: velocities that satisfy the constraints, for what is demanded of accelerations.
-        tolerance: below this fraction of the largest, singular values count as zero.
+        tolerance: below this part of the largest, singular values count as zero.
         neighbours: at how many assembled positions nearby the usual rank is looked for.
     """
     mechanism = system.mechanism
@@ -145,10 +147,11 @@ def analyse(
     phi, G, rate, _ = system.evaluate("constraints", q, still, t)
     if v is not None and real_array(v, "analyse, v").shape != still.shape:
         raise ArgumentError(f"analyse looks at one state: v has shape {np.shape(v)}, must be ({mechanism.nv},)")
-    descent.check_gradients(system, G, t)
+    check_gradients(system, G, t)
     _check_values(system, phi, rate, t)
-    null, rank = _null_space(G, tolerance)
-    on_positions = system.constraints.holonomic
+    rows = Decomposition.of(system.scaling.dimensionless(G), tolerance=tolerance)
+    null, rank = system.scaling.velocities[:, None] * rows.null_space, int(rows.rank)
+    on_positions = Decomposition.of(system.scaling.dimensionless(G)[system.constraints.holonomic], tolerance=tolerance)
     names = system.velocity_names()
     freedoms = []
     pivots = find_pivots(G[None], np.abs(G) > 0, tolerance=tolerance)
@@ -160,10 +163,10 @@ def analyse(
     residual = {
         name: float(np.abs(phi[system.constraints.slice(name)]).max(initial=0.0)) for name in system.constraints.info
     }
-    usual_rank = max([rank, *vicinity.ranks_nearby(system, q, t, tolerance, neighbours)])
+    usual_rank = max([rank, *ranks_nearby(system, q, t, tolerance, neighbours)])
     sides = {"velocities": rate}
-    moving = np.linalg.pinv(G, rcond=tolerance) @ rate if v is None else np.asarray(v, dtype=float)
-    if np.allclose(G @ moving, rate, rtol=0, atol=1e-9 * (1 + np.abs(rate).max(initial=0.0))) and (
+    moving = Decomposition.of(G, tolerance=tolerance).solve(rate) if v is None else np.asarray(v, dtype=float)
+    if np.allclose(G @ moving, rate, rtol=0, atol=TOLERANCE * (1 + np.abs(rate).max(initial=0.0))) and (
         v is not None or rank == usual_rank
     ):
         sides["accelerations"] = system.evaluate("constraints", q, moving, t)[3]
@@ -173,7 +176,7 @@ def analyse(
         rank=rank,
         usual_rank=usual_rank,
         degrees_of_freedom=mechanism.nv - rank,
-        position_freedoms=mechanism.nv - _null_space(G[on_positions], tolerance)[1],
+        position_freedoms=mechanism.nv - int(on_positions.rank),
         dependences=tuple(_dependences(system, G, sides, pivots.rows, pivots.redundant)),
         freedoms=tuple(freedoms),
         residual=residual,
@@ -181,7 +184,7 @@ def analyse(
     )
 
 
-def _check_values(system: ConstrainedDynamics, phi: np.ndarray, rate: np.ndarray, t: float) -> None:
+def _check_values(system: Constrained, phi: np.ndarray, rate: np.ndarray, t: float) -> None:
     """An error where a constraint has a gradient but no value, as a user's function that returns NaN."""
     known = np.isfinite(phi) & np.isfinite(rate)
     lost = dict.fromkeys(row.constraint for row, is_known in zip(system.rows, known) if not is_known)
@@ -192,7 +195,7 @@ def _check_values(system: ConstrainedDynamics, phi: np.ndarray, rate: np.ndarray
         )
 
 
-def _kernel_rank(system: ConstrainedDynamics) -> int | None:
+def _kernel_rank(system: Constrained) -> int | None:
     with suppress(SingularityError, ArgumentError):
         return system.pivots.rank
     return None
@@ -202,18 +205,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _null_space(G: np.ndarray, tolerance: float) -> tuple[np.ndarray, int]:
-    """A basis of the motions that G allows, one column each, and the rank of G."""
-    if not len(G):
-        return np.eye(G.shape[1]), 0
-    scale = column_scale(G)
-    _, size, Vt = np.linalg.svd(G * scale)
-    rank = int((size > tolerance * size.max(initial=0.0)).sum())
-    return scale[:, None] * Vt[rank:].T, rank
-
-
 def _dependences(
-    system: ConstrainedDynamics,
+    system: Constrained,
     G: np.ndarray,
     sides: dict[str, np.ndarray],
     kept: tuple[int, ...],
@@ -221,15 +214,14 @@ def _dependences(
 ) -> list[Dependence]:
     found = []
     rows = system.rows
-    G = G * column_scale(G)
-    base = G[list(kept)]
+    base = Decomposition.of(G[list(kept)])
     for k in redundant:
-        factors = np.linalg.lstsq(base.T, G[k], rcond=1e-9)[0] if len(base) else np.zeros(0)
+        factors = base.solve_transposed(G[k])
         others = tuple((rows[i], float(x)) for i, x in zip(kept, factors) if abs(x) > SMALL)
         missed = {}
         for level, side in sides.items():
             miss = float(abs(side[k] - factors @ side[list(kept)]))
-            if miss > 1e-9 * (1 + np.abs(side).max()):
+            if miss > TOLERANCE * (1 + np.abs(side).max()):
                 missed[level] = miss
         level = next(iter(missed), "")
         found.append(Dependence(rows[k], others, missed.get(level, 0.0), level))

@@ -1,6 +1,6 @@
 """Force elements: what each does to the velocities of a mechanism, and to its bodies, over any scalar.
 
-None enters a result unless it is asked for by name.
+Those of a mechanism act by default; ``elements=`` names the ones that do.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.constraints.action import Action
-from dalembert.constraints.descent import longest, moved
+from dalembert.constraints.closure import moved
 from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
 from dalembert.constraints.joint_rows import function_of_time
 from dalembert.constraints.relative import Pair
+from dalembert.constraints.scaling import longest
 from dalembert.constraints.state import State
 from dalembert.constraints.user import time_program, vector_program
 from dalembert.errors import ArgumentError, ModelError
@@ -38,10 +39,10 @@ class ForceSet:
 
     Args:
         mechanism: the mechanism; users' functions in it are traced here, once.
-        names: names of the forces, or ``"all"``. A mechanism that has forces must be told which.
+        names: names of those that act, or ``"all"``.
     """
 
-    def __init__(self, mechanism: Mechanism, names: Sequence[str] | str | None = None):
+    def __init__(self, mechanism: Mechanism, names: Sequence[str] | str = "all"):
         self.mechanism = mechanism
         self.names = _chosen(mechanism, names)
         self.programs: dict[str, Program] = {}
@@ -124,21 +125,16 @@ def _refuse_idle(mechanism: Mechanism, item: Force) -> None:
         )
 
 
-def _chosen(mechanism: Mechanism, names: Sequence[str] | str | None) -> tuple[str, ...]:
+def _chosen(mechanism: Mechanism, names: Sequence[str] | str) -> tuple[str, ...]:
     known = tuple(item.name for item in mechanism.forces)
-    if isinstance(names, str):
-        names = known if names == "all" else (names,)
-    if names is None:
-        if known:
-            raise ArgumentError(
-                f"{mechanism.name!r} has the forces {', '.join(map(repr, known))}: say forces='all', name those that "
-                "shall act, or say forces=() for none"
-            )
-        return ()
-    names = expect_names(names, "forces")
+    if names == "all":
+        return known
+    names = expect_names((names,) if isinstance(names, str) else names, "elements")
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ArgumentError(f"{mechanism.name!r} has no force {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+        raise ArgumentError(
+            f"{mechanism.name!r} has no force element {unknown[0]!r}; it has {', '.join(known) or 'none'}"
+        )
     return tuple(names)
 
 
@@ -280,7 +276,7 @@ def _energy(item: Force, state: State) -> Scalar:
 
 
 def generalised_forces(
-    mechanism: Mechanism, q: Any, v: Any, t: Scalar = 0, forces: Sequence[str] | str | None = None
+    mechanism: Mechanism, q: Any, v: Any, t: Scalar = 0, elements: Sequence[str] | str = "all"
 ) -> dict[str, Array]:
     """Generalised forces of chosen force elements, by name, over any scalar; with the sign of tau.
 
@@ -289,7 +285,7 @@ def generalised_forces(
         q: positions, nq.
         v: velocities, nv.
         t: time, s.
-        forces: names of the forces, or ``"all"``.
+        elements: names of those that act, or ``"all"``.
     """
-    found = ForceSet(mechanism, forces)
+    found = ForceSet(mechanism, elements)
     return {name: effect[0] for name, effect in found.each(State(mechanism, q, v, t)).items()}

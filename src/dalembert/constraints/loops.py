@@ -11,7 +11,7 @@ so, hence multipliers are forces and moments in N and N m: of frame b's origin, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
@@ -19,23 +19,37 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.constraints.relative import Pair
 
-LINE = ("offset x", "offset y")
-POINT = (*LINE, "offset z")
-TILT = ("tilt about y", "tilt about x")
-TURN = ("turn about x", "turn about y", "turn about z")
 
-LOOP_ROWS: dict[str, tuple[str, ...]] = {
+class RowKind(NamedTuple):
+    """What a row says, what it is measured in (``"length"``, ``"angle"`` or ``"own"``), and whether it has an integral:
+    a constraint on positions."""
+
+    meaning: str
+    unit: str
+    holonomic: bool = True
+
+
+LINE = (RowKind("offset x", "length"), RowKind("offset y", "length"))
+OFFSET = RowKind("offset z", "length")
+POINT = (*LINE, OFFSET)
+TILT = (RowKind("tilt about y", "angle"), RowKind("tilt about x", "angle"))
+TURN = (RowKind("turn about x", "angle"), RowKind("turn about y", "angle"), RowKind("turn about z", "angle"))
+
+LOOP_ROWS: dict[str, tuple[RowKind, ...]] = {
     "weld": (*POINT, *TURN),
     "spherical": POINT,
     "revolute": (*POINT, *TILT),
     "prismatic": (*LINE, *TURN),
     "cylindrical": (*LINE, *TILT),
-    "universal": (*POINT, "angle of the axes"),
-    "distance": ("distance",),
+    "universal": (*POINT, RowKind("angle of the axes", "angle")),
+    "distance": (RowKind("distance", "length"),),
     "point-on-line": LINE,
-    "point-on-plane": ("offset z",),
+    "point-on-plane": (OFFSET,),
 }
-"""What each row of each kind of loop closure says."""
+"""The rows of each kind of loop closure."""
+
+HALF_TURNS: dict[str, str] = {"weld": "frames", "prismatic": "frames", "revolute": "axes", "cylindrical": "axes"}
+"""What may be half a turn apart although the rows of a closure vanish, because sines do: its frames, or its axes z."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +147,9 @@ def without_half_turns(kind: str, pair: Pair, entries: list[Entry]) -> list[Entr
         pair: frame b as seen from frame a.
         entries: what :func:`loop_entries` says.
     """
-    meanings = LOOP_ROWS[kind]
-    if not set(TILT) <= set(meanings) and not set(TURN) <= set(meanings):
+    if kind not in HALF_TURNS:
         return entries
-    axes = (2,) if set(TILT) <= set(meanings) else (0, 1, 2)
+    axes = (2,) if HALF_TURNS[kind] == "axes" else (0, 1, 2)
     diagonal = [_cosine(pair, i, i) for i in axes]
     c, slope = diagonal[0].phi, diagonal[0].angular
     if len(diagonal) > 1:  # trace R = 1 + 2 c
@@ -144,8 +157,8 @@ def without_half_turns(kind: str, pair: Pair, entries: list[Entry]) -> list[Entr
         slope = (diagonal[0].angular + diagonal[1].angular + diagonal[2].angular) / 2
     factor = scalar.sqrt(2 / (1 + c))
     found = []
-    for meaning, entry in zip(meanings, entries):
-        if meaning in (*TILT, *TURN):
+    for row, entry in zip(LOOP_ROWS[kind], entries):
+        if row.unit == "angle":
             phi = entry.phi * factor
             entry = Entry(phi, NOTHING, entry.angular * factor - phi / (2 * (1 + c)) * slope, None)
         found.append(entry)

@@ -1,4 +1,4 @@
-"""Which rows to keep and which velocities to eliminate: a pivot order found once, for straight-line code.
+"""Which rows a kernel keeps and which velocities it eliminates: a pivot order found once, for straight-line code.
 
 A straight-line program cannot choose pivots while it runs. They are chosen beforehand, by Gaussian elimination with
 Markowitz' rule (fewest new non-zeros) among pivots that are safely large in *all* sampled positions. What is left of
@@ -11,24 +11,24 @@ way that changes with the position (Bricard's linkage). In the latter case no ch
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.constraints.arguments import velocities_named
+from dalembert.constraints.closure import assemble
+from dalembert.constraints.rank import ROUNDING, TOLERANCE, Decomposition
+from dalembert.constraints.scaling import column_scale
+from dalembert.constraints.vicinity import TIMES
+from dalembert.errors import ArgumentError, SingularityError
+
+if TYPE_CHECKING:
+    from dalembert.constraints.constrained import Constrained
+
 SAFE = 0.1
 """A pivot must be at least this fraction of the largest candidate, in the worst sample."""
-
-
-def column_scale(G: np.ndarray) -> np.ndarray:
-    """For every velocity one over its largest coefficient, if that is more than one.
-
-    The angle of an orbit moves a satellite by millions of metres per radian; told in metres, it is a velocity like the
-    others, and rows of lengths and angles can be compared. Small columns stay small: they may be rounding.
-
-    Args:
-        G: constraint rows, (..., m, nv).
-    """
-    return np.asarray(1 / np.abs(G).max(axis=-2, initial=1.0))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Pivots:
 
 
 def find_pivots(
-    samples: np.ndarray, pattern: np.ndarray, keep: Collection[int] = (), tolerance: float = 1e-8
+    samples: np.ndarray, pattern: np.ndarray, keep: Collection[int] = (), tolerance: float = TOLERANCE
 ) -> Pivots:
     """The pivots of a matrix known by samples.
 
@@ -101,7 +101,7 @@ def find_pivots(
     count, m, n = work.shape
     rows, columns = set(range(m)), set(range(n)) - set(keep)
     units = column_scale(np.abs(work).max(axis=0, initial=0.0))
-    zero = tolerance * np.abs(work * units).max(initial=0.0)
+    zero = max(tolerance * np.abs(work * units).max(initial=0.0), ROUNDING)
     order: list[tuple[int, int]] = []
     while rows and columns:
         live_rows, live_columns = sorted(rows), sorted(columns)
@@ -142,5 +142,105 @@ def _varies(samples: np.ndarray, kept: list[int], redundant: list[int]) -> bool:
     """Whether the factors that make redundant rows of the kept ones differ between samples."""
     if not redundant or not kept:
         return False
-    factors = [np.linalg.lstsq(G[kept].T, G[redundant].T, rcond=1e-9)[0] for G in samples]
+    factors = [[Decomposition.of(G[kept]).solve_transposed(G[row]) for row in redundant] for G in samples]
     return bool(np.ptp(factors, axis=0).max(initial=0.0) > 1e-6)
+
+
+# --------------------------------------------------------------------------------------------------- around a reference
+
+
+def choose_pivots(system: Constrained) -> Pivots:
+    """The pivots around the reference of a system; an error if its independent speeds cannot be the wanted ones.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    keep = set(velocities_named(system.mechanism, system.independent or (), "independent"))
+    G = _gradients(system)
+    pivots, common = _common(G, keep)
+    if system.independent is not None and not (pivots.complete and sorted(keep) == list(pivots.independent)):
+        free = _common(G)[0].independent
+        names = ", ".join(system.velocity_names()[k] for k in free)
+        raise ArgumentError(
+            f"{', '.join(map(repr, system.independent)) or 'no joint'} cannot be the independent speeds of "
+            f"{system.mechanism.name!r}: {len(free)} velocities are needed, for example {names}"
+        )
+    _refuse_contradiction(system, pivots, system.samples[0][0])
+    return _measured(system, pivots, common, G)
+
+
+def choose_positional(system: Constrained) -> Pivots:
+    """The pivots of the rows on positions alone, which may depend on others than those kept among all rows.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    G = _gradients(system)
+    G[:, ~system.constraints.holonomic] = 0.0
+    return _measured(system, *_common(G), G)
+
+
+def _common(G: np.ndarray, keep: Collection[int] = ()) -> tuple[Pivots, list[int]]:
+    """The pivots of the first sample and of as many others as have any in common with it, and which samples these are.
+
+    Near a crossing of branches some samples lie on another branch than the first. Where what vanishes on the one does
+    not on the other, elimination that is to do for both ends early, and a row that matters would seem redundant.
+    """
+    pattern = np.abs(G).max(axis=0) > 0
+    whole = find_pivots(G, pattern, keep)
+    if whole.complete:
+        return whole, list(range(len(G)))
+    chosen, pivots = [0], find_pivots(G[:1], pattern, keep)
+    for k in range(1, len(G)):
+        wider = find_pivots(G[[*chosen, k]], pattern, keep)
+        if wider.complete:
+            chosen, pivots = [*chosen, k], wider
+    return pivots, chosen
+
+
+def _measured(system: Constrained, pivots: Pivots, common: list[int], G: np.ndarray) -> Pivots:
+    """The pivots with the sizes of rows that have to be compared with each other while a kernel runs."""
+    if not pivots.varying:
+        return pivots
+    G = G[common]
+    M = np.stack([system.evaluate("mass_matrix", system.samples[k][0]) for k in common])
+    weight = np.einsum("kii->ki", M)
+    unit = 1 / np.sqrt(np.where(weight > 0, weight, np.inf))  # kilometres beside millimetres: pinv compares
+    rows = G * unit[:, None, :]
+    mobility = np.einsum("kij,kjl,kil->ki", rows, np.linalg.pinv(M * unit[:, None, :] * unit[:, :, None]), rows)
+    return replace(pivots, sizes=_rounded((G**2).sum(axis=-1)), mobilities=_rounded(mobility))
+
+
+def _rounded(sizes: np.ndarray) -> tuple[float, ...]:
+    """The largest of each row over the samples, the largest of all being one, as powers of four.
+
+    So they are exact as factors, the same on every machine, and mostly the same for other values of symbols: programs
+    contain them.
+    """
+    largest = sizes.max(axis=0)
+    largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
+    return tuple((4.0 ** np.round(np.log2(largest / largest.max()) / 2)).tolist())
+
+
+def _gradients(system: Constrained) -> np.ndarray:
+    """G at the samples, (count, m, nv)."""
+    return np.stack([system.evaluate("positions", q, t)[1] for q, t in system.samples])
+
+
+def _refuse_contradiction(system: Constrained, pivots: Pivots, q: np.ndarray) -> None:
+    """Rows that are left out must demand what the others demand, also later."""
+    if not (system.constraints.rheonomic and pivots.redundant) or pivots.varying:
+        return
+    kept = list(pivots.rows)
+    for t in TIMES:
+        with suppress(SingularityError):  # out of reach, or because of a contradiction: the rates tell which
+            q = assemble(system, q, t, restarts=0)
+        _, G, rate, _ = system.evaluate("constraints", q, np.zeros(system.mechanism.nv), t)
+        base = Decomposition.of(G[kept]) if kept else None
+        for k in pivots.redundant:
+            demanded = base.solve_transposed(G[k]) @ rate[kept] if base else 0.0
+            if abs(rate[k] - demanded) > 1e-8 * (1 + np.abs(rate).max()):
+                raise SingularityError(
+                    f"{system.mechanism.name!r}: constraints contradict each other at t = {t:g} s: {system.rows[k]} "
+                    f"demands the rate {rate[k]:.6g}, others {demanded - rate[k]:.3g} more; analyse says more"
+                )

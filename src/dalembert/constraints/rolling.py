@@ -19,21 +19,21 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, dual
-from dalembert.constraints.loops import NOTHING, Entry
+from dalembert.constraints.loops import NOTHING, Entry, RowKind
 from dalembert.constraints.relative import Pair
 from dalembert.model.constraint import Constraint
 
-SLIP = ("slip along x", "slip along y")
-SIDE_SLIP = "side slip"
+SLIP = (RowKind("slip along x", "length", False), RowKind("slip along y", "length", False))
+CONTACT = (*SLIP, RowKind("height", "length"))
 
-ROLLING_ROWS: dict[str, tuple[str, ...]] = {
-    "rolling-disc": (*SLIP, "height"),
-    "rolling-sphere": (*SLIP, "height"),
-    "rolling-ellipsoid": (*SLIP, "height"),
+ROLLING_ROWS: dict[str, tuple[RowKind, ...]] = {
+    "rolling-disc": CONTACT,
+    "rolling-sphere": CONTACT,
+    "rolling-ellipsoid": CONTACT,
     "rolling-wheel": SLIP,
-    "skate": (SIDE_SLIP,),
+    "skate": (RowKind("side slip", "length", False),),
 }
-"""What each row of each kind says; only ``height`` is a constraint on positions."""
+"""The rows of each kind."""
 
 
 def rolling_entries(item: Constraint, pair: Pair) -> list[Entry]:

@@ -15,9 +15,9 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.joint_rows import coupling_row, motion_row
-from dalembert.constraints.loops import LOOP_ROWS, POINT, assemble, loop_entries, without_half_turns
+from dalembert.constraints.loops import LOOP_ROWS, RowKind, assemble, loop_entries, without_half_turns
 from dalembert.constraints.relative import Pair
-from dalembert.constraints.rolling import ROLLING_ROWS, SIDE_SLIP, SLIP, rolling_entries
+from dalembert.constraints.rolling import ROLLING_ROWS, rolling_entries
 from dalembert.constraints.state import State
 from dalembert.constraints.user import position_program, time_program, velocity_program
 from dalembert.errors import ArgumentError, ModelError
@@ -25,9 +25,6 @@ from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.program import Program
-
-LENGTHS = (*POINT, "distance", "height", *SLIP, SIDE_SLIP)
-"""Rows of closures and contacts that are distances, or speeds along them, not angles."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +35,13 @@ class Row:
         constraint: name of the constraint.
         meaning: what the row says.
         holonomic: true if it is a constraint on positions.
+        unit: ``"length"``, ``"angle"``, or ``"own"`` for users' laws, of which nobody knows.
     """
 
     constraint: str
     meaning: str
     holonomic: bool
-
-    @property
-    def is_length(self) -> bool:
-        """Whether it is told in metres, for certain: nobody knows that of users' own, nor of those on joints."""
-        return self.meaning in LENGTHS
+    unit: str = "own"
 
     def __str__(self) -> str:
         return f"{self.constraint} ({self.meaning})"
@@ -104,30 +98,23 @@ class ConstraintSet:
         elif item.kind == "motion" and item.function is not None:
             self.programs[item.name] = time_program(self.mechanism, item.name, item.function)
         if item.on_joints:
-            words: tuple[str, ...] = (f"position of {getattr(item, item.ends[-1])}",)
+            joint = getattr(item, item.ends[-1])
+            unit = "length" if self.mechanism.joint(joint).kind == "prismatic" else "angle"
+            kinds: tuple[RowKind, ...] = (RowKind(f"position of {joint}", unit),)
         elif item.has_ends:
-            words = (LOOP_ROWS | ROLLING_ROWS)[item.kind]
+            kinds = (LOOP_ROWS | ROLLING_ROWS)[item.kind]
         else:
             count = self.programs[item.name].outputs[0].shape[0]
-            words = tuple(f"row {k}" for k in range(count))
-        velocity_only = item.kind in (*ROLLING_ROWS, "velocity")
-        self.info[item.name] = tuple(Row(item.name, word, not velocity_only or word == "height") for word in words)
-
-    @cached_property
-    def measures(self) -> tuple[Any, ...]:
-        """For every row what it is measured with: offsets of one constraint together, its angles too, others alone."""
-        ends = {item.name for item in self.mechanism.constraints if item.has_ends and not item.on_joints}
-        return tuple(
-            (row.constraint, row.meaning.split()[0] if row.constraint in ends else k) for k, row in enumerate(self.rows)
-        )
+            kinds = tuple(RowKind(f"row {k}", "own", item.kind != "velocity") for k in range(count))
+        self.info[item.name] = tuple(Row(item.name, kind.meaning, kind.holonomic, kind.unit) for kind in kinds)
 
     def together(self, sizes: np.ndarray) -> np.ndarray:
-        """The largest of the rows that are measured together, for each of them.
+        """For every row the largest of those measured in the same unit in the same constraint; users' rows count alone.
 
         Args:
             sizes: one per row, (m,).
         """
-        kinds = self.measures
+        kinds = [(row.constraint, k if row.unit == "own" else row.unit) for k, row in enumerate(self.rows)]
         return np.array([max(x for x, other in zip(sizes, kinds) if other == kind) for kind in kinds])
 
     @cached_property

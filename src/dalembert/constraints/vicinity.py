@@ -1,107 +1,72 @@
-"""The rank of constraints at assembled positions, and at those beside them."""
+"""Assembled positions around a position, and the rank of the constraints at each: what is usual there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.constraints.assembly import assemble
-from dalembert.constraints.descent import check_gradients, moved, position_units, units
-from dalembert.constraints.opening import closure_length, has_length
-from dalembert.constraints.pivots import column_scale
-from dalembert.constraints.rolling import ROLLING_ROWS
+from dalembert.constraints.closure import RESTARTS, assemble, check_gradients, moved
+from dalembert.constraints.rank import GAP, TOLERANCE, Decomposition
 from dalembert.errors import SingularityError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
-
-UNCLEAR = (1e-11, 1e-4)
-"""Singular values, of the largest, that tell neither rank nor the want of it."""
+    from dalembert.constraints.constrained import Constrained
 
 NEAR = 6.0
-"""Positions with a joint held this many times farther away than it was moved are no neighbours."""
+"""Positions with a joint kept this many times farther away than it was moved are no neighbours."""
 
 FARTHEST = 1.6
-"""How far from a position its neighbours are sought at most, rad or lengths of the mechanism."""
+"""How far from a position its neighbours are sought at most, in units of the coordinates."""
+
+TIMES = (0.0, 0.37, 1.0, 3.1)
+"""When constraints that depend on time are sampled and compared, s. Kernels check the rows they leave out themselves,
+at all times."""
+
+Sample = tuple[np.ndarray, float]
+"""Assembled positions, and when."""
 
 
-def rank(system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8) -> int:
-    """How many rows of the constraints are independent at a position.
-
-    Args:
-        system: the constrained mechanism.
-        q: positions.
-        t: time, s.
-        tolerance: below this fraction of the largest, singular values count as zero.
-    """
-    return int((_sizes(system, q, t) > tolerance).sum())
-
-
-def is_clear(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool = False) -> bool:
-    """Whether the rank at assembled positions is one, and not what rounding has left.
-
-    Where two ways of closing meet, positions are found to the square root of the tolerance only, and rows that depend
-    on each other there seem not to.
+def decomposed(
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, positional: bool = False
+) -> Decomposition:
+    """The rows at a position, without units.
 
     Args:
         system: the constrained mechanism.
         q: positions.
         t: time, s.
+        tolerance: below this part of the largest, singular values count as zero.
         positional: whether only rows on positions count.
     """
-    size = _sizes(system, q, t, positional)
-    return not ((size > UNCLEAR[0]) & (size < UNCLEAR[1])).any()
-
-
-def _sizes(system: ConstrainedKernels, q: np.ndarray, t: float, positional: bool = False) -> np.ndarray:
-    """Singular values of the rows, the largest being one."""
     G = system.evaluate("positions", q, t)[1]
     check_gradients(system, G, t)
-    rows = _comparable(system, G)
-    size = np.linalg.svd(rows[system.constraints.holonomic] if positional else rows, compute_uv=False)
-    return np.asarray(size / (size.max(initial=0.0) or 1.0))
-
-
-def _comparable(system: ConstrainedKernels, G: np.ndarray) -> np.ndarray:
-    """Rows and columns without units: loops of millimetres count as much as angles, and as loops of metres; so do
-    wheels of millimetres under vehicles of metres.
-    """
-    lengths = np.ones(len(G))
-    for item in system.numbers.constraints:
-        if has_length(item):
-            radius = max(map(abs, (item.value, *item.coefficients))) if item.kind in ROLLING_ROWS else 0.0
-            length = radius or closure_length(system.numbers, item)
-            lengths[system.constraints.slice(item.name)] = min(1.0, float(length))
-    G = G / np.where([row.is_length for row in system.rows], lengths, 1.0)[:, None]
-    before = system.constraints.together(np.abs(G).max(axis=1, initial=0.0))
-    G = G * column_scale(G)
-    after = system.constraints.together(np.abs(G).max(axis=1, initial=0.0))
-    # Columns are smaller now because of some rows; others count as before: a slide that is held, beside a small loop.
-    return np.asarray(G * np.where(after > 0, np.minimum(before, 1.0) / np.where(after > 0, after, 1.0), 1.0)[:, None])
+    rows = system.scaling.dimensionless(G)
+    return Decomposition.of(rows[system.constraints.holonomic] if positional else rows, tolerance=tolerance)
 
 
 def neighbours(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
 ) -> list[tuple[np.ndarray, int]]:
     """Assembled positions close to a position and the rank at each, as many as are found.
 
-    Where the rank is another than at the position itself, ways of closing may meet there that leave different freedoms,
-    and most starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows
-    have beside the constraints. Where such a crossing is near, most starts lead to it, and ranks there are not clear:
-    every other start lies along a motion that rows allow, and the joint that moves most is held there; and all lie
-    farther and farther away. Ranks that are not clear are told only where none is.
+    Where the rank is another than at the position itself, assembly modes of different mobility may meet there, and most
+    starts may lead to one of them: more are tried, until there are enough of the greatest rank, which rows have beside
+    the constraints. Where such a bifurcation is near, most starts lead to it, and ranks there are not clear: every
+    other start lies along a motion that rows allow, with the joint kept that moves most; and all lie farther and
+    farther away. Ranks that are not clear are given only where none is.
 
     Args:
         system: the constrained mechanism.
         q: positions.
         t: time, s.
-        tolerance: as for :func:`rank`.
+        tolerance: as for :func:`decomposed`.
         count: how many starts to try; more, where ranks differ or are not clear.
     """
     rng = np.random.default_rng(0)
-    here, most = rank(system, q, t, tolerance), 0
+    here, most = decomposed(system, q, t, tolerance).rank, 0
     along, far = _allowed(system, q, t), 0.05
     owners = {k: [link.joint] for link in system.mechanism.tree.links for k in range(link.v, link.v + link.nv)}
     clear: list[tuple[np.ndarray, int]] = []
@@ -114,43 +79,144 @@ def neighbours(
         if k % 2:
             step = along @ step
             held = owners[int(np.abs(step).argmax())] if step.any() else []
-        start = moved(system.mechanism, q, far * step * units(system))
+        start = moved(system.mechanism, q, far * step * system.scaling.velocities)
         try:
             found = assemble(system, start, t, held, restarts=0)
             if held and _apart(system, found, q) > NEAR * far:
                 continue  # loops close elsewhere with that joint held
-            (clear if is_clear(system, found, t) else doubtful).append((found, rank(system, found, t, tolerance)))
+            rows = decomposed(system, found, t, tolerance)
+            (clear if rows.is_clear else doubtful).append((found, int(rows.rank)))
         except SingularityError:
             pass
         with suppress(SingularityError):  # laws of velocities need not exist beside the constraints
-            most = most or rank(system, start, t, tolerance)
+            most = most or int(decomposed(system, start, t, tolerance).rank)
         enough = len(clear) >= count or (clear and k + 1 - len(doubtful) >= count)
         if enough and (all(there == here for _, there in clear) or sum(there == most for _, there in clear) >= count):
             break
     return clear or doubtful
 
 
-def _apart(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray) -> float:
+def _apart(system: Constrained, a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two positions, rad or lengths of the mechanism."""
-    return float(np.abs((a - b) / position_units(system)).max(initial=0.0))
+    return float(np.abs((a - b) / system.scaling.positions).max(initial=0.0))
 
 
-def _allowed(system: ConstrainedKernels, q: np.ndarray, t: float) -> np.ndarray:
-    """The matrix that takes displacements, in :func:`~dalembert.constraints.descent.units`, to allowed ones.
+def _allowed(system: Constrained, q: np.ndarray, t: float) -> np.ndarray:
+    """The matrix that takes displacements, in units of the velocities, to those that rows allow.
 
     Velocities that no row contains lead nowhere: a cart does not move a loop that stands on it.
     """
-    G = system.evaluate("positions", q, t)[1] * units(system)
-    scale = column_scale(G)
-    size, Vt = np.linalg.svd(G * scale)[1:]
-    rows = Vt[: int((size > UNCLEAR[1] * size.max(initial=0.0)).sum())]
-    within = np.abs(G).max(axis=0, initial=0.0) > 1e-9 * np.abs(G).max(initial=0.0)
-    allowed = np.where(within, scale, 0.0)[:, None] * (np.eye(len(scale)) - rows.T @ rows)
+    G = system.scaling.dimensionless(system.evaluate("positions", q, t)[1])
+    rows = Decomposition.of(G, tolerance=GAP[1])
+    within = np.abs(G).max(axis=0, initial=0.0) > TOLERANCE * np.abs(G).max(initial=0.0)
+    across = np.eye(G.shape[1]) - rows.row_basis.T @ rows.row_basis
+    allowed = np.where(within, rows.columns, 0.0)[:, None] * across
     return np.asarray(allowed / (np.abs(allowed).max(initial=0.0) or 1.0))
 
 
 def ranks_nearby(
-    system: ConstrainedKernels, q: np.ndarray, t: float, tolerance: float = 1e-8, count: int = 4
+    system: Constrained, q: np.ndarray, t: float, tolerance: float = TOLERANCE, count: int = 4
 ) -> list[int]:
     """Ranks at the :func:`neighbours` of a position, whose arguments these are."""
     return [there for _, there in neighbours(system, q, t, tolerance, count)]
+
+
+def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sample]:
+    """Assembled positions around the reference, the reference itself (assembled) first if that is possible.
+
+    Singular ones are left out: rows that vanish or depend on each other there are not redundant elsewhere. So are those
+    whose rank is not clear.
+
+    Args:
+        system: the constrained mechanism.
+        count: how many.
+        spread: standard deviation of the random starts, rad or lengths of the mechanism, at least metres.
+    """
+    if not system.constraints.count:
+        return [(np.asarray(system.reference, dtype=float), 0.0)]
+    rng = np.random.default_rng(0)
+    times = TIMES if system.constraints.rheonomic else TIMES[:1]
+    found: list[Sample] = []
+    failure: Exception | None = None
+    unit = system.scaling.velocities
+    for k in range(6 * count):
+        step = rng.normal(size=len(unit)) * spread * unit if k else np.zeros(len(unit))
+        t = times[k % len(times)]
+        try:
+            start = moved(system.mechanism, np.array(system.reference), step)
+            q = assemble(system, start, t, restarts=0 if k else RESTARTS)
+            if not found or decomposed(system, q, t).is_clear:
+                found.append((q, t))
+        except SingularityError as error:
+            failure = failure or error
+        if len(found) == count:
+            break
+    if not found:
+        raise SingularityError(
+            str(failure), argument="reference", remedy="give {setting}, positions near an assembly"
+        ) from failure
+    return _regular(system, found, times)[:count]
+
+
+def _regular(system: Constrained, found: list[Sample], times: Sequence[float]) -> list[Sample]:
+    """The samples of the rank that rows usually have around the first, the reference, and others like these."""
+    ranks, clear = [int(decomposed(system, q, t).rank) for q, t in found], decomposed(system, *found[0]).is_clear
+    if clear and len(found) > 1 and ranks[0] == max(ranks):
+        return [sample for sample, here in zip(found, ranks) if here == ranks[0]]
+    # Is the reference singular, or are the others of another kind?
+    near = [(q, t, there) for t in times for q, there in neighbours(system, found[0][0], t)]
+    known = [(q, t, there) for q, t, there in near if decomposed(system, q, t).is_clear]
+    if not known and max((there for *_, there in near), default=0) > ranks[0] and clear:
+        if ranks[0] == max(ranks):
+            raise SingularityError(
+                f"the reference of {system.mechanism.name!r} seems to be a singular position, and around it none was "
+                "found where it is clear which rows are independent",
+                argument="reference",
+                remedy="give {setting}, positions away from it",
+            )
+        known = [(q, t, here) for (q, t), here in zip(found, ranks) if here == max(ranks)]
+    if not clear and (known or len(found) > 1):  # what seems independent at the reference need not be
+        found, ranks = found[1:], ranks[1:]
+        usual = max((there for *_, there in known), default=max(ranks, default=0))
+    else:
+        known = known if clear else near  # nothing is clear where some lengths are far smaller than others
+        usual = max([ranks[0], *(there for *_, there in known)])
+    kept = [sample for sample, here in zip(found, ranks) if here >= usual]
+    return [*kept, *((q, t) for q, t, there in known if there == usual)]
+
+
+def usual_size(system: Constrained) -> float:
+    """The least singular value that counts relative to the largest, where it is largest around the reference.
+
+    Args:
+        system: the constrained mechanism.
+    """
+    sizes = least_sizes(system, np.array([q for q, _ in system.samples]), np.array([t for _, t in system.samples]))
+    return float(sizes.max(initial=0.0))
+
+
+def least_sizes(system: Constrained, q: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """How far positions are from singular ones: the least singular value of the rows without units that should not
+    vanish, relative to the largest, (k,); 0 where there are no gradients, as of a disc that lies flat.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions, (k, nq).
+        t: times, s, (k,).
+    """
+    G = system.scaling.dimensionless(system.evaluate("positions", q, t)[1])
+    least, most = extreme_sizes(G, system.pivots.rank)
+    return np.asarray(least / most)
+
+
+def extreme_sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least singular value that should not vanish, and the largest, of many matrices.
+
+    Args:
+        G: rows without units, (k, m, nv).
+        rank: how many singular values should not vanish.
+    """
+    if not rank:
+        return np.ones(len(G)), np.ones(len(G))
+    size = np.linalg.svd(np.where(np.isfinite(G).all(axis=(1, 2), keepdims=True), G, 0.0), compute_uv=False)
+    return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.consistency import INCONSISTENT
-from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.numeric import of_known_rank
-from dalembert.constraints.vicinity import is_clear
-from dalembert.control.linear import linearize, motors_of
+from dalembert.constraints.rank import Decomposition
+from dalembert.constraints.vicinity import decomposed
+from dalembert.constraints.violation import INCONSISTENT
+from dalembert.control.linear import dynamics_of, linearize, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.model import Mechanism
@@ -47,11 +46,11 @@ class Equilibrium:
 
 
 def equilibrium(
-    mechanism: Mechanism | Dynamics | ConstrainedDynamics,
+    mechanism: Mechanism | Dynamics,
     q0: Any = None,
     v: Any = None,
     *,
-    actuators: Sequence[str] = (),
+    actuated: Sequence[str] = (),
     keep: Sequence[str] = (),
     parameters: Any = None,
     tolerance: float = 1e-10,
@@ -65,23 +64,19 @@ def equilibrium(
         mechanism: the mechanism, or its dynamics.
         q0: guess of the positions, nq numbers or by joint name; neutral by default.
         v: velocities of a steady motion that are kept, such as the rate of a turntable; zero by default.
-        actuators: names of the joints, or of single velocities, with a motor, whose forces are found too; of surplus
+        actuated: names of the joints, or of single velocities, with a motor, whose forces are found too; of surplus
             ones in loops, the forces with the least sum of squares.
         keep: names of joints whose positions are kept.
         parameters: values of the mechanism's symbols, by name.
         tolerance: largest force that may be left, relative to the largest force there is.
     """
-    if isinstance(mechanism, Mechanism):
-        if mechanism.constraints or mechanism.forces:
-            raise ArgumentError(f"{mechanism.name!r} has constraints or force elements; give its ConstrainedDynamics")
-        mechanism = Dynamics(mechanism)
-    elif not isinstance(mechanism, (Dynamics, ConstrainedDynamics)):
-        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
-    if isinstance(mechanism, ConstrainedDynamics) and parameters is not None:
-        raise ArgumentError("say the values of parameters where the ConstrainedDynamics is made")
-    if isinstance(mechanism, Dynamics) and mechanism.wrenches:
+    dynamics = dynamics_of(mechanism, parameters=parameters)
+    if dynamics.wrenches:
         raise ArgumentError("this Dynamics has wrenches; make one without them to look for an equilibrium")
-    model = mechanism.mechanism
+    values = as_parameters(dynamics, parameters)
+    if values is not None:
+        dynamics = dynamics.with_parameters(values)
+    model = dynamics.mechanism
     q, speed = as_position(model, q0), as_velocity(model, v)
     if model.nv == 0:
         raise ArgumentError(f"{model.name!r} has no degree of freedom: every joint is fixed or locked")
@@ -89,8 +84,8 @@ def equilibrium(
     moving = np.ones(model.nv, dtype=bool)
     for name in as_names("keep", keep):
         moving[model.v_slice(name)] = False
-    motors = motors_of(model, as_names("actuators", actuators))
-    problem = _Tree(mechanism, speed, parameters) if isinstance(mechanism, Dynamics) else _Loops(mechanism, speed)
+    motors = motors_of(model, as_names("actuated", actuated))
+    problem = _Tree(dynamics, speed, values) if dynamics.is_tree else _Loops(dynamics, speed)
     q, forces, residual, scale = _newton(problem, model, q, moving, motors)
     cancels = float(np.abs(problem.inertia(q)).max() * np.square(speed).max())  # as of a body that spins about an axis
     if not residual <= tolerance * scale + ROUNDING * cancels:
@@ -101,7 +96,7 @@ def equilibrium(
     broken = problem.broken(q)
     if broken:
         raise SingularityError(f"{model.name!r}: no equilibrium found from this guess: {broken}")
-    if isinstance(mechanism, ConstrainedDynamics) and not is_clear(mechanism, q, 0.0, positional=True):
+    if dynamics.rows and not decomposed(dynamics, q, 0.0, positional=True).is_clear:
         warnings.warn(
             f"{model.name!r}: the equilibrium lies at or beside a singular position, or seems to, and is found to a "
             "part of its digits only; a linear model there means little. analyse(q) says more",
@@ -111,8 +106,8 @@ def equilibrium(
     tau = np.zeros(model.nv)
     tau[motors] = forces
     stable = None
-    if isinstance(mechanism, Dynamics) and not speed.any():
-        poles = linearize(mechanism, q, speed, tau, parameters=parameters).poles
+    if dynamics.is_tree and not speed.any():
+        poles = linearize(dynamics, q, speed, tau, parameters=values).poles
         stable = bool(poles.real.max() < 1e-6 * max(1.0, float(np.abs(poles).max())))
     return Equilibrium(q, speed, tau, residual, stable)
 
@@ -122,8 +117,7 @@ class _Tree:
 
     loops = 0
 
-    def __init__(self, dynamics: Dynamics, v: np.ndarray, parameters: Any):
-        values = as_parameters(dynamics, parameters)
+    def __init__(self, dynamics: Dynamics, v: np.ndarray, values: np.ndarray | None):
         self.dynamics, self.v = dynamics, v
         self.last = () if values is None else (values,)
 
@@ -149,15 +143,16 @@ class _Tree:
 class _Loops:
     """The same with constraints and force elements; derivatives by differences."""
 
-    def __init__(self, system: ConstrainedDynamics, v: np.ndarray):
+    def __init__(self, system: Dynamics, v: np.ndarray):
         self.system, self.v = system, v
         self.loops = system.constraints.count
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Needed forces, constraint residuals, constraint rows; redundant ones bear nothing where they are open."""
         _, applied, G, _ = self.system.evaluate("terms", q, self.v, np.zeros(len(self.v)), 0.0)
-        known = self.system.known(q, 0.0) if np.isfinite(G).all() else None
-        return -applied, self.system.evaluate("positions", q, 0.0)[0], G if known is None else of_known_rank(G, known)
+        if np.isfinite(G).all():
+            G = Decomposition.of(G, self.system.known(q, 0.0)).truncated
+        return -applied, self.system.evaluate("positions", q, 0.0)[0], G
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """The mass matrix."""
@@ -219,7 +214,7 @@ def _newton(
 
     def left(needed: np.ndarray, phi: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         columns = np.hstack([S, G.T])
-        found = np.linalg.lstsq(columns, needed, rcond=1e-12)[0] if columns.size else np.zeros(0)
+        found = Decomposition.of(columns).solve(needed)
         return found, np.concatenate([(needed - columns @ found) / scale, phi * weight])
 
     unknowns, residual = left(needed, phi, G)
@@ -233,11 +228,11 @@ def _newton(
             break
         # forces of motors and constraints are eliminated: only what is across their range counts
         columns = np.hstack([S, G.T])
-        across = np.eye(n) - columns @ np.linalg.pinv(columns, rcond=1e-12) if columns.size else np.eye(n)
+        across = np.eye(n) - columns @ Decomposition.of(columns).pseudo_inverse()
         slope = problem.slope(q, unknowns[len(motors) :])
         matrix = np.vstack([across @ slope / scale, G * weight])[:, moving]
         step = np.zeros(n)
-        step[moving] = np.linalg.lstsq(matrix, -residual, rcond=1e-10)[0]
+        step[moving] = Decomposition.of(matrix).solve(-residual)
         # farther than half a radian the slope means nothing; of lengths nobody knows what is far
         step *= min(1.0, 0.5 / max(float(np.abs(step[turns]).max(initial=0.0)), 1e-300))
         for halvings in range(25):
@@ -251,6 +246,6 @@ def _newton(
                 break
         else:
             break
-    across = np.eye(n) - G.T @ np.linalg.pinv(G.T, rcond=1e-12)
-    tau = np.linalg.lstsq(across @ S, across @ needed, rcond=1e-10)[0]  # of many, the least
+    across = np.eye(n) - G.T @ Decomposition.of(G.T).pseudo_inverse()
+    tau = Decomposition.of(across @ S, columns=np.ones(len(motors))).solve(across @ needed)  # of many, the least
     return q, tau, float(np.abs(residual[:n]).max() * scale), scale

@@ -17,16 +17,15 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
-from dalembert.native.kernel import Kernel
+from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.simulation.manifold import difference
 from dalembert.simulation.state import as_flag
 from dalembert.tracing.evaluate import inline
-from dalembert.tracing.program import Port, Program
+from dalembert.tracing.program import Port
 
 
 def gravity_compensation(mechanism: Mechanism | Dynamics, *, driven_base: bool = False) -> Kernel:
@@ -153,13 +152,12 @@ def operational_space(
 
 
 def _dynamics(mechanism: Mechanism | Dynamics, driven_base: bool) -> Dynamics:
-    model = getattr(mechanism, "mechanism", mechanism)
-    if isinstance(mechanism, ConstrainedDynamics) or (isinstance(model, Mechanism) and model.constraints):
-        raise ArgumentError(
-            f"{model.name!r} has constraints or force elements; these laws are for trees. Its ConstrainedDynamics "
-            "gives the forces of drives by inverse_dynamics; linearize, lqr and state_feedback regulate around a state"
-        )
     found = mechanism if isinstance(mechanism, Dynamics) else Dynamics(mechanism)
+    if found.rows:
+        raise ArgumentError(
+            f"{found.mechanism.name!r} has constraints; these laws are for trees. Dynamics.drive_forces finds the "
+            "forces of drives; linearize, lqr and state_feedback regulate around a state"
+        )
     floats = [joint.name for joint in found.mechanism.joints if joint.kind == "free"]
     if floats and not as_flag("driven_base", driven_base):
         raise ArgumentError(
@@ -186,22 +184,15 @@ def _kernel(
     if dynamics.parameter_names:
         ports.append(Port("parameters", (len(dynamics.parameter_names),)))
 
-    def program() -> Program:
-        from dalembert.tracing.passes import rebuild
-        from dalembert.tracing.trace import trace
-
-        def compute(*values: Any) -> dict[str, Any]:
-            return {"tau": law(dynamics, dict(zip((port.name for port in ports), values)))}
-
-        return rebuild(trace(compute, {port.name: port.shape for port in ports}, name))
-
-    told = (dynamics.kernel("inverse_dynamics").key, name, sorted(options.items()))
+    told = (dynamics.key("inverse_dynamics"), name, sorted(options.items()))
     key = hashlib.sha256(repr(told).encode()).hexdigest()
-    return Kernel(name, tuple(ports), (Port("tau", (m.nv,)),), program, key, dynamics.dtype, name.replace("_", " "))
+    output = Port("tau", (m.nv,))
+    doc = name.replace("_", " ")
+    return traced_kernel(name, ports, [output], lambda given: law(dynamics, given), key, dynamics.dtype, doc)
 
 
 def _parts(dynamics: Dynamics, quantity: str, given: Mapping[str, Any], **options: Any) -> list[Array]:
-    program = dynamics.program(quantity, **options)
+    program, given = dynamics.program(quantity, **options), {"t": 0, **given}
     return list(inline(program, {port.name: given[port.name] for port in program.inputs}).values())
 
 

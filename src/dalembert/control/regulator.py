@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.control.linear import LinearModel, forces_of, indices_of, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
@@ -116,12 +115,12 @@ def weight_matrix(given: Any, n: int, name: str) -> np.ndarray:
 
 
 def state_feedback(
-    mechanism: Mechanism | Dynamics | ConstrainedDynamics,
+    mechanism: Mechanism | Dynamics,
     K: Any,
     q: Any,
     v: Any = None,
     tau: Any = None,
-    actuators: Sequence[str] | None = None,
+    actuated: Sequence[str] | None = None,
     states: Sequence[str] | None = None,
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """A controller for ``simulate``: tau - K x, with x the deviation from a state along tangent vectors.
@@ -132,23 +131,23 @@ def state_feedback(
         q: positions to keep, nq numbers or by joint name.
         v: velocities to keep; zero by default.
         tau: generalised forces there, nv; zero by default.
-        actuators: names of the velocities that the m inputs act on, in order, or of joints; all by default.
+        actuated: names of the velocities that the m inputs act on, in order, or of joints; all by default.
         states: names of the n entries of x, as in :class:`LinearModel`; by default all 2 nv of a tree.
     """
-    if not isinstance(mechanism, (Mechanism, Dynamics, ConstrainedDynamics)):
-        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism, Dynamics or ConstrainedDynamics")
+    if not isinstance(mechanism, (Mechanism, Dynamics)):
+        raise ArgumentError(f"got {type(mechanism).__name__}; give a Mechanism or its Dynamics")
     model = mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism
     nv, names = model.nv, velocity_names(model)
     home, speed = as_position(model, q, name="q"), as_velocity(model, v, name="v")
     base = np.zeros(nv) if tau is None else forces_of(tau, nv)
-    places = motors_of(model, actuators)
+    places = motors_of(model, actuated)
     every = (*names, *(f"{name} rate" for name in names))
     seen = indices_of(every, states, "state")
     gains = real_array(K, "K")
     if gains.shape != (len(places), len(seen)) or not np.isfinite(gains).all():
         raise ArgumentError(
-            f"K has shape {gains.shape}, expected ({len(places)}, {len(seen)}), finite: actuators by states; name "
-            "the actuators and states of the linear model if it has fewer than the mechanism"
+            f"K has shape {gains.shape}, expected ({len(places)}, {len(seen)}), finite: actuated by states; name "
+            "those of the linear model if it has fewer than the mechanism"
         )
 
     def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ def tracking_lqr(
     R: Any,
     final: Any = None,
     *,
-    actuators: Sequence[str] | None = None,
+    actuated: Sequence[str] | None = None,
     points: int = 201,
 ) -> TrackingRegulator:
     """The finite-horizon regulator along a motion of a tree, from Riccati's differential equation, backwards.
@@ -83,7 +83,7 @@ def tracking_lqr(
         Q: weight of the state (2 nv), matrix or diagonal.
         R: weight of the forces (m), matrix or diagonal.
         final: weight of the state at the end; Q by default.
-        actuators: names of the velocities that the m inputs act on, in order, or of joints; all by default.
+        actuated: names of the velocities that the m inputs act on, in order, or of joints; all by default.
         points: number of times at which gains are kept to look at; the regulator itself knows them at all times.
     """
     from scipy.integrate import solve_ivp
@@ -91,10 +91,10 @@ def tracking_lqr(
     expect(trajectory, Trajectory, "tracking_lqr, trajectory")
     points = expect_whole(points, "tracking_lqr, points", 2)
     n, model = trajectory.mechanism.nv, trajectory.mechanism
-    if trajectory.system.constrained is not None:
+    if not trajectory.dynamics.is_tree:
         raise UnsupportedError(
             f"{model.name!r} has constraints or force elements; tracking_lqr knows trees only. Around a single state "
-            "use linearize of its ConstrainedDynamics, lqr, and state_feedback with states="
+            "use linearize, lqr, and state_feedback with states="
         )
     if len(trajectory) < 2:
         raise ArgumentError(f"the trajectory has {len(trajectory)} samples; at least two are needed")
@@ -105,9 +105,9 @@ def tracking_lqr(
             f"an event changed the state at t = {min(jumps):.9g} s; the linear model along a motion does "
             "not know jumps. Give a part of the trajectory without"
         )
-    places = motors_of(model, actuators)
+    places = motors_of(model, actuated)
     if not places:
-        raise ArgumentError("actuators = (); a regulator needs at least one")
+        raise ArgumentError("actuated = (); a regulator needs at least one")
     Q, R = weight_matrix(Q, 2 * n, "Q"), weight_matrix(R, len(places), "R")
     end = Q if final is None else weight_matrix(final, 2 * n, "final")
     if trajectory.dynamics.wrenches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -70,6 +70,14 @@ class CudaKernel:
         self._lock = threading.RLock()
         self._cores = [port.shape for port in self.inputs]
         self._cupy: Any = None  # set when the first code is compiled
+
+    def set_defaults(self, values: Mapping[str, Any]) -> None:
+        """Values that inputs have where a call leaves them out.
+
+        Args:
+            values: by input; names of other inputs are passed over.
+        """
+        self.arguments.set_defaults(values)
 
     @property
     def program(self) -> Program:
@@ -277,10 +285,11 @@ class CudaKernel:
     def __reduce__(self) -> tuple[Any, ...]:
         stages = None if self.stages is None else partial(tuple, self.stages())
         made = self.name, self.inputs, self.outputs, self.program, self.dtype, self.doc, self._parts, stages
-        return CudaKernel, made, self.arguments.hints
+        return CudaKernel, made, (self.arguments.hints, self.arguments.defaults)
 
-    def __setstate__(self, hints: dict[str, str]) -> None:
-        self.arguments.hints.update(hints)
+    def __setstate__(self, state: tuple[dict[str, str], dict[str, Any]]) -> None:
+        self.arguments.hints.update(state[0])
+        self.set_defaults(state[1])
 
     def __repr__(self) -> str:
         ports = ", ".join(f"{p.name}{list(p.shape)}" for p in self.inputs)

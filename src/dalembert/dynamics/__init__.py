@@ -1,13 +1,23 @@
-"""Mechanism + algorithms + compiler -> kernels.
+"""Mechanism + constraints + algorithms + compiler -> kernels.
 
-facade           Dynamics: every quantity of a mechanism as a kernel
-frame_quantity   quantities of a frame, as functions that take its name
+facade           Dynamics: every quantity of a mechanism as a kernel, and what is computed with them in NumPy
+quantity         what a quantity is, and the setting it is computed in
+catalogue        all quantities by name
+tree, derived    quantities of trees
+constrained      quantities of constraints and force elements, and where these enter those of trees
+contest          which algorithm takes the fewest operations
+stages           long quantities in several programs, for devices
 parameters       numbers that stay inputs
-arrays           shapes of what goes in and comes out
-building         from a quantity to its program
+frame_quantity   quantities of a frame, as functions that take its name
+reactions, drives, linearization   forces of joints and constraints, forces of drives, linear models
 """
 
+from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, QUANTITIES, TASK_QUANTITIES
 from dalembert.dynamics.facade import Dynamics
 from dalembert.dynamics.frame_quantity import FrameQuantity
+from dalembert.dynamics.quantity import Quantity, Setting
 
-__all__ = ["Dynamics", "FrameQuantity"]
+__all__ = [
+    "ALL_QUANTITIES", "CONSTRAINT_QUANTITIES", "QUANTITIES", "TASK_QUANTITIES", "Dynamics", "FrameQuantity",
+    "Quantity", "Setting",
+]  # fmt: skip

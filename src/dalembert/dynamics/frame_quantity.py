@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dalembert.quantities import ALL_QUANTITIES
+from dalembert.dynamics.catalogue import ALL_QUANTITIES
 
 if TYPE_CHECKING:
     from dalembert.dynamics.facade import Dynamics

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.errors import SingularityError
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import ATTEMPTS, Inputs, LoopCloser, neutral, typical_inputs
-from dalembert.formulations.system import MultibodySystem as System
+from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 
@@ -41,7 +41,7 @@ class Assemblies:
 
     def __init__(
         self,
-        system: System,
+        system: MultibodySystem,
         states: Iterator[Inputs],
         others: tuple[int, ...] = (),
         choice: str = "",
@@ -82,11 +82,11 @@ class Assemblies:
             yield inputs
 
 
-def assemblies(system: System, A: np.ndarray, reference: np.ndarray | None = None) -> Assemblies:
+def assemblies(system: MultibodySystem, A: np.ndarray, reference: np.ndarray | None = None) -> Assemblies:
     """States at which the rows have the rank that they have around a reference.
 
     By default random states decide, as long as they agree. Where they do not, or where rows are redundant, so that
-    others may not, the neutral position does, as it does for ``ConstrainedDynamics``, if that is not rigid; and most of
+    others may not, the neutral position does, as it does for ``Dynamics``, if that is not rigid; and most of
     the random ones that leave a freedom if it is.
 
     Args:
@@ -155,7 +155,7 @@ def assemblies(system: System, A: np.ndarray, reference: np.ndarray | None = Non
     return Assemblies(system, iter(around.states(rank) or same), others, choice)
 
 
-def _typical(system: System, reference: np.ndarray | None) -> Iterator[Inputs]:
+def _typical(system: MultibodySystem, reference: np.ndarray | None) -> Iterator[Inputs]:
     """Without loops all positions will do."""
     rng = np.random.default_rng(1)
     while True:
@@ -178,7 +178,7 @@ class _Surroundings:
 
     def __init__(
         self,
-        system: System,
+        system: MultibodySystem,
         close: LoopCloser,
         q: np.ndarray,
         numbers: Callable[[list[Inputs]], np.ndarray],

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.descent import moved, units
-from dalembert.constraints.numeric import METHODS
+from dalembert.constraints.closure import moved
+from dalembert.constraints.solve import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
-from dalembert.formulations.agreement import AgreementRow as Row
+from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
-from dalembert.formulations.system import MultibodySystem as System
+from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 
@@ -78,8 +78,8 @@ class Search:
 
     def __init__(
         self,
-        system: System,
-        closed: ConstrainedDynamics,
+        system: MultibodySystem,
+        closed: Dynamics,
         speeds: int,
         described: Callable[[Mapping[str, Any]], bool],
         home: np.ndarray | None,
@@ -125,7 +125,7 @@ class Search:
             self.near_singular = spare is not None  # everywhere
         return spare
 
-    def rows_of_freedoms(self) -> list[Row]:
+    def rows_of_freedoms(self) -> list[AgreementRow]:
         """Whether there are states of as many freedoms as there are speeds; nothing if no state tells.
 
         Around home that is asked of kernels, at states so close that they are closed in the same way.
@@ -135,11 +135,11 @@ class Search:
             nearby = ranks_nearby(self.closed, self.closed.assemble(self.home), 0.0)
             found = [self.system.n - rank for rank in nearby] or found
         lack = min((abs(self.speeds - freedoms) for freedoms in found), default=None)
-        return [] if lack is None else [Row("freedoms", "kane", "rank of the rows", float(lack), 0.0)]
+        return [] if lack is None else [AgreementRow("freedoms", "kane", "rank of the rows", float(lack), 0.0)]
 
 
 def closed_near(
-    system: ConstrainedDynamics,
+    system: Dynamics,
     q: np.ndarray,
     home: np.ndarray | None,
     t: float,
@@ -163,11 +163,11 @@ def closed_near(
             remark = "constraints at random positions: they lead to no assembly; tried around the neutral one instead"
             if remark not in said:
                 said.append(remark)
-    deviation = NEAR * rng.normal(size=system.mechanism.nv) * units(system)
+    deviation = NEAR * rng.normal(size=system.mechanism.nv) * system.scaling.velocities
     return system.assemble(moved(system.mechanism, system.reference, deviation), t)
 
 
-def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:
+def compiled_errors(system: Dynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:
     """Largest errors, by route: every method on the compiled terms, and both kinds of kernel around the first motion.
 
     Args:
@@ -186,9 +186,9 @@ def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped:
             skipped.append(f"constraints, compiled terms by {method}: {error}")
     for method in ("multipliers", "projection"):
         try:
-            kernel = ConstrainedDynamics(
-                mechanism, forces=system.forces.names, include=system.include, method=method, reference=first.q,
-                parameters=system.parameters.tolist(),
+            kernel = Dynamics(
+                mechanism, elements=system.elements.names, include=system.include, method=method, reference=first.q,
+                parameters=dict(zip(system.parameter_names, system.parameter_values.tolist())),
             )  # fmt: skip
             found = kernel.forward_dynamics(first.q, first.v, rest, first.t)
         except (UnsupportedError, SingularityError) as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.descent import normalise
+from dalembert.constraints.closure import normalise
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations

@@ -11,9 +11,10 @@ from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.sensitivity import sensitivity
-from dalembert.constraints import ConstrainedDynamics
+from dalembert.constraints.rank import Decomposition
+from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
-from dalembert.formulations.agreement import AgreementRow as Row
+from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
@@ -49,7 +50,7 @@ def velocity_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     return G
 
 
-def inertia_rows(mechanism: Mechanism, q: np.ndarray, tolerance: float, skipped: list[str]) -> list[Row]:
+def inertia_rows(mechanism: Mechanism, q: np.ndarray, tolerance: float, skipped: list[str]) -> list[AgreementRow]:
     """Symmetry and definiteness of M.
 
     Args:
@@ -60,12 +61,12 @@ def inertia_rows(mechanism: Mechanism, q: np.ndarray, tolerance: float, skipped:
     """
     M = np.array([mass_matrix(mechanism, x) for x in q], dtype=float)
     skew = np.abs(M - M.swapaxes(1, 2)).max() / _scale(np.abs(M).max())
-    rows = [Row("M symmetric", "generalized-links", "its transpose", float(skew), tolerance)]
+    rows = [AgreementRow("M symmetric", "generalized-links", "its transpose", float(skew), tolerance)]
     lowest = min(float(np.linalg.eigvalsh(x).min() / _scale(np.abs(x).max())) for x in M)
     if negative := [body.name for body in mechanism.bodies if _may_be_negative(body.inertia)]:
         skipped.append(f"M positive: the kinetic energy of {', '.join(negative)} may be negative at these values")
     else:
-        rows.append(Row("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
+        rows.append(AgreementRow("M positive", "generalized-links", "lowest eigenvalue", max(0.0, -lowest), tolerance))
     return rows
 
 
@@ -83,7 +84,7 @@ def motion_rows(
     tolerance: float,
     skipped: list[str],
     cubic: int,
-) -> list[Row]:
+) -> list[AgreementRow]:
     """Power balance, skew symmetry of Mdot - 2C. Rotors do not change Mdot.
 
     Args:
@@ -108,7 +109,7 @@ def motion_rows(
         c = np.broadcast_to(equations.coriolis.evaluate({"q": q, "v": v, **values}), v.shape)
         size = _scale(max(np.abs(v * c).sum(axis=1).max(), floor * speed**2))
         error = np.abs(np.einsum("si,si->s", v, c) - power).max() / size
-        rows.append(Row("power balance", name, "1/2 v.Mdot v", float(error), tolerance))
+        rows.append(AgreementRow("power balance", name, "1/2 v.Mdot v", float(error), tolerance))
     for method, extra in (
         ("lagrange", "coriolis_matrix"),
         ("newton-euler", "coriolis_matrix"),
@@ -129,9 +130,9 @@ def motion_rows(
         N, product = Mdot - 2 * C, np.einsum("sij,sj->si", C, v)
         skew = np.abs(N + N.swapaxes(1, 2)).max() / _scale(max(np.abs(Mdot).max(), np.abs(C).max(), floor))
         law = {"lagrange": "Christoffel", "newton-euler": "half of V", "kane": "Parsa (36)"}[method]
-        rows.append(Row("Mdot - 2C skew", law, "its transpose", float(skew), tolerance))
+        rows.append(AgreementRow("Mdot - 2C skew", law, "its transpose", float(skew), tolerance))
         difference = np.abs(product - c).max() / _scale(max(np.abs(c).max(), floor * speed))
-        rows.append(Row("C v = c", law, method, float(difference), tolerance))
+        rows.append(AgreementRow("C v = c", law, method, float(difference), tolerance))
     return rows
 
 
@@ -145,7 +146,7 @@ def _mass_rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray
     return np.asarray(mass_matrix(mechanism, moved), dtype=complex).imag / STEP
 
 
-def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], tolerance: float) -> list[Row]:
+def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], tolerance: float) -> list[AgreementRow]:
     """D, V and P of the sensitivity algorithm against derivatives of inverse dynamics by the complex step.
 
     Args:
@@ -173,7 +174,7 @@ def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], toleranc
     for name, reference in exact.items():
         mine = np.asarray(getattr(slopes, name), dtype=float)
         error = np.abs(mine - reference).max() / _scale(max(np.abs(x).max() for x in exact.values()))
-        rows.append(Row(f"sensitivity {name}", "Algorithms 7.1, 7.2", "complex step", float(error), tolerance))
+        rows.append(AgreementRow(f"sensitivity {name}", "Algorithms 7.1, 7.2", "complex step", float(error), tolerance))
     return rows
 
 
@@ -186,7 +187,7 @@ def constraint_rows(
     skipped: list[str],
     include: tuple[str, ...] = (),
     home: np.ndarray | None = None,
-) -> list[Row]:
+) -> list[AgreementRow]:
     """Accelerations under constraints: eliminated by Kane, enforced by multipliers in Lagrange and Newton-Euler.
 
     Kernels are compared as well. Loops are closed as users close them, so that no axis points the wrong way round.
@@ -212,7 +213,7 @@ def constraint_rows(
         return [] if mechanism.symbols else _assembled(mechanism, home, tolerance)
     numbers = {symbol.name: values[symbol] for symbol in mechanism.symbols}
     terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
-    closed = ConstrainedDynamics(mechanism, forces=acting, include=terms, parameters=numbers, reference=home)
+    closed = Dynamics(mechanism, elements=acting, include=terms, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
@@ -275,23 +276,23 @@ def constraint_rows(
     errors |= compiled_errors(closed, motions, skipped) if motions else {}
     # Closing a loop to 1e-13 and solving the saddle both cost some digits.
     return search.rows_of_freedoms() + [
-        Row(quantity, "kane", name, error, 1e3 * tolerance)
+        AgreementRow(quantity, "kane", name, error, 1e3 * tolerance)
         for quantity, found in (("constrained motion", errors), ("constraint forces", forces))
         for name, error in found.items()
     ]
 
 
-def _assembled(mechanism: Mechanism, home: np.ndarray | None, tolerance: float) -> list[Row]:
+def _assembled(mechanism: Mechanism, home: np.ndarray | None, tolerance: float) -> list[AgreementRow]:
     """A row that fails if loops cannot be closed around a position; none if they can."""
     try:
-        ConstrainedDynamics(mechanism, forces=(), reference=home).assemble()
+        Dynamics(mechanism, elements=(), reference=home).assemble()
     except SingularityError:
         return [_open(tolerance)]
     return []
 
 
-def _open(tolerance: float) -> Row:
-    return Row("constraints", "assembly", "closed loops", float("inf"), tolerance)
+def _open(tolerance: float) -> AgreementRow:
+    return AgreementRow("constraints", "assembly", "closed loops", float("inf"), tolerance)
 
 
 def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -308,7 +309,7 @@ def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray
     row = 1 / np.where(length > 0, length, 1.0)
     G = row[:, None] * A * unit
     saddle = np.block([[unit[:, None] * M * unit, -G.T], [G, np.zeros((len(G), len(G)))]])
-    found = np.linalg.lstsq(saddle, -np.concatenate([unit * h, row * gamma]), rcond=1e-11)[0]
+    found = Decomposition.of(saddle).solve(-np.concatenate([unit * h, row * gamma]))
     return unit * found[: len(h)], row * found[len(h) :]
 
 

@@ -13,10 +13,10 @@ from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import TERMS, joint_forces
 from dalembert.algorithms.kinematics import pose
-from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.action import Action
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.state import State
+from dalembert.dynamics import Dynamics
 from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.laws import STEP, velocity_matrix
@@ -63,7 +63,7 @@ def force_rows(
             clock = {"t": TIME} if "t" in equations.scope.names else {}
             passive = equations.passive.evaluate({"q": q, "v": v, **clock, **values})
             rows.append(row("force elements", f"derived: {method}", "one by one", passive, whole))
-    kernel = ConstrainedDynamics(mechanism.replace(constraints=()), forces="all").evaluate("forces", q, v, TIME)
+    kernel = Dynamics(mechanism, constraints=()).evaluate("element_forces", q, v, TIME)
     for k, item in enumerate(mechanism.forces):
         name, mine = f"force {item.name}", direct[item.name]
         rows.append(row(name, "kernel", "force element", kernel[:, k], mine))

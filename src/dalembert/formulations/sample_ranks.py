@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-ROUNDING = 1e-12
-"""Smallest singular value, of rows and columns of length one, that tells a matrix from a singular one."""
+from dalembert.constraints.rank import GAP, Decomposition
 
 SAME, CLOSED = 1e-6, 1e-11
 """Difference of two rows, relative to these and to the longest, below which they are the same; loops close to 1e-13."""
-
-ZERO, CLEAR = 1e-9, 1e-5
-"""Singular values of rows and columns of length one between these tell neither rank nor the want of it."""
 
 LEAST_ROW = 1e-13
 """Rows shorter than this, and than this fraction of the longest, are what rounding has left of zero."""
@@ -27,8 +23,12 @@ def is_singular(samples: np.ndarray) -> bool:
         samples: numbers at some states, (states, n, n); states at which they are not finite do not count.
     """
     finite = [x for x in samples if x.size and np.isfinite(x).all()]
-    values = [np.linalg.svd(normalised(normalised(x).T), compute_uv=False) for x in finite]
-    return bool(values) and bool(np.median([x[-1] for x in values]) < ROUNDING)
+    return bool(finite) and bool(np.median([_rank(normalised(x).T) < len(x) for x in finite]) > 0)
+
+
+def _rank(matrix: np.ndarray) -> int:
+    """The rank of rows of any length."""
+    return int(Decomposition.of(normalised(matrix), columns=np.ones(matrix.shape[1])).rank)
 
 
 def independent_rows(samples: np.ndarray) -> list[int]:
@@ -39,17 +39,15 @@ def independent_rows(samples: np.ndarray) -> list[int]:
     """
     kept: list[int] = []
     for row in np.flatnonzero(np.median(~rounded_rows(samples), axis=0) > 0).tolist():
-        trial = samples[:, [*kept, row]]
-        ranks = [np.linalg.matrix_rank(normalised(x), tol=1e-7) for x in trial]
-        if np.median(ranks) > len(kept):
+        if np.median([_rank(x) for x in samples[:, [*kept, row]]]) > len(kept):
             kept.append(row)
     return kept
 
 
-def clear_ranks(samples: np.ndarray, typical: np.ndarray | None = None, clear: float = CLEAR) -> np.ndarray:
+def clear_ranks(samples: np.ndarray, typical: np.ndarray | None = None, clear: float = GAP[1]) -> np.ndarray:
     """Rank at each of some states, whatever the units of rows and columns; -1 where it is not clear.
 
-    Loops that close where two ways of closing meet do so to the square root of rounding only; what is left of rows that
+    Loops that close where two assembly modes meet do so to the square root of rounding only; what is left of rows that
     depend on each other there is no rank.
 
     Args:
@@ -66,8 +64,9 @@ def clear_ranks(samples: np.ndarray, typical: np.ndarray | None = None, clear: f
         if not np.isfinite(x).all():
             ranks.append(-1)
             continue
-        size = np.linalg.svd(np.where(rounded_rows(x)[:, None], 0, x) / rows / columns, compute_uv=False)
-        ranks.append(-1 if ((size > ZERO) & (size < clear)).any() else int((size >= clear).sum()))
+        found = Decomposition.of(np.where(rounded_rows(x)[:, None], 0, x) / rows, tolerance=clear, columns=1 / columns)
+        unclear = not found.is_clear or ((found.relative > GAP[0]) & (found.relative < clear)).any()
+        ranks.append(-1 if unclear else int(found.rank))
     return np.array(ranks, dtype=int)
 
 
@@ -85,7 +84,7 @@ def follows_always(samples: np.ndarray, row: int, basis: list[int]) -> bool:
         row: which row.
         basis: rows that are independent at typical states.
     """
-    shares = [np.linalg.lstsq(x[basis].T, x[row], rcond=None)[0] for x in samples]
+    shares = [Decomposition.of(x[basis]).solve_transposed(x[row]) for x in samples]
     middle = np.median(shares, axis=0)
     same = []
     for share, x in zip(shares, samples):

@@ -204,6 +204,7 @@ class Scope:
         known = self.known()
         functions = {x: sympy.Dummy() for x in known if not x.is_Symbol}  # q(t) and the like are known as a whole
         spelled = {x.name: x for x in known if x.is_Symbol}
+        spelled = {other: spelled[own] for other, own in self.aliases.items() if own in spelled} | spelled
         unknown: set[Any] = set()
         for x in array.flat:
             if scalar.is_sympy(x):

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.arrays import identity, product, zeros
+from dalembert.constraints.rank import Decomposition
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formulations.bounds import bound
 from dalembert.formulations.closings import Assemblies, assemblies
 from dalembert.formulations.completion import velocities_called
-from dalembert.formulations.equations import DerivationStep as Step
+from dalembert.formulations.equations import DerivationStep
 from dalembert.formulations.linear import inverse, is_constant
 from dalembert.formulations.pfaffian import NoSlip, linear_in_velocities
 from dalembert.formulations.pfaffian import velocity_constraints as constraint_rows
 from dalembert.formulations.sample_ranks import dependent_columns, follows_always, independent_rows, row_weights
-from dalembert.formulations.system import MultibodySystem as System
-from dalembert.formulations.system import quantity
+from dalembert.formulations.system import MultibodySystem, quantity
 from dalembert.model.checks import expect_names
 
 
@@ -56,7 +56,7 @@ class Speeds:
         """v = B u + d."""
         return product(self.B, self.u) + self.d
 
-    def steps(self, system: System) -> list[Step]:
+    def steps(self, system: MultibodySystem) -> list[DerivationStep]:
         """The constraints and the choice, for reading.
 
         Args:
@@ -65,7 +65,7 @@ class Speeds:
         steps = []
         if len(self.A):
             steps.append(
-                Step(
+                DerivationStep(
                     "Constraints",
                     f"On velocities; position constraints have been differentiated; PARSA (5).{self.rows}",
                     (
@@ -76,7 +76,7 @@ class Speeds:
                 )
             )
         steps.append(
-            Step(
+            DerivationStep(
                 "Speeds",
                 self.why,
                 (
@@ -91,7 +91,7 @@ class Speeds:
 
 
 def choose_speeds(
-    system: System,
+    system: MultibodySystem,
     speeds: Sequence[Any] | None,
     pfaffian: Sequence[Any],
     independent: Sequence[str] | None,
@@ -223,7 +223,7 @@ def _refuse_contradiction(states: Assemblies, A: np.ndarray, b: np.ndarray, name
     for row in sorted(set(range(len(A))).difference(kept)):
         gaps = []
         for matrix, side in zip(matrices, sides):
-            share = np.linalg.lstsq(matrix[kept].T, matrix[row], rcond=None)[0]
+            share = Decomposition.of(matrix[kept]).solve_transposed(matrix[row])
             size = abs(side[row]) + float(np.abs(share * side[kept]).sum())
             gaps.append(abs(side[row] - float(share @ side[kept])) / max(size, 1e-6))  # loops close to 1e-13 only
         if np.median(gaps) > 1e-6:
@@ -270,7 +270,7 @@ def _elsewhere(states: Assemblies) -> str:
     return f"; its loops also close with {states.elsewhere}: give reference=, positions near such an assembly"
 
 
-def _indices(system: System, names: list[str], name: str) -> list[int]:
+def _indices(system: MultibodySystem, names: list[str], name: str) -> list[int]:
     """Where velocities lie that are called so in the equations, or by their joint, or by name of their own."""
     if name in names:
         return [names.index(name)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,13 @@ def no_array(what: str, x: Any, error: Exception, hints: Mapping[str, str] | Non
     return ArgumentError(f"{what} is no array of numbers: {str(error).rstrip('.')}" + (f"; {hint}" if hint else ""))
 
 
+def _as_precise(default: Any, given: Iterable[Any]) -> Any:
+    """A default value in single precision beside arrays of single precision: it does not decide about that."""
+    kinds = [getattr(x, "dtype", None) for x in given]
+    short = any(str(kind).endswith("float32") for kind in kinds) and not any(str(k).endswith("float64") for k in kinds)
+    return default.astype(SINGLE) if short and isinstance(default, np.ndarray) else default
+
+
 class Arguments:
     """The arguments of one kernel.
 
@@ -68,7 +75,8 @@ class Arguments:
     def __init__(self, name: str, inputs: Sequence[Port], outputs: Sequence[Port]):
         self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
         self.has_empty = any(port.size == 0 for port in (*inputs, *outputs))
-        self.hints: dict[str, str] = {}
+        self.hints: dict[str, str] = {}  # by input, what to add to the message where it is left out
+        self.defaults: dict[str, Any] = {}  # by input, its value where it is left out
         self._positions = {port.name: k for k, port in enumerate(inputs)}
 
     def positional(
@@ -93,6 +101,8 @@ class Arguments:
                 raise ArgumentError(f"{self._call}: {name} is given twice, by position and by name")
             else:
                 values[k] = value
+        for name, value in self.defaults.items():
+            values.setdefault(self._positions[name], _as_precise(value, values.values()))
         missing = [port.name for k, port in enumerate(self.inputs) if k not in values]
         unknown = sorted(rest.keys() - allowed)
         strange = f"has no input {', '.join(unknown)}" if unknown else ""
@@ -200,6 +210,24 @@ class Arguments:
             got = len(out) if isinstance(out, tuple) else f"a {type(out).__name__}"
             raise ArgumentError(f"{self._call}: out must be a tuple of {count} arrays ({names}), got {got}")
         return given
+
+    def set_defaults(self, values: Mapping[str, Any]) -> None:
+        """Values of inputs where they are left out.
+
+        Args:
+            values: by input; names of other inputs are passed over.
+        """
+        self.defaults.update((name, value) for name, value in values.items() if name in self._positions)
+
+    @property
+    def tail(self) -> tuple[Any, ...]:
+        """The defaults of the last inputs."""
+        found: list[Any] = []
+        for port in reversed(self.inputs):
+            if port.name not in self.defaults:
+                break
+            found.insert(0, self.defaults[port.name])
+        return tuple(found)
 
     @property
     def _call(self) -> str:

@@ -10,12 +10,10 @@ import numpy as np
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.kinematics import poses
+from dalembert.dynamics import Dynamics
 from dalembert.errors import DalembertError
-from dalembert.formulations.mechanism_system import system_of
-from dalembert.formulations.sampling import close_loops
 from dalembert.model import Constraint, Joint, Mechanism
 from dalembert.model.parameters import substitute
-from dalembert.tracing.graph import Graph
 
 LENGTHS = (1.0, 0.8, 1.2, 0.9, 1.1)
 """Values for symbols, in turn: all of the order of one, and different from each other."""
@@ -110,15 +108,6 @@ def _closed(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     if not mechanism.constraints:
         return q
     try:
-        system = system_of(mechanism)
+        return Dynamics(mechanism, reference=q, elements=()).assemble(q)  # forces close nothing
     except DalembertError:
         return q
-    inputs = {"q": q.copy(), "v": np.zeros(mechanism.nv)}
-    return (
-        inputs["q"] if _all_known(system.scope.graph) and close_loops(system, inputs, np.random.default_rng(0)) else q
-    )
-
-
-def _all_known(graph: Graph) -> bool:
-    """True if nothing but positions and velocities is an input."""
-    return {port.name for port in graph.inputs} <= {"q", "v"}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.reactions import between_frames, reaction_name
+from dalembert.dynamics.reactions import between_frames, reaction_name
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
@@ -56,44 +55,15 @@ def reactions(motion: Trajectory) -> dict[str, np.ndarray]:
     Args:
         motion: the motion.
     """
-    system, model = motion.system.constrained, motion.mechanism
-    if system is None:
-        system = ConstrainedDynamics(numeric(motion), forces=(), include=motion.dynamics.include)
-    pushes = [_push(motion, k) for k in range(len(motion.dynamics.wrenches))]
-    tau = motion.tau + sum(push.generalised for push in pushes)
-    a, multipliers = system.evaluate("multipliers", motion.q, motion.v, tau, motion.t)
-    joints, loops = system.evaluate("reactions", motion.q, motion.v, a, multipliers, motion.t)
+    dynamics, model = motion.dynamics, motion.mechanism
+    acting = {"wrenches": motion.wrenches if dynamics.wrenches else None, "parameters": motion.parameters}
+    a, multipliers = motion.a, np.zeros((len(motion), 0))
+    if dynamics.rows:
+        a, multipliers = dynamics.evaluate("multipliers", motion.q, motion.v, motion.tau, motion.t, **acting)
+    joints, loops = dynamics.evaluate("reactions", motion.q, motion.v, a, multipliers, motion.t, **acting)
     found = {reaction_name(model, joint): joints[:, k] for k, joint in enumerate(model.joints)}
-    carriers = {joint.child: joint for joint in model.joints}
-    for push in pushes:  # what it gives, the joints between its body and the ground need not
-        carrier = carriers.get(push.body)
-        while carrier is not None:
-            axes, origin = motion.quantity("pose", frame=carrier.child)
-            about = np.stack([push.force, push.moment + np.cross(push.point - origin, push.force)], axis=1)
-            found[reaction_name(model, carrier)] -= np.matmul(about, axes).reshape(len(motion), 6)
-            carrier = carriers.get(carrier.parent)
     closed = {reaction_name(model, x): loops[:, k] for k, x in enumerate(model.constraints) if between_frames(x)}
     return found | closed
-
-
-class _Push(NamedTuple):
-    """An external wrench along a motion, in world axes about the origin of its frame."""
-
-    body: str
-    point: np.ndarray
-    force: np.ndarray
-    moment: np.ndarray
-    generalised: np.ndarray
-
-
-def _push(motion: Trajectory, number: int) -> _Push:
-    model, frame = motion.mechanism, motion.dynamics.wrenches[number]
-    rotation, point = motion.quantity("pose", frame=frame)
-    force, moment = np.moveaxis(motion.wrenches[:, number].reshape(-1, 2, 3) @ np.swapaxes(rotation, 1, 2), 1, 0)
-    jacobian = motion.quantity("jacobian", frame=frame)
-    both = np.concatenate([force, moment], axis=1)
-    body = next((x.body for x in model.frames if x.name == frame), frame)
-    return _Push(body, point, force, moment, np.einsum("tik,ti->tk", jacobian, both))
 
 
 def work(motion: Trajectory) -> np.ndarray:

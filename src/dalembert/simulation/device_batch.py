@@ -13,8 +13,8 @@ from dalembert.cuda.recurrence import CudaRecurrence
 from dalembert.errors import ArgumentError
 from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.batch import batch_shape, check_count
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.summaries import SUMMARIES
-from dalembert.simulation.system import System
 
 
 class DeviceBatch:
@@ -41,7 +41,7 @@ class DeviceBatch:
 
     def __init__(
         self,
-        system: System,
+        system: Stabiliser,
         made: Recurrence,
         kind: str,
         dtype: np.dtype,

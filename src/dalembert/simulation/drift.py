@@ -60,7 +60,7 @@ def tell_locked(name: str) -> None:
         name: of the mechanism.
     """
     warnings.warn(
-        f"the constraints of {name!r} leave no degree of freedom: it stands still. ConstrainedDynamics(mechanism)."
+        f"the constraints of {name!r} leave no degree of freedom: it stands still. Dynamics(mechanism)."
         "analyse(q) says which rows do that, and its reactions are the forces of the structure",
         SimulationWarning,
         stacklevel=4,

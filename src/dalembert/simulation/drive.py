@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.cuda.arrays import to_host
-from dalembert.native.kernel import Kernel
+from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.tracing.program import Port
 
 
@@ -59,14 +59,11 @@ class Drive:
 
     def _kernel(self, nq: int, nv: int, *gains: int) -> Kernel:
         """The policy, which may be written for traced scalars only."""
-        from dalembert.tracing.trace import trace
-
         sizes = dict(zip(("t", "q", "v", "gains"), [(), (nq,), (nv,), *((n,) for n in gains)]))
+        ports = [Port(name, shape) for name, shape in sizes.items()]
         policy = self.policy
         assert policy is not None
-        program = trace(lambda *given: {"tau": list(policy(*given))}, sizes, "control")
-        ports = tuple(Port(name, shape) for name, shape in sizes.items())
-        return Kernel("control", ports, (Port("tau", (nv,)),), program)
+        return traced_kernel("control", ports, [Port("tau", (nv,))], lambda given: list(policy(*given.values())))
 
     def wrenches(self, index: tuple[int, ...], batch: tuple[int, ...], frames: int) -> np.ndarray:
         """Wrenches on the frames, (frames, 6); constant.

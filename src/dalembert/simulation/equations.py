@@ -21,7 +21,7 @@ from dalembert.constraints.known_rank import solve_of_rank
 from dalembert.constraints.pivots import Pivots
 from dalembert.errors import UnsupportedError
 from dalembert.simulation import manifold
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.tracing.evaluate import inline
 
 Control = Callable[[Scalar, Array, Array], Array]
@@ -70,55 +70,41 @@ class TracedEquations:
     """
 
     def __init__(
-        self, system: System, control: Control, wrenches: Array | None = None, parameters: Array | None = None
+        self, system: Stabiliser, control: Control, wrenches: Array | None = None, parameters: Array | None = None
     ):
         self.system, self.control = system, control
         self._given = {"wrenches": wrenches, "parameters": parameters}
         self._tree = system.tree
 
     def _quantity(self, name: str, **state: Any) -> Array:
-        return self._inlined(self.system.dynamics.program(name), state)[0]
+        return self._quantities(name, **state)[0]
 
-    def _constrained(self, name: str, **state: Any) -> list[Array]:
-        assert self.system.constrained is not None
-        return self._inlined(self.system.constrained.kernel(name).program, state)
-
-    def _inlined(self, program: Any, state: dict[str, Any]) -> list[Array]:
-        given = {**self._given, **state}
+    def _quantities(self, name: str, **state: Any) -> list[Array]:
+        program, given = self.system.dynamics.program(name), {**self._given, **state}
         return list(inline(program, {port.name: given[port.name] for port in program.inputs}).values())
-
-    def _pull(self, q: Array) -> Array:
-        """External wrenches as generalised forces, for dynamics that have no input for them."""
-        total, wrenches = arrays.zeros(self._tree.nv), self._given["wrenches"]
-        for frame, wrench in zip(self.system.dynamics.wrenches, () if wrenches is None else wrenches):
-            program = self.system.dynamics.program("jacobian", frame=frame, axes="body")
-            total = total + product(self._inlined(program, {"q": q})[0].T, wrench)
-        return total
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
         q = self.normalised(q)
         tau = self.control(t, q, v)
-        if self.system.constrained is None:
-            return self._quantity("forward_dynamics", q=q, v=v, tau=tau)
-        a = self._constrained("forward_dynamics", q=q, v=v, tau=tau + self._pull(q), t=t)[0]
+        a = self._quantity("forward_dynamics", q=q, v=v, tau=tau, t=t)
         if not (self.system.relaxation and self.system.has_loops):
             return a
-        pivots = self.system.constrained.pivots
+        pivots = self.system.dynamics.pivots
         rows = list(pivots.together)
-        _, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+        _, G, rate, _ = self._quantities("constraints", q=q, v=v, t=t)
         return a + self.system.relaxation * self._pushed(q, G[rows], rate[rows] - product(G[rows], v), pivots)
 
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
         """v + M^-1 G^T mu, with multipliers mu such that violations phi of positions decay, d phi/dt = -w phi (C. W.
         Gear, B. Leimkuhler, G. K. Gupta, J. Comput. Appl. Math. 12-13, 1985; there phi = 0, w being infinite).
         """
-        constrained = self.system.constrained
-        if constrained is None or not (self.system.relaxation and constrained.positional.rank):
+        dynamics = self.system.dynamics
+        if not (self.system.relaxation and self.system.has_loops and dynamics.positional.rank):
             return v
-        q, rows = self.normalised(q), list(constrained.positional.together)
-        phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+        q, rows = self.normalised(q), list(dynamics.positional.together)
+        phi, G, rate, _ = self._quantities("constraints", q=q, v=v, t=t)
         back = rate[rows] - product(G[rows], v) - self.system.relaxation * phi[rows]
-        return v + self._pushed(q, G[rows], back, constrained.positional)
+        return v + self._pushed(q, G[rows], back, dynamics.positional)
 
     def _pushed(self, q: Array, G: Array, b: Array, pivots: Pivots) -> Array:
         """u = M^-1 G^T mu with G u = b: of all such vectors the one of least kinetic energy."""
@@ -151,13 +137,10 @@ class TracedEquations:
         tau = self.control(t, q, v)
         if self.system.has_loops:
             raise UnsupportedError("the variational stepper does not know constraints; use 'rk4' or an adaptive method")
-        if self.system.constrained is not None:
-            for force in self._constrained("forces", q=q, v=v, t=t)[0]:
-                tau = tau + force
         C = self._quantity("coriolis_matrix", q=q, v=v)
         nothing = arrays.zeros(len(v))
         gyration = manifold.on_rotations(self._tree, cross, v, self.momentum(q, v), nothing)
-        bias = self._quantity("bias", q=q, v=v)
+        bias = self._quantity("bias", q=q, v=v, t=t)
         return product(C, v) + product(C.T, v) + gyration - bias + tau
 
     def on_rotations(self, function: Callable[[Array, Array], Array], d: Array, p: Array) -> Array:
@@ -176,29 +159,28 @@ class TracedEquations:
             v: velocities.
             order: of the method that made the step.
         """
-        constrained = self.system.constrained
-        if constrained is None or not self.system.has_loops:
+        dynamics = self.system.dynamics
+        if not self.system.has_loops:
             return q, v
         if self.system.projects:
-            pivots, positional = constrained.pivots, constrained.positional
+            pivots, positional = dynamics.pivots, dynamics.positional
             rows, on_positions = list(pivots.together), list(positional.together)
             for _ in range(math.ceil(math.log2(16 / (order + 1))) if on_positions else 0):
-                phi, G = self._constrained("positions", q=q, t=t)
+                phi, G = self._quantities("positions", q=q, t=t)
                 q = self.displaced(q, _least(G[on_positions], -phi[on_positions], positional))
-            phi, G, rate, _ = self._constrained("constraints", q=q, v=v, t=t)
+            phi, G, rate, _ = self._quantities("constraints", q=q, v=v, t=t)
             v = v + _least(G[rows], rate[rows] - product(G[rows], v), pivots)
         else:
-            phi = self._constrained("positions", q=q, t=t)[0]
-        here = self._closed(q, phi)
+            phi = self._quantities("positions", q=q, t=t)[0]
+        here = self._closed(phi)
         return q + here, v + here
 
-    def _closed(self, q: Array, phi: Array) -> Scalar:
+    def _closed(self, phi: Array) -> Scalar:
         """Zero where loops are closed as far as they are in motions, NaN elsewhere."""
-        constrained, closed = self.system.constrained, True
-        assert constrained is not None
-        allowed = self.system.openings(q, constrained.setting(self._given["parameters"]).mechanism)
+        dynamics, closed = self.system.dynamics, True
+        allowed = self.system.openings(dynamics.setting(self._given["parameters"]).mechanism)
         for k, (off, most) in enumerate(zip(phi, allowed)):
-            if constrained.constraints.holonomic[k] and not is_zero(off) and not same(most, math.inf):
+            if dynamics.constraints.holonomic[k] and not is_zero(off) and not same(most, math.inf):
                 closed = (absolute(off) <= most) & closed
         return 0 if closed is True else select(closed, 0, math.nan)
 

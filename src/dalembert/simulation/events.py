@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dalembert.constraints.dynamics import ConstrainedDynamics
-from dalembert.constraints.numeric import solve
+from dalembert.constraints.solve import solve
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_real, shown
@@ -135,7 +135,7 @@ def joint_stop(
             error that says so.
     """
     model = expect(getattr(mechanism, "mechanism", mechanism), Mechanism, "joint_stop, mechanism")
-    system = ConstrainedDynamics(model, forces=(), include=getattr(mechanism, "include", ()))
+    system = Dynamics(model, elements=(), include=getattr(mechanism, "include", ()))
     at, along = model.q_slice(joint), model.v_slice(joint)
     if at.stop - at.start != 1:
         raise ArgumentError(f"joint {joint!r} has more than one degree of freedom; a stop needs a joint with one")

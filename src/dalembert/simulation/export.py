@@ -19,7 +19,7 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
 from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation.events import Occurrence
-from dalembert.simulation.moving import Moving, as_system
+from dalembert.simulation.moving import Moving, stabilised
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory
@@ -92,7 +92,7 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         "mechanism": m.name, "digest": m.digest, "positions": position_names(m), "velocities": velocity_names(m),
         "status": trajectory.status, "include": trajectory.dynamics.include,
         "wrench_frames": trajectory.dynamics.wrenches, "parameters": trajectory.dynamics.parameter_names,
-        "elements": () if trajectory.system.constrained is None else trajectory.system.constrained.forces.names,
+        "elements": trajectory.dynamics.elements.names, "constraints": tuple(trajectory.dynamics.constraints.info),
         "events": [event.name for event in trajectory.events],
         **{name: trajectory.info.get(name) for name in HELD},
     }  # fmt: skip
@@ -139,8 +139,8 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     if missing:
         raise FormatError(f"this is no trajectory written by to_npz: it lacks {', '.join(missing)}", path)
     given = isinstance(mechanism, Mechanism)
-    elements = told["elements"] if given and mechanism.forces else None
-    system = as_system(mechanism, told["include"] if given else (), told["wrench_frames"], elements)
+    acting = (told.get("constraints", "all"), told["elements"]) if given else ("all", "all")
+    system = stabilised(mechanism, told["include"] if given else (), told["wrench_frames"], *acting)
     model = system.mechanism
     names = list(position_names(model))
     if names != told["positions"]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.dynamics import Dynamics
 from dalembert.model import Mechanism
 from dalembert.model.record import code_of, outside
@@ -49,7 +48,7 @@ def _told(value: Any, inside: bool, above: tuple[int, ...]) -> Any:
         return "dict", sorted((repr(name), _told(item, inside, above)) for name, item in value.items())
     if isinstance(value, Mechanism):
         return "mechanism", value.digest
-    if isinstance(value, (Dynamics, ConstrainedDynamics)):
+    if isinstance(value, Dynamics):
         return "dynamics", value.kernel("forward_dynamics").key
     if isinstance(value, functools.partial):
         return "partial", _told((value.func, value.args), True, above), _told(dict(value.keywords), True, above)

@@ -78,23 +78,23 @@ class Inputs:
     Args:
         dynamics: the mechanism.
         control: generalised forces, nv: a constant array, a function ``control(t, q, v)``, or None.
-        forces: by frame name a wrench ``[force; moment]`` in the frame's axes at its origin: a constant, or a function
-            of (t, q, v).
+        wrenches: by frame name a wrench ``[force; moment]`` in the frame's axes at its origin: a constant, or a
+            function of (t, q, v).
     """
 
-    def __init__(self, dynamics: Dynamics, control: Any = None, forces: Mapping[str, Any] | None = None):
+    def __init__(self, dynamics: Dynamics, control: Any = None, wrenches: Mapping[str, Any] | None = None):
         self.dynamics = dynamics
         nv = dynamics.mechanism.nv
         self._control = control if callable(control) else None
         self._tau = np.zeros(nv) if control is None or callable(control) else _constant(control, "control", (nv,))
         self._functions: dict[int, Callable[..., Any]] = {}
         self._wrenches = np.zeros((len(dynamics.wrenches), 6))
-        for name, wrench in (forces or {}).items():
+        for name, wrench in (wrenches or {}).items():
             k = dynamics.wrenches.index(name)
             if callable(wrench):
                 self._functions[k] = wrench
             else:
-                self._wrenches[k] = _constant(wrench, f"the force on {name!r}", (6,))
+                self._wrenches[k] = _constant(wrench, f"the wrench on {name!r}", (6,))
         self._held: np.ndarray | None = None
 
     @property
@@ -139,7 +139,7 @@ class Inputs:
             return self._wrenches
         found = self._wrenches.copy()
         for k, function in self._functions.items():
-            what = f"forces[{self.dynamics.wrenches[k]!r}](t, q, v)"
+            what = f"wrenches[{self.dynamics.wrenches[k]!r}](t, q, v)"
             found[k] = checked(asked(function, what, t, q, v), what, (6,), t, q, v)
         return found
 

@@ -116,6 +116,7 @@ class Adaptive:
         """
         import scipy.integrate
 
+        self._look(t, x)
         first = None if self._length is None else min(self._length, bound - t)
         with np.errstate(over="ignore", invalid="ignore"):
             solver = getattr(scipy.integrate, self.method)(self.flow, t, x, bound, first_step=first, **self.options)
@@ -154,6 +155,15 @@ class Adaptive:
         dense = solver.dense_output()
         return Step(solver.t_old, solver.t, solver.y, dense, dense)
 
+    def _look(self, t: float, x: np.ndarray) -> None:
+        """See whether a singular configuration is near; only states on the constraints can go on over it."""
+        system = self.equations.system
+        q, v = x[: system.mechanism.nq], x[system.mechanism.nq :]
+        near = system.is_near_singular(t, q)
+        if near and not system.projects:
+            raise Fault("the constraints are about to lose rank, which only drift = 'projection' can pass", t, q, v)
+        self.equations.near_singular = near
+
     @property
     def finished(self) -> bool:
         """Whether the bound is reached."""
@@ -168,6 +178,11 @@ class Adaptive:
         solver = self._solver
         if x is solver.y or self.finished:
             return
+        nq = self.equations.system.mechanism.nq
+        if self.equations.near_singular and np.abs((x - solver.y)[nq:]).max() > JUMP * np.abs(x[nq:]).max():
+            message = "the velocity belongs to none of the motions that are possible behind a singular configuration"
+            raise Fault(message, solver.t, solver.y[:nq], solver.y[nq:])
+        self._look(solver.t, x)
         if self.method not in MULTISTEP:
             solver.y, solver.f = x, self.flow(solver.t, x)
             return
@@ -176,6 +191,10 @@ class Adaptive:
             self._length = None  # a multistep method begins with low order and short steps
             self.start(solver.t, x, solver.t_bound)
 
+
+JUMP = 1e-3
+"""If bringing the state back to the constraints behind a singular configuration changes the velocity by more than this
+part, the motion does not go straight on."""
 
 NOT_FINITE = "the accelerations are not finite"
 

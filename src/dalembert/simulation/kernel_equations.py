@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,14 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
-from dalembert.native.kernel import Kernel
+from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.simulation import manifold
 from dalembert.simulation.equations import Control, TracedEquations
-from dalembert.simulation.kernels import Traceable, state_kernel
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
+from dalembert.tracing.program import Port
+
+Traceable = Callable[[Stabiliser, dict[str, Array]], Array]
+"""A function of a mechanism and its traced inputs by name."""
 
 
 class KernelEquations:
@@ -28,11 +31,12 @@ class KernelEquations:
 
     Attributes:
         evaluations: how often forces were evaluated.
+        near_singular: whether accelerations are found as near a singular configuration; set from step to step.
     """
 
     def __init__(
         self,
-        system: System,
+        system: Stabiliser,
         control: Control,
         wrenches: Control | None = None,
         parameters: np.ndarray | None = None,
@@ -41,7 +45,7 @@ class KernelEquations:
         self._last = () if parameters is None else (parameters,)
         self._tree = system.tree
         self._kernels: dict[str, Any] = {}
-        self.evaluations = 0
+        self.evaluations, self.near_singular = 0, False
 
     def _kernel(self, name: str) -> Any:
         if name not in self._kernels:
@@ -52,16 +56,13 @@ class KernelEquations:
         self.evaluations += 1
         tau = self.control(t, q, v)
         given: tuple[Any, ...] = () if self.wrenches is None else (self.wrenches(t, q, v),)
-        if self.system.constrained is None:
+        if self.system.dynamics.is_tree:
             return self._kernel(name)(q, v, tau, *given, *self._last)
         found = self._kernel(name)(q, v, tau, *given, np.float64(t), *self._last)
-        if name == "slope" or np.isfinite(found).all():
+        if name == "slope" or (not self.near_singular and np.isfinite(found).all()):
             return found
-        for frame, wrench in zip(self.system.dynamics.wrenches, given[0] if given else ()):
-            J = self.system.dynamics.jacobian(q, *self._last, frame=frame, axes="body")
-            tau = tau + J.T @ wrench
         nv = self._tree.nv
-        found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau)
+        found[-nv:] = self.system.acceleration_anywhere(t, self.normalised(q), v, tau, *given)
         return found
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:
@@ -78,7 +79,7 @@ class KernelEquations:
         return self._call("flow", t, x[:nq], x[nq:])
 
     def _of_state(self, name: str, t: Scalar, q: Array, v: Array) -> Array:
-        time: tuple[Any, ...] = () if self.system.constrained is None else (np.float64(t),)
+        time: tuple[Any, ...] = () if self.system.dynamics.is_tree else (np.float64(t),)
         return self._kernel(name)(q, v, *time, *self._last)
 
     def tangent(self, t: Scalar, q: Array, v: Array) -> Array:
@@ -106,23 +107,47 @@ class KernelEquations:
         return manifold.on_rotations(self._tree, function, d, p, p)
 
 
-def part_kernel(system: System, name: str) -> Kernel:
+def part_kernel(system: Stabiliser, name: str) -> Kernel:
     """One of the equations as a kernel.
 
     Args:
         system: what moves.
         name: ``acceleration``, ``flow``, ``slope``, ``tangent``, ``rate``, ``displaced``, ``momentum`` or ``velocity``.
     """
-    inputs, function, space = _PARTS[name]
-    m = system.mechanism
-    return state_kernel(system, name, inputs, {"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space], function)
+    if name not in system.made:  # made once, its code kept on disk as that of all kernels
+        inputs, function, space = _PARTS[name]
+        m = system.mechanism
+        ports, output = input_ports(system, inputs), Port(name, ({"q": m.nq, "v": m.nv, "x": m.nq + m.nv}[space],))
+        key = system.digest("part", name)
+        system.made[name] = traced_kernel(
+            name, ports, [output], lambda given: function(system, given), key, system.dynamics.dtype
+        )
+    return system.made[name]
 
 
-def _traced(system: System, given: dict[str, Array]) -> TracedEquations:
+def input_ports(system: Stabiliser, names: Sequence[str]) -> tuple[Port, ...]:
+    """The named inputs that this system has: q, everything of nv entries; wrenches, time and parameters if it has any.
+
+    Args:
+        system: what moves.
+        names: in calling order.
+    """
+    m, dynamics = system.mechanism, system.dynamics
+    shapes = {
+        "q": (m.nq,),
+        "wrenches": (len(dynamics.wrenches), 6) if dynamics.wrenches else None,
+        "t": None if dynamics.is_tree else (),
+        "parameters": (len(dynamics.parameter_names),) if dynamics.parameter_names else None,
+    }
+    found = [(name, shapes.get(name, (m.nv,))) for name in names]
+    return tuple(Port(name, shape) for name, shape in found if shape is not None)
+
+
+def _traced(system: Stabiliser, given: dict[str, Array]) -> TracedEquations:
     return TracedEquations(system, lambda t, q, v: given["tau"], given.get("wrenches"), given.get("parameters"))
 
 
-def _flow(system: System, given: dict[str, Array]) -> Array:
+def _flow(system: Stabiliser, given: dict[str, Array]) -> Array:
     equations, t, q, v = _traced(system, given), given.get("t", 0), given["q"], given["v"]
     return arrays.asarray([*equations.rate(t, q, v), *equations.acceleration(t, q, v)])
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dalembert.simulation.system import System
+    from dalembert.simulation.stabiliser import Stabiliser
 
 STEPS, ENDLESS = 2000, 1e8
 """If after so many steps so many more would be needed at this pace, the integrator is stuck."""
@@ -42,14 +42,14 @@ class Pace:
         return f"its last {STEPS} steps covered {covered:.3g} s" if slow else ""
 
 
-def friction_that_jumps(system: System) -> str:
+def friction_that_jumps(system: Stabiliser) -> str:
     """What to say of friction without a transition, if there is any; else nothing.
 
     Args:
         system: what moves.
     """
-    constrained = system.constrained
-    items = [x for x in constrained.numbers.forces if x.name in constrained.forces.names] if constrained else []
+    acting = system.dynamics.elements.names
+    items = [x for x in system.dynamics.numbers.forces if x.name in acting] if acting else []
     for item in items:
         if item.kind == "joint-friction" and item.value and not item.smoothing:
             return f"the friction {item.name!r} jumps where its joint comes to rest; give it a smoothing"

@@ -12,7 +12,7 @@ from dalembert.simulation.events import Event, Occurrence
 from dalembert.simulation.inputs import Inputs
 from dalembert.simulation.integrators import Step
 from dalembert.simulation.interpolation import Hermite, Pieces
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.trajectory import State, Trajectory
 
 AT_ONCE = 1e-12
@@ -33,7 +33,7 @@ class Recorder:
 
     def __init__(
         self,
-        system: System,
+        system: Stabiliser,
         inputs: Inputs,
         parameters: np.ndarray | None,
         times: np.ndarray,

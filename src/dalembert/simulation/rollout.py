@@ -15,12 +15,12 @@ from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.model.names import as_names
 from dalembert.simulation.drive import Drive
-from dalembert.simulation.moving import Moving, as_system
+from dalembert.simulation.moving import Moving, stabilised
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.spaces import Space, space_of
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.state import as_flag, as_positive
 from dalembert.simulation.stepping import recurrence
-from dalembert.simulation.system import System
 from dalembert.simulation.trajectory import Trajectory
 
 
@@ -41,7 +41,7 @@ class Rollout:
         drive: what acted on the motions.
     """
 
-    system: System
+    system: Stabiliser
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -101,23 +101,24 @@ class Rollout:
 
 
 def rollout(
-    mechanism: Moving | System,
+    mechanism: Moving | Stabiliser,
     q0: Any,
     v0: Any,
     steps: int,
     step: float = 1e-3,
     *,
     control: Any = None,
-    actuators: Sequence[str] | None = None,
+    actuated: Sequence[str] | None = None,
     gains: Any = None,
     hold: int | None = None,
-    forces: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Any] | None = None,
     method: str = "rk4",
     every: int = 1,
     record: bool = True,
     summaries: Mapping[str, tuple[str, Callable[..., Any]]] | None = None,
     include: Sequence[str] = (),
-    elements: Sequence[str] | str | None = None,
+    constraints: Sequence[str] | str = "all",
+    elements: Sequence[str] | str = "all",
     drift: str | None = None,
     stabilisation: float = 0.0,
     parameters: Any = None,
@@ -127,7 +128,7 @@ def rollout(
 ) -> Rollout:
     """The motions of a mechanism from many initial states, in one call of compiled code.
 
-    Everything with leading dimensions is broadcast together: initial states, controls, gains, forces, parameters.
+    Everything with leading dimensions is broadcast together: initial states, controls, gains, wrenches, parameters.
     Singular positions of closed loops that motions pass are not looked for; ``Rollout.trajectory`` does, in one motion.
 
     On a CUDA device every thread carries one motion through all its steps. Arrays may be those of CuPy, PyTorch, JAX or
@@ -135,7 +136,7 @@ def rollout(
     Records lie in memory with the motions side by side: their shape is the usual one, but they are not contiguous.
 
     Args:
-        mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
+        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
         q0: initial positions, (..., nq); or by joint name; None is the neutral position.
         v0: initial velocities, (..., nv); or by name of a joint or a single velocity; None is zero.
         steps: how many.
@@ -143,12 +144,12 @@ def rollout(
         control: None; or constant generalised forces (n,); or (..., rows, n), each row held for ``hold`` steps (one
             row: for all of them); or a function ``control(t, q, v)`` over traced scalars (use the functions of
             :mod:`dalembert.algebra.scalar`), compiled with the rest; with ``gains`` it is ``control(t, q, v, gains)``.
-        actuators: names of the joints, of one degree each, on which the numbers of an array of controls act; by
+        actuated: names of the joints, of one degree each, on which the numbers of an array of controls act; by
             default n = nv numbers act on all velocities.
         gains: numbers for the function ``control``, (..., k).
         hold: steps for which a row of controls is held, 1 by default. For a function: None asks it at every stage of
             the method, 1 once per step.
-        forces: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
+        wrenches: by frame name the constant wrench ``[force; moment]`` on it, frame axes, at its origin, (..., 6).
         method: ``rk4``, ``semi-implicit-euler``, ``lie-rk4`` or ``variational``.
         every: steps from record to record.
         record: keep records of the motions; the final states are always kept.
@@ -156,33 +157,36 @@ def rollout(
             ``last`` of its values after each step, or its ``integral`` over time, to the order of the method: by
             trapezia, or for the two of fourth order by Simpson's rule.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
-        elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
+        constraints: names of the constraints of the mechanism that hold, or ``"all"``.
+        elements: names of the force elements of the mechanism that act, or ``"all"``.
         drift: how states are held on constraints: ``"projection"`` (default), ``"baumgarte"`` or ``"ggl"``; see
             :func:`~dalembert.simulation.simulate`.
         stabilisation: frequency, rad/s, of the latter two; alone it means Baumgarte's method.
-        parameters: values of the mechanism's parameters, by name (each may be an array) or (..., k). Masses so
-            negative that a motion would have negative kinetic energy are refused, except in arrays on a device.
+        parameters: values of parameters, by symbol or address (each may be an array), or (..., k). Masses so negative
+            that a motion would have negative kinetic energy are refused, except in arrays on a device.
         threads: how many to use at most; by default all cores for large batches.
         progress: show progress on standard error; by default on a terminal, if it takes long. Not on a device.
         device: ``"cpu"`` or ``"cuda"``; by default that of the given Dynamics, or the processor.
     """
-    for name, table in (("forces", forces), ("summaries", summaries)):
+    for name, table in (("wrenches", wrenches), ("summaries", summaries)):
         if not isinstance(table, Mapping | None):
             raise ArgumentError(f"{name} are {table!r}; give a dict")
     record = as_flag("record", record)
     progress = None if progress is None else as_flag("progress", progress)
-    space = space_of(device, mechanism, (q0, v0, control, gains, forces, parameters))
+    space = space_of(device, mechanism, (q0, v0, control, gains, wrenches, parameters))
     with space.working():
         moving = space.moving(mechanism)
         near = space.host(q0) if isinstance(moving, Mechanism) and (moving.constraints or moving.forces) else None
-        system = as_system(moving, include, tuple(forces or ()), elements, near, drift, stabilisation)
+        system = stabilised(
+            moving, include, tuple(wrenches or ()), constraints, elements, parameters, near, drift, stabilisation
+        )
         dynamics, model = system.dynamics, system.mechanism
         steps, every = _positive("steps", steps), _positive("every", every)
         step = as_positive("step", step, "s")
         if threads is not None:
             threads = _positive("threads", threads)
         policy = control if callable(control) else None
-        places, rows, kept = _control(model, control, actuators, hold, steps, space)
+        places, rows, kept = _control(model, control, actuated, hold, steps, space)
         told = kept if rows is not None or hold is not None else None  # others act at every stage, or not at all
         wanted = dict(summaries or {})
         held: dict[str, Any] = {"h": np.array(float(step))}
@@ -193,15 +197,18 @@ def rollout(
                 raise ArgumentError("gains are for a control that is a function; this one is not")
         if dynamics.wrenches:
             held["wrenches"] = space.stack(
-                [space.array((forces or {}).get(name, np.zeros(6)), f"force on {name!r}") for name in dynamics.wrenches]
+                [
+                    space.array((wrenches or {}).get(name, np.zeros(6)), f"wrench on {name!r}")
+                    for name in dynamics.wrenches
+                ]
             )
             if held["wrenches"].shape[-1] != 6:
-                raise ArgumentError("forces: a wrench [force; moment] has six numbers, (..., 6)")
-        values = space.parameters(dynamics, system.given_parameters(parameters))
+                raise ArgumentError("wrenches: a wrench [force; moment] has six numbers, (..., 6)")
+        values = space.parameters(dynamics, parameters)
         if values is not None:
             held["parameters"] = values
         q, v = space.position(model, q0), space.velocity(model, v0)
-        if system.constrained is not None:
+        if not dynamics.is_tree:
             system = system.with_parameters(space.host(values))
             system.check_start(0.0, space.host(q), space.host(v), space.host(values))
         made = recurrence(
@@ -227,7 +234,7 @@ def rollout(
             parameters=values,
             drive=Drive(float(step), policy, held.get("gains"), places, rows, told, held.get("wrenches")),
         )
-    if not isinstance(mechanism, System):  # a sweep, whose results tell
+    if not isinstance(mechanism, Stabiliser):  # a sweep, whose results tell
         _tell_lost(motions)
     return motions
 
@@ -257,28 +264,28 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _control(
-    model: Mechanism, control: Any, actuators: Sequence[str] | None, hold: int | None, steps: int, space: Space
+    model: Mechanism, control: Any, actuated: Sequence[str] | None, hold: int | None, steps: int, space: Space
 ) -> tuple[list[int] | None, Any, int]:
     """Which velocities a control array acts on, its rows (..., rows, n), and the steps each is held for."""
     if control is None or callable(control):
-        if actuators is not None:
-            raise ArgumentError("actuators tell what an array of controls acts on; there is none")
+        if actuated is not None:
+            raise ArgumentError("actuated names what an array of controls acts on; there is none")
         if control is None and hold is not None:
             raise ArgumentError(f"hold = {hold} says how long a control is held; there is none")
         if callable(control) and hold is not None and _positive("hold", hold) != 1:
             raise ArgumentError(f"hold = {hold}: a function is asked at every stage (None) or once per step (1)")
         return None, None, 1
     places = list(range(model.nv))
-    if actuators is not None:
+    if actuated is not None:
         places = []
-        for name in as_names("actuators", actuators):
+        for name in as_names("actuated", actuated):
             part, follows = model.v_slice(name), model.joint(name).mimic
             if follows is not None:
-                raise ArgumentError(f"actuator {name!r}: that joint follows {follows.joint!r}; name this one")
+                raise ArgumentError(f"actuated joint {name!r}: that joint follows {follows.joint!r}; name this one")
             if part.stop - part.start != 1:
-                raise ArgumentError(f"actuator {name!r}: the joint has {part.stop - part.start} degrees, not one")
+                raise ArgumentError(f"actuated joint {name!r}: the joint has {part.stop - part.start} degrees, not one")
             if part.start in places:
-                raise ArgumentError(f"actuator {name!r} is named twice; add up what acts on it")
+                raise ArgumentError(f"actuated joint {name!r} is named twice; add up what acts on it")
             places.append(part.start)
     kept = _positive("hold", 1 if hold is None else hold)
     rows = space.array(control, "control")

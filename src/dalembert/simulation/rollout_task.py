@@ -12,7 +12,7 @@ from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect
 from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation.fingerprint import fingerprint
-from dalembert.simulation.moving import Moving, as_system
+from dalembert.simulation.moving import Moving, stabilised
 from dalembert.simulation.rollout import rollout
 
 _live: dict[str, RolloutTask] = {}
@@ -48,18 +48,21 @@ class RolloutTask:
         self.options = {"record": "every" in options, "threads": threads, **options}
         own_values = {} if parameters is None else expect(parameters, Mapping, "RolloutTask, parameters")
         self.steps, self.step, self.parameters = steps, step, dict(own_values)
-        forces = tuple(self.options.get("forces") or ())
+        wrenches = tuple(self.options.get("wrenches") or ())
         include = self.options.pop("include", ())
         known = set(signature(rollout).parameters) - {"mechanism", "q0", "v0", "steps", "step", "gains", "parameters"}
         unknown = [name for name in options if name not in known]
         if unknown:
             raise ArgumentError(f"rollout has no option {unknown[0]!r}; there are {', '.join(sorted(known))}")
         held = self.options.pop("drift", None), self.options.pop("stabilisation", 0.0)
-        self.system = as_system(mechanism, include, forces, self.options.pop("elements", None), None, *held)
+        acting = self.options.pop("constraints", "all"), self.options.pop("elements", "all")
+        self.system = stabilised(mechanism, include, wrenches, *acting, self.parameters, None, *held)
         told = {name: value for name, value in self.options.items() if name != "threads"}
-        own, keys = self.system.constrained, [self.system.dynamics.kernel("forward_dynamics").key]
-        if own is not None:  # whose rows are chosen when its symbols have values
-            keys += [own.kernel("terms").key, own.method, own.independent, own.regularisation, self.system.relaxation]
+        own = self.system.dynamics
+        if own.is_tree:
+            keys: list[Any] = [own.kernel("forward_dynamics").key]
+        else:  # whose rows are chosen when its symbols have values
+            keys = [own.kernel("terms").key, own.method, own.independent, own.regularisation, self.system.relaxation]
         self.key = fingerprint(keys, steps, step, self.parameters, told)
         """Changes with everything that determines the results."""
 

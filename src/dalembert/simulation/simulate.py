@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.consistency import contradiction
+from dalembert.constraints.violation import contradiction
 from dalembert.errors import ArgumentError, SimulationWarning
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
@@ -20,13 +20,12 @@ from dalembert.simulation.integrators import Adaptive, Fixed, Step, integrator
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
-from dalembert.simulation.moving import Moving, as_system
-from dalembert.simulation.passage import Passing
+from dalembert.simulation.moving import Moving, stabilised
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.recorder import AT_ONCE, Recorder
 from dalembert.simulation.singularity import RankWatch
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.state import UNIT, as_flag, as_parameters, as_position, as_positive, as_times, as_velocity
-from dalembert.simulation.system import System
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.watch import Watch
 
@@ -46,7 +45,7 @@ def simulate(
     t: Any = 1.0,
     *,
     control: Any = None,
-    forces: Mapping[str, Any] | None = None,
+    wrenches: Mapping[str, Any] | None = None,
     events: Any = None,
     method: str = "DOP853",
     rtol: float | None = None,
@@ -55,7 +54,8 @@ def simulate(
     step: float | None = None,
     hold: float | None = None,
     include: Sequence[str] = (),
-    elements: Sequence[str] | str | None = None,
+    constraints: Sequence[str] | str = "all",
+    elements: Sequence[str] | str = "all",
     drift: str | None = None,
     stabilisation: float = 0.0,
     parameters: Any = None,
@@ -69,13 +69,13 @@ def simulate(
     was computed in its attribute ``partial``; Ctrl-C returns it with a warning.
 
     Args:
-        mechanism: the mechanism, or its Dynamics or ConstrainedDynamics, which saves the time to make them.
+        mechanism: the mechanism, or its Dynamics, which saves the time to make it.
         q0: initial positions: nq numbers; or by joint name; the neutral position by default.
         v0: initial velocities: nv numbers; or by name of a joint or a single velocity (``base.vx``); zero by default.
         t: the duration in seconds, or increasing times at which the motion is wanted, the first being the start.
         control: generalised forces (N, N m): nv numbers, or a function ``control(t, q, v)`` that returns them.
-        forces: by frame name the wrench ``[force; moment]`` that acts on it, frame axes, at its origin: six numbers or
-            a function of (t, q, v).
+        wrenches: by frame name the wrench ``[force; moment]`` that acts on it, frame axes, at its origin: six numbers
+            or a function of (t, q, v).
         events: functions of (t, q, v) whose zeros are wanted, or :class:`~dalembert.simulation.Event` objects, which
             may also stop the motion or change the state.
         method: adaptive: ``DOP853``, ``RK45``, ``RK23``, ``Radau``, ``BDF``, ``LSODA`` (of SciPy); of fixed step:
@@ -89,34 +89,37 @@ def simulate(
             it is asked whenever the integrator needs it, also in steps that are later rejected. ``Trajectory.tau``
             tells, where it changes, the new one.
         include: which of ``armature``, ``damping``, ``friction`` of the joints enter.
-        elements: names of the force elements of the mechanism that act, or ``"all"``; must be said if there are any.
+        constraints: names of the constraints of the mechanism that hold, or ``"all"``.
+        elements: names of the force elements of the mechanism that act, or ``"all"``.
         drift: how states are held on constraints: ``"projection"`` (default) brings them back after every step;
             ``"baumgarte"`` and ``"ggl"`` (Gear, Gupta and Leimkuhler) let violations decay with a frequency. Where
             there are no constraints a warning says that the latter two do nothing.
         stabilisation: that frequency, rad/s; alone it means Baumgarte's method.
-        parameters: values of the mechanism's symbols, by name.
+        parameters: values of the mechanism's symbols by name, and of its numbers by address (``"link7.mass"``).
         dense: keep what interpolation between samples needs; the result can then be asked for any time.
         progress: show progress on standard error; by default on a terminal, if it takes long.
     """
     times, chosen = as_times(t)
     dense = as_flag("dense", dense)
     progress = None if progress is None else as_flag("progress", progress)
-    if not isinstance(forces, Mapping | None):
+    if not isinstance(wrenches, Mapping | None):
         raise ArgumentError(
-            f"forces are {forces!r}; give a dict from frame names to wrenches; "
+            f"wrenches are {wrenches!r}; give a dict from frame names to wrenches; "
             "force elements of the model act by elements=..."
         )
-    system = as_system(mechanism, include, tuple(forces or ()), elements, q0, drift, stabilisation)
+    system = stabilised(
+        mechanism, include, tuple(wrenches or ()), constraints, elements, parameters, q0, drift, stabilisation
+    )
     dynamics, model = system.dynamics, system.mechanism
     x = np.concatenate([as_position(model, q0), as_velocity(model, v0)])
-    values = as_parameters(dynamics, system.given_parameters(parameters))
+    values = as_parameters(dynamics, parameters)
     system = system.with_parameters(values)
     system.check_start(float(times[0]), x[: model.nq], x[model.nq :], values)
     x = system.projected(float(times[0]), x)
     hold = None if hold is None else as_positive("hold", hold, "s")
     if hold is not None and control is None:
         raise ArgumentError(f"hold = {hold:g} s is the period of a controller; there is no control")
-    inputs = Inputs(dynamics, control, forces)
+    inputs = Inputs(dynamics, control, wrenches)
     equations = KernelEquations(system, inputs.control, inputs.wrenches if dynamics.wrenches else None, values)
     jacobian = _jacobian(system, inputs, values) if inputs.constant else None
     engine = integrator(equations, method, rtol, atol, max_step, step, jacobian)
@@ -124,7 +127,6 @@ def simulate(
         raise ArgumentError(
             f"step = {engine.length!r} s is so short that time would not advance at t = {times[-1]:.6g} s"
         )
-    passing = Passing(engine, system) if isinstance(engine, Adaptive) and system.has_loops else None
     recorder = Recorder(system, inputs, values, times, chosen, dense)
     began = time.perf_counter()
     status, failed = "finished", None
@@ -137,7 +139,7 @@ def simulate(
             if plan is not None and isinstance(engine, Fixed):
                 march(engine, recorder, ranks, method, x, plan, line)
             else:
-                status = _drive(passing or engine, recorder, watch, ranks, x, times, hold, line)
+                status = _drive(engine, recorder, watch, ranks, x, times, hold, line)
     except Fault as fault:
         failed = fault
         status = "failed"
@@ -149,12 +151,12 @@ def simulate(
         moment = max(float(times[-1] - times[0]) * 1e-3, engine.length if isinstance(engine, Fixed) else 0.0)
         beyond = system.beyond_reach(failed.time, failed.q, moment)
     if not beyond:
-        ranks.tell(float(times[0]), passing.passed if passing else None)
+        ranks.tell(float(times[0]), isinstance(engine, Adaptive))
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:
         made.info = {**made.info, "hold": hold, "held_from": float(times[0])}
-    against = contradiction(system.constrained, made.q, made.v, made.t) if system.constrained is not None else ""
+    against = contradiction(system.dynamics, made.q, made.v, made.t) if system.has_loops else ""
     if failed is not None:
         why = beyond or (against and f". {against[0].upper()}{against[1:]}")
         why = why or ranks.reason(failed.time, failed.q, isinstance(engine, Fixed))
@@ -280,15 +282,15 @@ def _noted(recorder: Recorder, events: Sequence[Event], t: float, x: np.ndarray)
 def _later(recorder: Recorder, engine: Any, t: float, x: np.ndarray, bound: float) -> tuple[float, Any, Any]:
     """A moment later, to first order."""
     moment = min(MOMENT * max(1.0, abs(t)), (bound - t) / 2)
-    slope = engine.slope(t, x) if isinstance(engine, Passing) else engine.equations.flow(t, x)
+    slope = engine.equations.flow(t, x)
     q, v = recorder.split(recorder.system.projected(t + moment, x + moment * slope))
     return t + moment, q, v
 
 
-def _jacobian(system: System, inputs: Inputs, parameters: np.ndarray | None) -> Any:
+def _jacobian(system: Stabiliser, inputs: Inputs, parameters: np.ndarray | None) -> Any:
     """Of the flow, under constant forces, for trees without quaternions; None for others."""
     dynamics, model = system.dynamics, system.mechanism
-    if quaternion_places(model.tree) or system.constrained is not None:
+    if quaternion_places(model.tree) or not dynamics.is_tree:
         return None
     last = () if parameters is None else (parameters,)
 

@@ -1,18 +1,16 @@
-"""Where constraints lose rank along a motion, or their gradients jump, and equations do not say how it goes on."""
+"""Where constraints lose rank along a motion, and equations do not say how it goes on."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.constraints.choice import row_scale
+from dalembert.constraints.vicinity import extreme_sizes
 from dalembert.errors import SimulationWarning
-from dalembert.simulation.gradient_jumps import jump, turns
 from dalembert.simulation.manifold import difference, displaced
-from dalembert.simulation.shocks import Shock, first_shock
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
 NEAR = 1e-3
 """The least singular value counts as zero below this fraction of the largest that it had along the motion."""
@@ -47,19 +45,14 @@ class RankWatch:
         system: what moves.
 
     Attributes:
-        times: when rank was lost, or gradients jumped.
-        jumps: which constraint's did, by such a time.
-        shock: the first step in which a given motion was too sudden, if there was one.
+        times: when rank was lost.
     """
 
-    def __init__(self, system: System):
+    def __init__(self, system: Stabiliser):
         self.system = system
-        own = system.constrained
-        self.rank = len(own.pivots.rows) if own is not None and system.has_loops else 0
-        self._scale = row_scale(own)[:, None] if own is not None and self.rank else np.ones(1)
+        own = system.dynamics
+        self.rank = len(own.pivots.rows) if system.has_loops else 0
         self.times: list[float] = []
-        self.jumps: dict[float, str] = {}
-        self.shock: Shock | None = None
         self._t: list[float] = []
         self._x: list[np.ndarray] = []
         self._largest, self._begins = 0.0, True
@@ -113,35 +106,24 @@ class RankWatch:
         """
         if not (self.rank and np.isfinite(q).all()):
             return ""
-        size = least_singular_value(self._scale * self._gradients(np.array([t]), q[None]), self.rank)[0]
+        size = least_singular_value(self._gradients(np.array([t]), q[None]), self.rank)[0]
         just = self.times and t - self.times[-1] <= STEPS * (self._t[-1] - self._t[0]) / max(len(self._t) - 1, 1)
         is_near = size <= max(NEAR * self._largest, ZERO)
         if not (is_near or just):
             return ""
-        advice = "Adaptive methods go straight on where branches cross" if fixed else "Fixed steps (rk4) may pass by"
+        advice = "Adaptive methods go straight on over isolated ones" if fixed else "Fixed steps (rk4) may pass by"
         advice = "Start a little beside it" if len(self._t) < 2 else advice
-        if not is_near and self.times[-1] in self.jumps:
-            return f". Just before, {self._jumped(self.times[-1])}"
         where = "This is a singular position, where" if is_near else "It passed a singular position just before, where"
         return f". {where} {LOST}. {advice}"
 
-    def _jumped(self, t: float) -> str:
-        return (
-            f"at t = {t:.9g} s the motion goes through a position where the constraint {self.jumps[t]!r} has no "
-            "gradient, and another one behind it than before (a rolling disc that lies flat, for example). Velocities "
-            "jump there: what follows has lost energy and is no motion of this mechanism. Let an event end it before"
-        )
-
     def _gradients(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """G at positions (k, nq)."""
-        assert self.system.constrained is not None
-        return self.system.constrained.evaluate("positions", q, t)[1]
+        """G without units at positions (k, nq)."""
+        own = self.system.dynamics
+        return own.scaling.dimensionless(own.evaluate("positions", q, t)[1])
 
     def _examine(self, t: np.ndarray, x: np.ndarray, last: bool) -> None:
         G = self._gradients(t, x[:, : self.system.mechanism.nq])
-        self._find_jumps(t, x, G)
-        self.shock = self.shock or first_shock(self.system, t, x)
-        s, near = self._followed(self._scale * G)
+        s, near = self._followed(G)
         h = np.diff(t)
         # The lowest that a function of twice the slope seen on either side can reach between two steps.
         slope = np.abs(np.diff(s)) / h
@@ -166,7 +148,7 @@ class RankWatch:
         n, change = len(G), np.diff(G, axis=0)
         way = np.concatenate([[0.0], np.cumsum(np.sqrt(np.einsum("kij,kij->k", change, change)))])
         first = np.arange(0, n, BLOCK)
-        least, most = extreme_singular_values(G[first], self.rank)
+        least, most = extreme_sizes(G[first], self.rank)
         s = least / most
         self._largest = max(self._largest, float(s.max()))
         # Between steps G goes farther than from step to step; twice as far, as slopes below.
@@ -198,65 +180,41 @@ class RankWatch:
         low, high, value, best = 0.0, 1.0, np.inf, 0.0
         for _ in range(ZOOMS):
             u = np.linspace(low, high, POINTS)
-            found = least_singular_value(self._scale * gradients(u), self.rank)
+            found = least_singular_value(gradients(u), self.rank)
             k = int(np.argmin(found))
             value, best = float(found[k]), float(u[k])
             low, high = float(u[max(k - 1, 0)]), float(u[min(k + 1, POINTS - 1)])
         return value, float(t0 + (t1 - t0) * best)
 
-    def _find_jumps(self, t: np.ndarray, x: np.ndarray, G: np.ndarray) -> None:
-        """Where G is another one behind a position than before."""
-        fastest = np.abs(x[:, self.system.mechanism.nq :]).max(axis=1)
-        ways = np.diff(t) * np.maximum(fastest[1:], fastest[:-1])
-        for k, row, size in turns(G, ways):
-            if k == 0 and not self._begins:  # it has been examined
-                continue
-            place = jump(self._between(t[k], x[k], t[k + 1], x[k + 1]), row, size)
-            if place is not None:
-                assert self.system.constrained is not None
-                when = float(t[k] + (t[k + 1] - t[k]) * place)
-                self.jumps[when] = self.system.constrained.rows[row].constraint
-                self.times = sorted([*self.times, when])
-
-    def tell(self, start: float, passed: Sequence[tuple[float, float]] | None = None) -> None:
-        """Warn whoever called ``simulate``, if there is something to tell.
+    def tell(self, start: float, adaptive: bool) -> None:
+        """Warn whoever called ``simulate`` of singular configurations, if there were any.
 
         Args:
             start: time of the initial state.
-            passed: begin and end of steps that led straight on over a singular position; None if steps have a fixed
-                length, and do not look for them.
+            adaptive: whether steps were adapted, and go straight on there.
         """
-        if self.jumps:
-            told = self._jumped(min(self.jumps))
-            warnings.warn(told, SimulationWarning, stacklevel=3)
-        if self.shock:
-            warnings.warn(str(self.shock), SimulationWarning, stacklevel=3)
-        times = [t for t in self.times if t not in self.jumps]
-        if not times:
+        if not self.times:
             return
-        doubtful = [t for t in times if not any(begin <= t <= end for begin, end in passed or ())]
-        if times[0] == start:
+        if self.times[0] == start:
             what = "q0 is a singular position"
-            how = ". Start a little beside it, on the branch that is meant" if doubtful else ". v0 chooses among them"
-        elif not doubtful:
-            what = f"at t = {times[0]:.9g} s the motion passes a singular position"
-            how = ". It goes straight on, as it came; friction and clearance of a real one may choose otherwise"
+            how = ". v0 chooses among them" if adaptive else ". Start a little beside it, on the branch that is meant"
         else:
-            what = f"at t = {doubtful[0]:.9g} s the motion passes a singular position"
-            how = ", and rounding may choose among them and change the energy. Compare with other " + (
-                "steps; adaptive methods go straight on where branches cross"
-                if passed is None
-                else "tolerances and starts; no step that leads straight on was found"
+            what = f"at t = {self.times[0]:.9g} s the motion passes a singular position"
+            how = (
+                ". It goes straight on, as it came; friction and clearance of a real one may choose otherwise"
+                if adaptive
+                else ", and rounding may choose among them and change the energy. Compare with other steps; adaptive "
+                "methods go straight on over isolated ones"
             )
         warnings.warn(
-            f"{what}: {LOST}{how}. ConstrainedDynamics(mechanism).analyse(q) lists the motions",
+            f"{what}: {LOST}{how}. Dynamics(mechanism).analyse(q) lists the motions",
             SimulationWarning,
             stacklevel=3,
         )
 
 
-def singular_times(system: System, t: np.ndarray, x: np.ndarray) -> tuple[float, ...]:
-    """When the constraints lost rank, or their gradients jumped, along a motion that is known at samples.
+def singular_times(system: Stabiliser, t: np.ndarray, x: np.ndarray) -> tuple[float, ...]:
+    """When the constraints lost rank along a motion that is known at samples.
 
     Args:
         system: what moved.
@@ -272,19 +230,6 @@ def singular_times(system: System, t: np.ndarray, x: np.ndarray) -> tuple[float,
     return tuple(watch.times)
 
 
-def extreme_singular_values(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least singular value that should not vanish, and the largest, of many G.
-
-    The former is 0 where G does not exist, as of a disc that lies flat.
-
-    Args:
-        G: gradients of constraints, (k, m, nv).
-        rank: how many singular values should not vanish.
-    """
-    size = np.linalg.svd(np.where(np.isfinite(G).all(axis=(1, 2), keepdims=True), G, 0.0), compute_uv=False)
-    return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)
-
-
 def least_singular_value(G: np.ndarray, rank: int) -> np.ndarray:
     """The least singular value that should not vanish relative to the largest, of many G.
 
@@ -292,5 +237,5 @@ def least_singular_value(G: np.ndarray, rank: int) -> np.ndarray:
         G: gradients of constraints, (k, m, nv).
         rank: how many singular values should not vanish.
     """
-    least, most = extreme_singular_values(G, rank)
+    least, most = extreme_sizes(G, rank)
     return least / most

@@ -22,8 +22,8 @@ from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.batch import Batch
 from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.moving import Moving
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity, parameter_array
-from dalembert.simulation.system import System
 
 
 class Space(Protocol):
@@ -32,7 +32,7 @@ class Space(Protocol):
     def working(self) -> AbstractContextManager[None]:
         """To be entered while arrays are made and computed here."""
 
-    def moving(self, moving: Moving | System) -> Moving | System:
+    def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
         """What is simulated, in a form that can be traced here."""
 
     def array(self, given: Any, name: str) -> Any:
@@ -56,7 +56,7 @@ class Space(Protocol):
     def host(self, array: Any) -> Any:
         """An array in the memory of the processor; anything else as it is."""
 
-    def batch(self, system: System, made: Recurrence, *rest: Any) -> Any:
+    def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
         """The batch that computes; the arguments are those of :class:`~dalembert.simulation.batch.Batch`."""
 
 
@@ -66,7 +66,7 @@ class Host:
     def working(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def moving(self, moving: Moving | System) -> Moving | System:
+    def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
         return moving
 
     def array(self, given: Any, name: str) -> np.ndarray:
@@ -92,7 +92,7 @@ class Host:
     def host(self, array: Any) -> Any:
         return array
 
-    def batch(self, system: System, made: Recurrence, *rest: Any) -> Batch:
+    def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Batch:
         return Batch(made, *rest)
 
 
@@ -125,14 +125,10 @@ class Device:
         """Whether it is an array of a library other than NumPy."""
         return hasattr(given, "dtype") and not isinstance(given, (np.ndarray, np.generic))
 
-    def moving(self, moving: Moving | System) -> Moving | System:
+    def moving(self, moving: Moving | Stabiliser) -> Moving | Stabiliser:
         if isinstance(moving, Dynamics) and moving.device == "cuda":
             if moving not in _twins:
-                _twins[moving] = Dynamics(
-                    moving.mechanism, parameters=moving.parameter_names[len(moving.mechanism.symbols) :],
-                    wrenches=moving.wrenches, include=moving.include, dtype=moving.dtype, optimise=moving.optimise,
-                    open_loops=True,
-                )  # fmt: skip
+                _twins[moving] = moving.on("cpu")
             return _twins[moving]
         return moving
 
@@ -202,7 +198,7 @@ class Device:
             return self._cupy.asnumpy(self._arrays.take(array, "array"))
         return array
 
-    def batch(self, system: System, made: Recurrence, *rest: Any) -> Any:
+    def batch(self, system: Stabiliser, made: Recurrence, *rest: Any) -> Any:
         from dalembert.simulation.device_batch import DeviceBatch
 
         dtype = self.dtype if system.dynamics.dtype is None else np.dtype(system.dynamics.dtype)
@@ -226,7 +222,7 @@ def _leaves(given: Sequence[Any]) -> Iterator[Any]:
         yield from _leaves(list(x.values())) if isinstance(x, Mapping) else [x]
 
 
-def space_of(device: str | None, moving: Moving | System, given: Sequence[Any]) -> Space:
+def space_of(device: str | None, moving: Moving | Stabiliser, given: Sequence[Any]) -> Space:
     """The space that a user asks for.
 
     Args:

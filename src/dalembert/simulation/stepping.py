@@ -13,17 +13,17 @@ from dalembert.errors import ArgumentError, DalembertError
 from dalembert.model.checks import shown
 from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.equations import Control, TracedEquations
-from dalembert.simulation.kernels import input_ports
+from dalembert.simulation.kernel_equations import input_ports
+from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers import STEPPERS
 from dalembert.simulation.summaries import SUMMARIES, Step
-from dalembert.simulation.system import System
 from dalembert.tracing.program import Port, Program
 
 
 def recurrence(
-    system: System,
+    system: Stabiliser,
     method: str,
-    actuators: Sequence[int] | None,
+    actuated: Sequence[int] | None,
     policy: Callable[..., Array] | None,
     gains: int,
     sampled: bool,
@@ -37,7 +37,7 @@ def recurrence(
     Args:
         system: what moves.
         method: name of a stepper.
-        actuators: which velocities the driven control acts on; None if there is no driven control.
+        actuated: which velocities the driven control acts on; None if there is no driven control.
         policy: ``policy(t, q, v)`` or ``policy(t, q, v, gains)`` over traced scalars, or None.
         gains: how many gains the policy takes.
         sampled: ask the policy once per step instead of at every stage of the method.
@@ -51,29 +51,29 @@ def recurrence(
         kind = asked[0]
         if kind not in SUMMARIES:
             raise ArgumentError(f"summary {name!r}: there is no kind {kind!r}; choose one of {', '.join(SUMMARIES)}")
-    told = (method, None if actuators is None else tuple(actuators), policy, gains, sampled, tuple(summaries.items()))
+    told = (method, None if actuated is None else tuple(actuated), policy, gains, sampled, tuple(summaries.items()))
     if told in system.made:
         return system.made[told]
     m = system.mechanism
     state = [Port("q", (m.nq,)), Port("v", (m.nv,))]
-    if policy is not None or summaries or system.constrained is not None:
+    if policy is not None or summaries or not system.dynamics.is_tree:
         state += [Port("count", ()), Port("summary", (len(summaries),))]
     held = [Port("h", ())] + ([Port("gains", (gains,))] if gains else [])
     held += input_ports(system, ("wrenches", "parameters"))
-    driven = [] if actuators is None else [Port("u", (len(actuators),))]
+    driven = [] if actuated is None else [Port("u", (len(actuated),))]
 
     def program() -> Program:
         return _program(system, state, held, driven, told, dict(summaries))
 
     # Functions have no name that tells what they compute; the program itself is the key then.
-    key = system.digest("step", method, actuators) if policy is None and not summaries else None
+    key = system.digest("step", method, actuated) if policy is None and not summaries else None
     dtype = system.dynamics.dtype or np.float64
     system.made[told] = Recurrence(f"{method} of {m.name}", state, held, driven, program, key, dtype)
     return system.made[told]
 
 
 def _program(
-    system: System,
+    system: Stabiliser,
     state: Sequence[Port],
     held: Sequence[Port],
     driven: Sequence[Port],
@@ -83,7 +83,7 @@ def _program(
     from dalembert.tracing.passes import rebuild
     from dalembert.tracing.trace import trace
 
-    method, actuators, policy, gains, sampled, _ = told
+    method, actuated, policy, gains, sampled, _ = told
     ports = [*state, *held, *driven]
     nv = system.mechanism.nv
 
@@ -99,7 +99,7 @@ def _program(
                 control = lambda t, q, v: tau  # noqa: E731
         else:
             tau = arrays.zeros(nv).tolist()
-            for k, place in enumerate(actuators or ()):
+            for k, place in enumerate(actuated or ()):
                 tau[place] = given["u"][k]
             held_tau = arrays.asarray(tau)
             control = lambda t, q, v: held_tau  # noqa: E731

@@ -20,7 +20,7 @@ from dalembert.simulation.events import Occurrence
 from dalembert.simulation.held import control_at
 from dalembert.simulation.kernel_equations import part_kernel
 from dalembert.simulation.manifold import normalise_in_place
-from dalembert.simulation.system import System
+from dalembert.simulation.stabiliser import Stabiliser
 
 
 class State(NamedTuple):
@@ -67,7 +67,7 @@ class Trajectory:
         jumps: states just after events that changed them.
     """
 
-    system: System
+    system: Stabiliser
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -179,7 +179,7 @@ class Trajectory:
         """Any quantity of the dynamics along the motion.
 
         Args:
-            name: such as ``"pose"`` or ``"center_of_mass"``; see :data:`dalembert.quantities.QUANTITIES`.
+            name: such as ``"pose"`` or ``"center_of_mass"``; see :data:`dalembert.dynamics.QUANTITIES`.
             options: of the quantity, such as ``frame="tool"``.
         """
         return self._kernel_of_state(self.dynamics.kernel(name, **options))
@@ -195,10 +195,9 @@ class Trajectory:
 
         Other elements - friction, drives, wrenches, fields and forces of the user - do work from outside.
         """
-        constrained = self.system.constrained
-        if constrained is None:
+        if not self.dynamics.elements.names:
             return self.quantity("potential_energy")
-        return constrained.evaluate("energy", self.q, self.v, self.t) - self.quantity("kinetic_energy")
+        return self.quantity("energy") - self.quantity("kinetic_energy")
 
     @property
     def energy(self) -> np.ndarray:
@@ -232,7 +231,7 @@ class Trajectory:
         joints and users' own are drives, and in the reactions of joints. Where constraints are redundant, only sums are
         determined, single forces are not unique: rows that always follow from others in the same way transmit nothing,
         and rows that follow in changing ways share by least squares, each in units of its own.
-        :meth:`~dalembert.constraints.ConstrainedDynamics.reactions` shares otherwise and tells what is unique.
+        :meth:`~dalembert.dynamics.Dynamics.reactions` shares otherwise and reports what is unique.
         """
         return reactions(self)
 

@@ -20,7 +20,7 @@ from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.interpolation import Slopes
 from dalembert.simulation.manifold import continued
-from dalembert.simulation.moving import as_system
+from dalembert.simulation.moving import stabilised
 
 FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000
 """How finely a motion is sampled at least, and the largest number of samples; a long one is sampled less finely."""
@@ -162,7 +162,7 @@ def _plain(
     """A trajectory of given samples; velocities that are not given are NaN, so that nobody takes them for zero."""
     size = (len(t), mechanism.nv)
     return Trajectory(
-        as_system(mechanism, elements="all" if mechanism.forces else None), t, q,
+        stabilised(mechanism), t, q,
         np.full(size, np.nan) if v is None else v,
         np.full(size, np.nan) if tau is None else tau,
         np.zeros((len(t), 0, 6)), status="given",

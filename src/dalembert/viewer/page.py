@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dalembert
-from dalembert.constraints.dynamics import ConstrainedDynamics
+from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, DalembertError, ModelWarning
 from dalembert.formulations.equations import Equations
 from dalembert.model import Mechanism
@@ -207,7 +207,7 @@ def _closed(mechanism: Mechanism, q: np.ndarray, given: Any) -> np.ndarray:
         return q
     keep = list(given) if isinstance(given, dict) else []
     try:
-        return ConstrainedDynamics(mechanism, reference=q, forces=()).assemble(q, keep=keep)  # forces close nothing
+        return Dynamics(mechanism, reference=q, elements=()).assemble(q, keep=keep)  # forces close nothing
     except DalembertError as error:
         warnings.warn(f"loops are shown open: {error}", ModelWarning, stacklevel=4)
         return q

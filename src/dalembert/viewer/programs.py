@@ -18,16 +18,13 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algorithms.energy import potential_energy
 from dalembert.algorithms.kinematics import center_of_mass, link_poses
-from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
-from dalembert.constraints.quantities import Setting as ConstrainedSetting
-from dalembert.constraints.quantities import positions
-from dalembert.constraints.rows import ConstraintSet
+from dalembert.dynamics import Dynamics, Setting
+from dalembert.dynamics.constrained import positions
+from dalembert.dynamics.tree import forward_dynamics, gravity, kinetic_energy, mass_matrix
 from dalembert.errors import DalembertError
 from dalembert.model import Mechanism
 from dalembert.printing.javascript import to_javascript
-from dalembert.quantities.basic import forward_dynamics, gravity, kinetic_energy, mass_matrix
-from dalembert.quantities.quantity import Setting
 from dalembert.tracing.program import Program
 from dalembert.tracing.trace import evaluate, inline, trace
 
@@ -60,13 +57,12 @@ def programs(mechanism: Mechanism, q: np.ndarray) -> dict[str, Program]:
     found = {"place": trace(place, size, "place"), "hold": trace(hold, size, "hold")}
     if 0 < n <= LARGEST_MATRIX:
         found["inertia"] = trace(lambda q: mass_matrix(setting, q), size, "inertia", "M")
-    closures = ConstraintSet(mechanism)
-    if closures.holonomic.any():
-        constrained = ConstrainedSetting(mechanism, closures, ForceSet(mechanism, ()))
+    on_positions = setting.constraints.holonomic
+    if on_positions.any():
 
         def close(q: Any, t: Any) -> dict[str, Any]:
-            phi, G = positions(constrained, q, t)
-            return {"phi": phi[closures.holonomic], "G": G[closures.holonomic]}
+            phi, G = positions(setting, q, t)
+            return {"phi": phi[on_positions], "G": G[on_positions]}
 
         found["close"] = trace(close, {**size, "t": ()}, "close")
     if 0 < n <= MOST_VELOCITIES and heavy:
@@ -81,14 +77,13 @@ def _fall(mechanism: Mechanism, start: np.ndarray) -> Program | None:
     terms = ("armature", "damping")
     setting = Setting(mechanism, terms)
     storing = ForceSet(mechanism, [force.name for force in mechanism.forces if force.kind in CONSERVATIVE])
-    loaded = ConstrainedSetting(mechanism, ConstraintSet(mechanism), storing)
     still = arrays.zeros(mechanism.nv)
 
     def open_tree(q: Any, v: Any, t: Any) -> Any:
         return forward_dynamics(setting, q, v, still)
 
     def closed(q: Any, v: Any, t: Any) -> Any:
-        system = ConstrainedDynamics(mechanism, reference=start, include=terms, forces="all")
+        system = Dynamics(mechanism, reference=start, include=terms)
         program = system.kernel("forward_dynamics").program
         given = {"q": q, "v": v, "tau": still, "t": t}
         return inline(program, {port.name: given[port.name] for port in program.inputs})["a"]
@@ -96,7 +91,7 @@ def _fall(mechanism: Mechanism, start: np.ndarray) -> Program | None:
     accelerations = closed if mechanism.constraints or mechanism.forces else open_tree
 
     def fall(q: Any, v: Any, t: Any) -> dict[str, Any]:
-        stored = storing.energy(loaded.state(q, v, t))
+        stored = storing.energy(setting.state(q, v, t))
         return {"a": accelerations(q, v, t), "energy": kinetic_energy(setting, q, v), "stored": stored}
 
     size = {"q": (mechanism.nq,), "v": (mechanism.nv,), "t": ()}

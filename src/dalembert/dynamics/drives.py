@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
-from dalembert.constraints.consistency import refuse_far
-from dalembert.constraints.descent import check_gradients, units
-from dalembert.constraints.numeric import TOLERANCE, counting
-from dalembert.constraints.pivots import column_scale
-from dalembert.constraints.projection import project_acceleration
-from dalembert.constraints.states import States
+from dalembert.constraints.closure import check_gradients
+from dalembert.constraints.rank import ROUNDING, TOLERANCE, Decomposition
+from dalembert.constraints.solve import project_acceleration
+from dalembert.constraints.state import States
+from dalembert.constraints.violation import refuse_far
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.model.checks import expect_names, real_array
 from dalembert.text.layout import counted
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.dynamics.facade import Dynamics
 
 
 DIFFERENCES = 1e-2
@@ -64,21 +63,19 @@ class Drives:
         return f"forces of drives {np.array2string(self.tau, precision=6)}, {self.criterion}"
 
 
-def inverse_dynamics(
-    system: ConstrainedDynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None
-) -> Drives:
+def drive_forces(system: Dynamics, state: States, actuated: Sequence[str], weights: Sequence[float] | None) -> Drives:
     """Forces of the drives that produce a motion of a constrained mechanism.
 
-    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.inverse_dynamics`.
+    For the arguments see :meth:`dalembert.dynamics.Dynamics.drive_forces`.
     """
-    actuated = expect_names(actuated, "inverse_dynamics, actuated")
+    actuated = expect_names(actuated, "drive_forces, actuated")
     if twice := sorted({name for name in actuated if actuated.count(name) > 1}):
-        raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(map(repr, twice))} is named twice")
+        raise ArgumentError(f"drive_forces, actuated: {', '.join(map(repr, twice))} is named twice")
     joints = {joint.name: joint for joint in system.mechanism.joints}
     for name in actuated:
         if name in joints and (follows := joints[name].mimic) is not None:
             raise ArgumentError(
-                f"inverse_dynamics, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
+                f"drive_forces, actuated: {name!r} follows {follows.joint!r}, and forces are those of the latter; "
                 "name that one"
             )
     sizes = cache(partial(_sizes, system, state))  # asked for only where accelerations miss a row
@@ -92,7 +89,7 @@ def inverse_dynamics(
 
 
 def _drives(
-    system: ConstrainedDynamics,
+    system: Dynamics,
     q: np.ndarray,
     v: np.ndarray,
     a: np.ndarray,
@@ -110,26 +107,24 @@ def _drives(
         return Drives(*lost, 0, UNIQUE)  # NaN in, NaN out, for that state only
     M, f, G, gamma = system.evaluate("terms", q, v, np.zeros(mechanism.nv), t)
     check_gradients(system, G, t)
-    refuse_far(system, q, v, t, "inverse_dynamics")
+    refuse_far(system, q, v, t, "drive_forces")
     a = _possible(system, (q, v, a, t), (M, f, G, gamma), sizes, tolerance)
-    driven = velocities_named(mechanism, actuated, "inverse_dynamics, actuated")
+    driven = velocities_named(mechanism, actuated, "drive_forces, actuated")
     if twice := [name for k, name in enumerate(system.velocity_names()) if driven.count(k) > 1]:
-        raise ArgumentError(f"inverse_dynamics, actuated: {', '.join(twice)} would be driven twice")
-    strength = np.ones(len(driven)) if weights is None else real_array(weights, "inverse_dynamics, weights")
+        raise ArgumentError(f"drive_forces, actuated: {', '.join(twice)} would be driven twice")
+    strength = np.ones(len(driven)) if weights is None else real_array(weights, "drive_forces, weights")
     if strength.shape != (len(driven),) or not (strength > 0).all():
         raise ArgumentError(f"weights must be {len(driven)} positive numbers, one per driven velocity")
-    scale = column_scale(G)
-    size, Vt = np.linalg.svd(G * scale)[1:] if len(G) else (np.zeros(0), np.eye(mechanism.nv))
-    rank = int(counting(size, system.known(q, t)).sum())
-    allowed = Vt[rank:].T
-    held = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
-    B = scale[:, None] * np.where(held, 0, allowed)
+    rows = Decomposition.of(G, system.known(q, t))
+    scale, allowed = rows.columns, rows.Vt[rows.rank :].T
+    fixed = np.linalg.norm(allowed, axis=1, keepdims=True) <= TOLERANCE  # by the constraints: the rest is rounding
+    B = scale[:, None] * np.where(fixed, 0, allowed)
     need = B.T @ (M @ a - f)
     rounding = 1e-12 * float(np.linalg.norm(scale * (M @ a)) + np.linalg.norm(scale * f))
     S = B.T[:, driven] * strength
     tau = np.zeros(mechanism.nv)
-    result = np.linalg.lstsq(S, need, rcond=TOLERANCE)
-    tau[driven] = strength * np.asarray(result[0])
+    reached = Decomposition.of(S, columns=np.ones(len(driven)))
+    tau[driven] = strength * reached.solve(need)
     left = need - B.T @ tau
     if np.linalg.norm(left) > tolerance * float(np.linalg.norm(need)) + rounding:
         lacking = B @ left / np.linalg.norm(left)
@@ -139,15 +134,14 @@ def _drives(
         freedom = counted(B.shape[1], "degree of freedom", "degrees of freedom")
         raise SingularityError(
             f"{drives} cannot produce this motion of {mechanism.name!r}: it has {freedom}, they reach "
-            f"{int(result[2])}. Not driven is mainly the motion of {', '.join(names)}"
+            f"{reached.rank}. Not driven is mainly the motion of {', '.join(names)}"
         )
-    surplus = len(driven) - int(result[2])
+    surplus = len(driven) - int(reached.rank)
     rule = "least sum of (tau / weight)^2" if surplus else UNIQUE
-    lam = np.linalg.lstsq((G * scale).T, scale * (M @ a - f - tau), rcond=TOLERANCE)[0]
-    return Drives(tau, lam, surplus, rule)
+    return Drives(tau, Decomposition.of(G).solve_transposed(M @ a - f - tau), surplus, rule)
 
 
-def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
+def _sizes(system: Dynamics, state: States) -> np.ndarray:
     """By what accelerations at samples are measured: the most, along the motion, that rows are the sum of. Offsets of a
     constraint have one measure, and so have its angles: some of them may be small all the time.
     """
@@ -161,7 +155,7 @@ def _sizes(system: ConstrainedDynamics, state: States) -> np.ndarray:
 
 
 def _possible(
-    system: ConstrainedDynamics,
+    system: Dynamics,
     state: tuple[np.ndarray, np.ndarray, np.ndarray, float],
     terms: tuple[np.ndarray, ...],
     sizes: Callable[[], np.ndarray],
@@ -177,10 +171,10 @@ def _possible(
     # That much of a length is rounding, whatever the rows; so is that much of what forces would do without them.
     inertia = np.diag(M)
     freely = np.abs(G) @ np.abs(np.divide(f, inertia, out=np.zeros(len(f)), where=inertia > 0))
-    rounding = 1e-12 * (1 + freely.max(initial=0.0))
+    rounding = 1e-12 * (1 + freely.max(initial=0.0)) + ROUNDING * np.abs(a).max(initial=0.0)
     if not miss.max(initial=0.0) > tolerance * scale + rounding:  # nor where something is not a number
         return a
-    turning = float(np.abs(v / units(system)).max(initial=0.0))
+    turning = float(np.abs(v / system.scaling.velocities).max(initial=0.0))
     limit = DIFFERENCES * sizes() + NEGLIGIBLE * (freely + np.abs(G) @ np.abs(v) * turning) + rounding
     if (miss <= limit).all():
         return project_acceleration(system, q, v, a, t, tolerance=DIFFERENCES)  # drift may contradict itself by as much

@@ -14,18 +14,14 @@ from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
+from dalembert.dynamics.quantity import Quantity, Setting, direct
+from dalembert.dynamics.tree import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
 from dalembert.errors import UnsupportedError
 from dalembert.model import Tree
-from dalembert.quantities.basic import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
-from dalembert.quantities.quantity import Quantity, Setting
 
 
 def mass_matrix_inverse(s: Setting, q: Array) -> Array:
     return factor(mass_matrix(s, q), s.tree.velocity_parents).inverse()
-
-
-def parsa_coriolis(s: Setting, q: Array, v: Array) -> Array:
-    return algorithms.parsa_coriolis(s.mechanism, q, v)
 
 
 def generalised_momentum(s: Setting, q: Array, v: Array) -> Array:
@@ -38,15 +34,11 @@ def centroidal(s: Setting, q: Array, v: Array) -> tuple[Array, ...]:
     return found.matrix, found.bias, found.center, found.inertia
 
 
-def centroidal_matrix_rate(s: Setting, q: Array, v: Array) -> Array:
-    return algorithms.centroidal_matrix_rate(s.mechanism, q, v)
-
-
 def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
     if s.derivative is None:
         raise UnsupportedError("second derivatives are made of traced scalars; use Dynamics(...)")
     found = sensitivity(s.tree, q, v, a, s.loads)
-    by_q, by_v = _tangents(s.tree, q), arrays.identity(s.nv)
+    by_q, by_v = tangents(s.tree, q), arrays.identity(s.nv)
     return (
         s.derivative(found.P, q, by_q),
         s.derivative(found.V, q, by_q),
@@ -55,7 +47,7 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
     )
 
 
-def _tangents(tree: Tree, q: Array) -> Array:
+def tangents(tree: Tree, q: Array) -> Array:
     """Gamma of qdot = Gamma(q) v, nq x nv."""
     seeds = np.zeros((tree.nq, tree.nv), dtype=int).astype(object)
     for link in tree.links:
@@ -66,18 +58,6 @@ def _tangents(tree: Tree, q: Array) -> Array:
     return seeds
 
 
-def regressor_matrix(s: Setting, q: Array, v: Array, a: Array) -> Array:
-    return algorithms.regressor(s.mechanism, q, v, a)
-
-
-def kinetic_energy_regressor(s: Setting, q: Array, v: Array) -> Array:
-    return algorithms.kinetic_energy_regressor(s.mechanism, q, v)
-
-
-def potential_energy_regressor(s: Setting, q: Array) -> Array:
-    return algorithms.potential_energy_regressor(s.mechanism, q)
-
-
 def hessian(s: Setting, q: Array) -> Array:
     angular, linear = algorithms.hessian(s.mechanism, q, **s.options)
     return arrays.stack([*linear, *angular])
@@ -86,14 +66,6 @@ def hessian(s: Setting, q: Array) -> Array:
 def relative_motion(s: Setting, q: Array) -> tuple[Array, Array]:
     found = algorithms.relative_motion(s.mechanism, q, **s.options)
     return arrays.stack([*found.J_T, *found.J_R]), arrays.stack([*found.H_T, *found.H_R])
-
-
-def frame_coordinates(s: Setting, q: Array) -> Array:
-    return algorithms.frame_coordinates(s.mechanism, q, **s.options)
-
-
-def analytic_jacobian(s: Setting, q: Array) -> Array:
-    return algorithms.analytic_jacobian(s.mechanism, q, **s.options)
 
 
 def analytic_jacobian_rate(s: Setting, q: Array, v: Array) -> Array:
@@ -129,7 +101,7 @@ DERIVED: dict[str, Quantity] = {
         ("q",), {"inverse": ("n", "n")}, mass_matrix_inverse, "Inverse of the joint-space inertia matrix.",
         rivals=INERTIA_RIVALS),
     "parsa_coriolis": Quantity(
-        ("q", "v"), {"C": ("n", "n")}, parsa_coriolis,
+        ("q", "v"), {"C": ("n", "n")}, direct(algorithms.parsa_coriolis),
         "Parsa's Coriolis matrix: like coriolis_matrix C v = bias - gravity without wrenches and joint forces and "
         "Mdot - 2C skew, but not of Christoffel symbols."),
     "generalised_momentum": Quantity(
@@ -138,7 +110,8 @@ DERIVED: dict[str, Quantity] = {
         ("q", "v"), {"A": (6, "n"), "bias": (6,), "center": (3,), "inertia": (3, 3)}, centroidal,
         "Centroidal momentum matrix A ([linear; angular], world axes), Adot v, centre of mass, locked inertia."),
     "centroidal_matrix_rate": Quantity(
-        ("q", "v"), {"Adot": (6, "n")}, centroidal_matrix_rate, "Time derivative of the centroidal momentum matrix."),
+        ("q", "v"), {"Adot": (6, "n")}, direct(algorithms.centroidal_matrix_rate),
+        "Time derivative of the centroidal momentum matrix."),
     "inverse_dynamics_hessian": Quantity(
         ("q", "v", "a"),
         {"d2tau_dqdq": ("n",) * 3, "d2tau_dvdq": ("n",) * 3, "d2tau_dvdv": ("n",) * 3, "d2tau_dadq": ("n",) * 3},
@@ -146,14 +119,14 @@ DERIVED: dict[str, Quantity] = {
         "Second derivatives of inverse dynamics [force, first variable, second variable], by differentiating P, V and "
         "D; about 20 thousand operations for seven joints.", loads=True),
     "regressor": Quantity(
-        ("q", "v", "a"), {"Y": ("n", "p")}, regressor_matrix,
+        ("q", "v", "a"), {"Y": ("n", "p")}, direct(algorithms.regressor),
         "Y with inverse dynamics = Y pi, pi the ten inertial parameters of every body; armature, damping, friction and "
         "wrenches are no part of it, even if included: add them to Y pi."),
     "kinetic_energy_regressor": Quantity(
-        ("q", "v"), {"y": ("p",)}, kinetic_energy_regressor,
+        ("q", "v"), {"y": ("p",)}, direct(algorithms.kinetic_energy_regressor),
         "y with kinetic energy = y . pi, that of rotors apart."),
     "potential_energy_regressor": Quantity(
-        ("q",), {"y": ("p",)}, potential_energy_regressor, "y with potential energy = y . pi."),
+        ("q",), {"y": ("p",)}, direct(algorithms.potential_energy_regressor), "y with potential energy = y . pi."),
     "hessian": Quantity(
         ("q",), {"H": (6, "nn")}, hessian,
         "Hessian of a frame's point and rotation: [linear; angular] acceleration = J a + H (v x v) (Kronecker). "
@@ -168,10 +141,10 @@ DERIVED: dict[str, Quantity] = {
 
 TASK: dict[str, Quantity] = {
     "frame_coordinates": Quantity(
-        ("q",), {"x": ("m",)}, frame_coordinates,
+        ("q",), {"x": ("m",)}, direct(algorithms.frame_coordinates),
         "Position of a frame's point and attitude of the frame.", options=_COORDINATES),
     "analytic_jacobian": Quantity(
-        ("q",), {"J": ("m", "n")}, analytic_jacobian,
+        ("q",), {"J": ("m", "n")}, direct(algorithms.analytic_jacobian),
         "Rates of a frame's coordinates = J v.", options=_COORDINATES),
     "analytic_jacobian_rate": Quantity(
         ("q", "v"), {"Jdot": ("m", "n")}, analytic_jacobian_rate,

@@ -18,19 +18,18 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.kinematics import motion, pose
-from dalembert.constraints import numeric
 from dalembert.constraints.action import GROUND, Action
-from dalembert.constraints.consistency import refuse_far
-from dalembert.constraints.pivots import column_scale
-from dalembert.constraints.quantities import Setting
+from dalembert.constraints.rank import Decomposition
 from dalembert.constraints.rolling import ROLLING_ROWS
+from dalembert.constraints.violation import refuse_far
+from dalembert.dynamics.quantity import Setting
 from dalembert.errors import ArgumentError
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint
 
 if TYPE_CHECKING:
-    from dalembert.constraints.dynamics import ConstrainedDynamics
+    from dalembert.dynamics.facade import Dynamics
 
 
 def reactions(s: Setting, q: Array, v: Array, a: Array, multipliers: Array, t: Any) -> tuple[Array, Array]:
@@ -50,6 +49,9 @@ def reactions(s: Setting, q: Array, v: Array, a: Array, multipliers: Array, t: A
     """
     mechanism, state = s.mechanism, s.state(q, v, t)
     actions = [action for _, found in s.forces.each(state).values() for action in found]
+    for frame, wrench in s.wrenches.items():
+        on = frame, Transform.identity()
+        actions.append(Action(on, on, wrench[:3], wrench[3:], mutual=False))
     loops = []
     first = 0
     for item, rows in zip(mechanism.constraints, s.constraints.each(state)):
@@ -220,11 +222,11 @@ class View:
 
 
 def find_reactions(
-    system: ConstrainedDynamics, q: Any, v: Any, tau: Any, t: Any, axes: str | None, point: Sequence[float] | None
+    system: Dynamics, q: Any, v: Any, tau: Any, t: Any, axes: str | None, point: Sequence[float] | None
 ) -> dict[str, Reaction]:
     """The reactions of all joints and of all constraints between frames, by name.
 
-    For the arguments see :meth:`dalembert.constraints.dynamics.ConstrainedDynamics.reactions`.
+    For the arguments see :meth:`dalembert.dynamics.Dynamics.reactions`.
     """
     mechanism = system.mechanism
     if axes is not None:
@@ -236,7 +238,7 @@ def find_reactions(
     q = np.broadcast_to(np.asarray(q, dtype=float), (*batch, mechanism.nq))
     refuse_far(system, q, np.asarray(v, dtype=float), np.asarray(t, dtype=float), "reactions")
     joints, loops = system.evaluate("reactions", q, v, solution.a, solution.multipliers, t)
-    joint_changes, loop_changes = _changes(system, q, t, solution.rank)
+    joint_changes, loop_changes = _changes(system, q, t)
     child_axes, child_points, loop_axes, loop_points = system.evaluate("places", q)
     view = None if axes is None else _view(mechanism, q, axes, point)
     found: dict[str, Reaction] = {}
@@ -265,24 +267,18 @@ def _view(mechanism: Mechanism, q: np.ndarray, axes: str, point: Sequence[float]
     return View(axes, rotation, np.array([x.translation for x in poses], dtype=float).reshape(*batch, 3), here)
 
 
-def _changes(system: ConstrainedDynamics, q: np.ndarray, t: Any, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _changes(system: Dynamics, q: np.ndarray, t: Any) -> tuple[np.ndarray, np.ndarray]:
     """How reactions change along multipliers that do nothing: the left null space of G; (..., directions, items, 6)."""
     G = system.evaluate("positions", q, t)[1]
     m = G.shape[-2]
-    first = int(np.min(rank, initial=m))
-    idle, unclear = np.zeros((*G.shape[:-2], 0, m)), np.zeros(G.shape[:-2])
-    if first < m:
-        G = np.nan_to_num(G)
-        U, size, _ = np.linalg.svd(G * column_scale(G)[..., None, :])
-        dead = np.arange(first, m) >= np.asarray(rank)[..., None]
-        idle = np.swapaxes(np.where(dead[..., None, :], U[..., first:], 0.0), -1, -2)
-        unclear = numeric.blur(size, np.arange(size.shape[-1]) < np.asarray(rank)[..., None])
+    rows = Decomposition.of(np.nan_to_num(G), system.known(q, t))
+    idle = np.swapaxes(rows.left_null[..., int(np.min(rows.rank, initial=m)) :], -1, -2)
     still, when = np.zeros(system.mechanism.nv), np.asarray(t, dtype=float)[..., None]
     zero = system.evaluate("reactions", q[..., None, :], still, still, np.zeros(m), when)
     some = system.evaluate("reactions", q[..., None, :], still, still, idle, when)
     joints, loops = (x - y for x, y in zip(some, zero))
     largest = max(np.abs(joints).max(initial=0.0), np.abs(loops).max(initial=0.0))
-    least = largest * unclear[..., None, None, None]
+    least = largest * rows.blur[..., None, None, None]
     return np.where(np.abs(joints) > least, joints, 0.0), np.where(np.abs(loops) > least, loops, 0.0)
 
 

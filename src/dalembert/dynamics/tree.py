@@ -19,9 +19,9 @@ from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
-from dalembert.model import Mechanism, Tree
-from dalembert.quantities.contest import MANY, MOST
-from dalembert.quantities.quantity import Quantity, Setting
+from dalembert.dynamics.contest import MANY, MOST
+from dalembert.dynamics.quantity import Quantity, Setting, direct, nonzeros
+from dalembert.model import Tree
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
@@ -57,17 +57,6 @@ def mass_matrix_packed(s: Setting, q: Array) -> Array:
 def mass_matrix_nonzeros(s: Setting, q: Array) -> Array:
     D = mass_matrix(s, q)
     return arrays.asarray([D[r, c] for r, c in nonzeros(s.mechanism)])
-
-
-def nonzeros(mechanism: Mechanism, both_halves: bool = False) -> list[tuple[int, int]]:
-    """Row and column of the entries of the inertia matrix that can be different from zero, row by row.
-
-    Args:
-        mechanism: the mechanism.
-        both_halves: of the whole matrix, as for derivatives of inverse dynamics, not only of its lower half.
-    """
-    support, n = mechanism.tree.support, mechanism.nv
-    return [(r, c) for r in range(n) for c in range(n if both_halves else r + 1) if support[r, c]]
 
 
 def coriolis(s: Setting, q: Array, v: Array) -> Array:
@@ -109,7 +98,12 @@ def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array) -> 
 
 def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
     """x = (dq, dv): A = [[dqdot/dq, 1], [-D^-1 P, -D^-1 V]], B = [0; D^-1] (7.2.2)."""
-    dq, dv, dtau = forward_dynamics_derivatives(s, q, v, tau)
+    return state_matrices(s, v, forward_dynamics_derivatives(s, q, v, tau))
+
+
+def state_matrices(s: Setting, v: Array, slopes: tuple[Array, ...]) -> tuple[Array, Array]:
+    """A and B from the derivatives of the accelerations by q, v and tau."""
+    dq, dv, dtau = slopes
     n = s.nv
     turning = _tangent_rate(s.tree, v)
     A = [[*turning[r], *arrays.identity(n)[r]] for r in range(n)] + [[*dq[r], *dv[r]] for r in range(n)]
@@ -138,10 +132,6 @@ def kinetic_energy(s: Setting, q: Array, v: Array) -> Array:
 
 def potential_energy(s: Setting, q: Array) -> Array:
     return arrays.asarray(energy.potential_energy(s.mechanism.tree, q))
-
-
-def center_of_mass(s: Setting, q: Array) -> Array:
-    return kinematics.center_of_mass(s.mechanism, q)
 
 
 def pose(s: Setting, q: Array) -> tuple[Array, Array]:
@@ -243,7 +233,8 @@ BASIC: dict[str, Quantity] = {
     "potential_energy": Quantity(
         ("q",), {"V": ()}, potential_energy,
         "Potential energy of weight, J; zero with all mass at the origin. What is fixed to the ground does not count."),
-    "center_of_mass": Quantity(("q",), {"c": (3,)}, center_of_mass, "Centre of the moving mass, world axes, m."),
+    "center_of_mass": Quantity(
+        ("q",), {"c": (3,)}, direct(kinematics.center_of_mass), "Centre of the moving mass, world axes, m."),
     "pose": Quantity(
         ("q",), {"rotation": (3, 3), "position": (3,)}, pose,
         "Rotation (frame to world components) and position of a frame in the world.", options={"frame": ...}),

@@ -1,4 +1,5 @@
-"""Constrained accelerations in numbers, for one state or a batch, whatever the rank of the constraints.
+"""Constrained accelerations in numbers, for one state or a batch, whatever the rank of the constraints; and velocities
+and accelerations that satisfy the constraints nearest to given ones, by kinetic energy and Gauss's least constraint.
 
 Three routes to the same accelerations, which tests hold against each other:
 
@@ -6,39 +7,36 @@ Three routes to the same accelerations, which tests hold against each other:
 - projection: a = B u' + a_p with B spanning the null space of G (PARSA (46)), found by singular values;
 - Udwadia-Kalaba: a = a_free + M^-1/2 (G M^-1/2)^+ (gamma - G a_free) (Udwadia and Kalaba, Analytical Dynamics, 1996).
 
-All of them see the constraints as W a = h with orthonormal rows W that span those of G, found by singular values: one
-decision on rank, whatever the route. Redundant rows leave accelerations unique and multipliers not; the multipliers of
-least norm are given, and it is said which of them are unique.
+All of them see the constraints as W a = h with orthonormal rows W that span those of G, one decision on rank whatever
+the route (:mod:`dalembert.constraints.rank`). Redundant rows leave accelerations unique and multipliers not; the
+multipliers of least norm are given, and :attr:`Solution.unique` shows which of them are unique.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.constraints.pivots import column_scale
-from dalembert.errors import SingularityError
-from dalembert.model.checks import expect_choice, expect_real
+from dalembert.constraints.arguments import velocities_named
+from dalembert.constraints.closure import check_gradients, start_of
+from dalembert.constraints.rank import TOLERANCE, Decomposition, Known
+from dalembert.constraints.scaling import column_scale
+from dalembert.constraints.state import States
+from dalembert.constraints.violation import DRIFT, refuse_far, relative_violation, violation
+from dalembert.errors import ArgumentError, SingularityError
+from dalembert.model.checks import expect_choice, expect_names, expect_real
+from dalembert.model.names import by_joint
 from dalembert.text.layout import counted
+
+if TYPE_CHECKING:
+    from dalembert.constraints.constrained import Constrained
 
 METHODS = ("multipliers", "projection", "udwadia-kalaba")
 """Names of the routes."""
-
-TOLERANCE = 1e-9
-"""Singular values of G, its columns made of comparable size, below this fraction of the largest count as zero."""
-
-CLEAR = 1e-2
-"""Beyond the rank that is known, those above this fraction always count: redundant rows of states that are off the
-constraints by a thousandth seem to be independent by about as much.
-"""
-
-OFF = 100.0
-"""Below that, those above this times the square root of the violation count: where ways of closing meet, states that
-violate by e are off by that much.
-"""
 
 COMPARABLE = 100.0
 """Velocities whose energies are of units that differ by no more are mixed at will: that costs the square of it."""
@@ -47,19 +45,6 @@ SAFE = 1e-5
 """Otherwise heavy ones are independent, if their share is at least this fraction of the largest: that costs as many
 digits, and a heavy one that depends on light ones the square of it times the ratio of inertia.
 """
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the rank of G.
-
-    Args:
-        rank: that G has on the constraints, where it is regular; None if nobody knows.
-        violation: by how much the states violate the constraints, relative, (...).
-    """
-
-    rank: int | None
-    violation: Any = np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,36 +78,6 @@ class Solution:
         return "\n".join(lines)
 
 
-def counting(size: np.ndarray, known: Known | None = None, tolerance: float = TOLERANCE) -> np.ndarray:
-    """Which singular values count, (..., k).
-
-    Args:
-        size: singular values, the largest first, (..., k).
-        known: what is known of their number.
-        tolerance: see :data:`TOLERANCE`.
-    """
-    largest = size.max(axis=-1, keepdims=True, initial=0.0)
-    limit = np.full(size.shape, tolerance)
-    if known is not None and known.rank is not None:
-        beyond = np.clip(OFF * np.sqrt(known.violation), tolerance, max(CLEAR, tolerance))
-        limit[..., known.rank :] = np.asarray(beyond)[..., None]
-    return np.asarray(size > limit * largest)
-
-
-def of_known_rank(G: np.ndarray, known: Known | None) -> np.ndarray:
-    """The rows without the independence they seem to have off the constraints: the nearest matrix of the rank that
-    counts, or G itself.
-
-    Args:
-        G: constraint rows, (m, nv).
-        known: see :func:`counting`.
-    """
-    scale = column_scale(G)
-    U, size, Vt = np.linalg.svd(G * scale, full_matrices=False)
-    live = counting(size, known=known)
-    return G if live.all() else (U * np.where(live, size, 0.0)) @ Vt / scale
-
-
 def solve(
     M: Any,
     G: Any,
@@ -131,6 +86,7 @@ def solve(
     method: str = "projection",
     tolerance: float = TOLERANCE,
     known: Known | None = None,
+    damping: float = 0.0,
 ) -> Solution:
     """Accelerations and multipliers of M a = f + G^T lam, G a = gamma.
 
@@ -140,8 +96,12 @@ def solve(
         f: applied minus bias forces, (..., nv).
         gamma: right sides, (..., m).
         method: one of :data:`METHODS`.
-        tolerance: see :data:`TOLERANCE`.
-        known: see :func:`counting`.
+        tolerance: below this part of the largest, singular values count as zero.
+        known: what is known of the rank of G.
+        damping: of singular values below this part of the largest less is demanded the smaller they are. Close to a
+            singular configuration G a = gamma divides what rounding leaves of gamma by nearly zero. The directions of
+            G stay what they are, and nothing is demanded along those that are about to be lost: a motion goes straight
+            on over the configuration, and the projection after the next step makes up for what was not demanded.
     """
     M, G, f, gamma = (np.asarray(x, dtype=float) for x in (M, G, f, gamma))
     expect_choice(method, METHODS, "method")
@@ -161,45 +121,22 @@ def solve(
     alone = ~G.any(axis=-2) & (weight > 0)  # a velocity without constraints is told in units of its own energy
     scale = np.where(alone, 1 / np.sqrt(np.where(alone, weight, 1.0)), scale)
     G, f, M = G * scale[..., None, :], f * scale, M * scale[..., None, :] * scale[..., None]
-    U, size, Vt = np.linalg.svd(G, full_matrices=True)
-    live = counting(size, known, tolerance)
-    rank = live.sum(axis=-1)
-    k = size.shape[-1]
-    reciprocal = np.where(live, 1 / np.where(live, size, 1.0), 0.0)
-    W = np.where(live[..., None], Vt[..., :k, :], 0.0)
-    h = reciprocal * np.einsum("...ji,...j->...i", U[..., :, :k], gamma)
+    rows = Decomposition.of(G, known, tolerance, np.ones_like(scale))
+    h = rows.coordinates(gamma)
+    if damping:
+        h = h / (1 + (damping / np.where(rows.live, rows.relative, np.inf)) ** 8)  # nothing is felt at ten times that
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
-    a = route(M, f, W, h, Vt, live)
+    a = route(M, f, rows.row_basis, h, rows.Vt, rows.live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
-    pull = np.einsum("...ij,...j->...i", M, a) - f
-    coordinates = reciprocal * np.einsum("...ij,...j->...i", Vt[..., :k, :], pull)
-    lam = np.einsum("...ij,...j->...i", U[..., :, :k], coordinates)
+    lam = rows.solve_transposed(np.einsum("...ij,...j->...i", M, a) - f)
     violation = np.linalg.norm(np.einsum("...ij,...j->...i", G, a) - gamma, axis=-1)
     a = a * scale
     if lost.any():
         a, lam = (np.where(lost[..., None], np.nan, x) for x in (a, lam))
         violation = np.where(lost, np.nan, violation)
-    return Solution(a, lam, rank, _unique(U, size, live), violation)
-
-
-def _unique(U: np.ndarray, size: np.ndarray, live: np.ndarray) -> np.ndarray:
-    """Rows without a part in any left null vector of G."""
-    m, k = U.shape[-1], live.shape[-1]
-    alive = np.zeros((*live.shape[:-1], m), dtype=bool)
-    alive[..., :k] = live
-    share = np.sqrt(np.sum(np.where(alive[..., None, :], 0.0, U) ** 2, axis=-1))
-    return np.asarray(share < 1e-6 + blur(size, live)[..., None])
-
-
-def blur(size: np.ndarray, live: np.ndarray) -> np.ndarray:
-    """By how much null vectors may be off: ten times what should be zero over what should not.
-
-    Args:
-        size: singular values, (..., k).
-        live: which of them count, (..., k).
-    """
-    least = np.where(live, size, np.inf).min(axis=-1, initial=np.inf)
-    return np.asarray(10 * np.where(live, 0.0, size).max(axis=-1, initial=0.0) / least)
+    # Unique are multipliers of rows without a part in any combination of rows that does nothing.
+    share = np.sqrt(np.sum(rows.left_null**2, axis=-1))
+    return Solution(a, lam, rows.rank, share < 1e-6 + rows.blur[..., None], violation)
 
 
 def _projection(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
@@ -296,3 +233,120 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         raise SingularityError(
             "the constrained inertia matrix is singular: some motion that the constraints allow moves no mass"
         ) from None
+
+
+# --------------------------------------------------------------------------------- nearest velocities and accelerations
+
+BESIDE = 100.0
+"""Rows that repeat each other differ off the constraints by no more than this times the distance."""
+
+
+def project_velocity(
+    system: Constrained, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
+) -> np.ndarray:
+    """Velocities that satisfy the constraints: v + dv with dv of least kinetic energy.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions that satisfy the constraints, any batch shape; more than 1e-3 m or rad off them is refused.
+        v: velocities to start from.
+        t: time, s.
+        keep: joints, or single velocities, whose velocities must not change.
+        tolerance: largest violation, relative to the size of the velocities.
+    """
+    states = _states(system, q, {"v": v}, t)
+
+    def nearest(q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+        _, G, rate, _ = system.evaluate("constraints", start_of(system, q), v, t)
+        check_gradients(system, G, t)
+        if wrong := violation(system, q, None, t, ("q", "v"), DRIFT):
+            raise ArgumentError(f"project_velocity: {wrong}")
+        return _nearest(system, q, v, t, (G, rate), keep, tolerance, "velocities")
+
+    return states.gathered(states.each(nearest), (system.mechanism.nv,))
+
+
+def project_acceleration(
+    system: Constrained,
+    q: Any,
+    v: Any,
+    a: Any,
+    t: Any = 0.0,
+    keep: Sequence[str] = (),
+    tolerance: float = 1e-9,
+) -> np.ndarray:
+    """Accelerations that satisfy the constraints: a + da with da of least Gaussian constraint, da^T M da.
+
+    Args:
+        system: the constrained mechanism.
+        q: positions that satisfy the constraints, any batch shape.
+        v: velocities that satisfy the constraints; more than 1e-3 off them is refused, as of q.
+        a: accelerations to start from.
+        t: time, s.
+        keep: joints, or single velocities, whose accelerations must not change.
+        tolerance: largest violation, relative to the size of the accelerations.
+    """
+    states = _states(system, q, {"v": v, "a": a}, t)
+
+    def nearest(q: np.ndarray, v: np.ndarray, a: np.ndarray, t: float) -> np.ndarray:
+        _, G, _, gamma = system.evaluate("constraints", start_of(system, q), v, t)
+        check_gradients(system, G, t)
+        refuse_far(system, q, v, t, "project_acceleration")
+        floor = float(np.square(v).max(initial=0.0))
+        return _nearest(system, q, a, t, (G, gamma), keep, tolerance, "accelerations", floor)
+
+    return states.gathered(states.each(nearest), (system.mechanism.nv,))
+
+
+def _states(system: Constrained, q: Any, vectors: dict[str, Any], t: Any) -> States:
+    """States, each part by joint name or as an array."""
+    mechanism, names = system.mechanism, system.velocity_names()
+    for name, x in vectors.items():
+        if isinstance(x, Mapping):
+            vectors[name] = by_joint(mechanism, x, name, np.zeros(mechanism.nv), mechanism.v_slice, entries=names)
+    return States(mechanism, start_of(system, q) if isinstance(q, Mapping) else q, vectors, t)
+
+
+def _nearest(
+    system: Constrained,
+    q: np.ndarray,
+    x: np.ndarray,
+    t: float,
+    rows: tuple[np.ndarray, np.ndarray],
+    keep: Sequence[str],
+    tolerance: float,
+    what: str,
+    floor: float = 0.0,
+) -> np.ndarray:
+    """The nearest x with G x = right, some entries held; what is smaller than the floor is rounding."""
+    mechanism, (gradients, right) = system.mechanism, rows
+    call = "project_velocity" if what == "velocities" else "project_acceleration"
+    keep = expect_names(keep, f"{call}, keep")
+    x = np.array(x)
+    G = Decomposition.of(gradients, system.known(q, t)).truncated
+    M = system.evaluate("mass_matrix", q)
+    free = np.ones(mechanism.nv, dtype=bool)
+    free[velocities_named(mechanism, keep, f"{call}, keep")] = False
+    missing = right - G @ x
+    # A trace of its diagonal lets coordinates that move no mass take part, each in its own unit.
+    inertia = np.diag(M)
+    least = inertia[inertia > 0].min(initial=np.inf)
+    trace = np.where(inertia > 0, inertia, least if np.isfinite(least) else 1.0)
+    weight = M[np.ix_(free, free)] + np.diag(1e-9 * trace[free])
+    solution = solve(weight, G[:, free], np.zeros(int(free.sum())), missing)
+    scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * max(np.abs(x).max(initial=0.0), floor)
+    # Off the constraints rows that repeat each other differ, and no x satisfies them all.
+    away = float(relative_violation(system, q, t))
+    excused = BESIDE * away * scale if away < DRIFT else 0.0
+    if solution.violation > tolerance * max(scale, 1e-300) + excused:
+        left = np.abs(G[:, free] @ solution.a - missing)
+        lines = [f"  {row}: {y:.3g}" for row, y in zip(system.rows, left) if y > 0.1 * left.max()]
+        held = f" with {', '.join(map(repr, keep))} held" if keep else ""
+        closed = "" if away < tolerance else f"\nq is off the constraints by {away:.3g} itself: assemble(q) comes first"
+        raise SingularityError(
+            f"{mechanism.name!r} has no {what} that satisfy its constraints{held} at t = {t:g} s; left are\n"
+            + "\n".join(lines)
+            + closed
+        )
+    x[free] += solution.a
+    return x

@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints.arguments import single
+from dalembert.constraints.rank import Decomposition, Known
 from dalembert.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from dalembert.constraints.kernels import ConstrainedKernels
+    from dalembert.constraints.constrained import Constrained
 
 INCONSISTENT = 1e-6
-"""States that violate constraints by more, m or rad, and m/s or rad/s per largest speed, are refused; by this fraction
-of what a velocity of one contributes, where that is less than one: a mechanism may be micrometres large."""
+"""States that violate constraints by more, in units of their rows, are refused; velocities by this times the largest
+speed."""
 
 DRIFT = 1e-3
 """The same where results are off by no more than states are: motions drift that far, positions that nobody has
 assembled are farther away."""
-
-SMALLEST = 1e-4
-"""The least such contribution that counts: assembly leaves 1e-11."""
 
 DIGITS = 4
 """Of so many last digits of states nobody knows better."""
 
 
 def violation(
-    system: ConstrainedKernels,
+    system: Constrained,
     q: np.ndarray,
     v: np.ndarray | None,
     t: Any,
@@ -55,29 +53,29 @@ def violation(
     when, then = f" at t = {t:g} s" if timed and not np.ndim(t) else "", ", t" if timed else ""
     phi = np.where(system.constraints.holonomic, phi, 0)
     off = np.abs(phi).reshape(-1, len(rows)).max(axis=0, initial=0)
-    limit = limits(system, G, allowed)
+    limit = allowed * system.scaling.rows
     at, by = _rounding(system, G, q, moving)
     if not (off <= limit + at).all():
         k = int(np.argmax(off / (limit + at)))
         return (
             f"{names[0]} violates the constraint {rows[k].constraint!r} by {off[k]:.3g} m or rad{when}; find a "
-            f"consistent position with ConstrainedDynamics(mechanism).assemble({names[0]}{then})"
+            f"consistent position with Dynamics(mechanism).assemble({names[0]}{then})"
         )
     if v is None:
         return ""
     missing = np.abs(np.einsum("...ij,...j->...i", G, v) - rate).reshape(-1, len(rows)).max(axis=0, initial=0)
-    fast = limit * max(1.0, float(np.abs(v).max(initial=0))) + by
+    fast = limit * max(1.0, float(np.abs(v / system.scaling.velocities).max(initial=0))) + by
     if not (missing <= fast).all():
         k = int(np.argmax(missing / fast))
         row = rows[k]
         return (
             f"{names[1]} violates the constraint {row.constraint!r} ({row.meaning}) by {missing[k]:.3g}{when}; find "
-            f"consistent velocities with ConstrainedDynamics(mechanism).project_velocity({names[0]}, {names[1]}{then})"
+            f"consistent velocities with Dynamics(mechanism).project_velocity({names[0]}, {names[1]}{then})"
         )
     return ""
 
 
-def refuse_far(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: Any, what: str) -> None:
+def refuse_far(system: Constrained, q: np.ndarray, v: np.ndarray, t: Any, what: str) -> None:
     """An error for states farther from the constraints than motions drift; what is not a number tells nothing.
 
     Args:
@@ -96,8 +94,8 @@ def refuse_far(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: Any,
         raise ArgumentError(f"{what}: {wrong}")
 
 
-def relative_violation(system: ConstrainedKernels, q: np.ndarray, t: Any) -> np.ndarray:
-    """The largest violation of positions, relative to what a velocity of one contributes to the row, (...).
+def relative_violation(system: Constrained, q: np.ndarray, t: Any) -> np.ndarray:
+    """The largest violation of positions, in units of the rows, (...).
 
     Args:
         system: the constrained mechanism.
@@ -106,12 +104,12 @@ def relative_violation(system: ConstrainedKernels, q: np.ndarray, t: Any) -> np.
     """
     if not system.constraints.count:
         return np.zeros(np.broadcast_shapes(np.shape(q)[:-1], np.shape(t)))
-    phi, G = system.evaluate("positions", q, t)
-    off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / limits(system, np.nan_to_num(G), 1.0)
+    phi = system.evaluate("positions", q, t)[0]
+    off = np.where(system.constraints.holonomic, np.abs(phi), 0.0) / system.scaling.rows
     return np.asarray(np.nan_to_num(off, nan=np.inf).max(axis=-1, initial=0.0))
 
 
-def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
+def contradiction(system: Constrained, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> str:
     """Whether redundant rows came to contradict each other along a motion, and when; empty if not.
 
     They may depend on time, or be independent far from where rows were chosen. States may be off the constraints: only
@@ -128,18 +126,21 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
         return ""
     phi, G, rate, _ = system.evaluate("constraints", q, v, t)
     on_positions = system.constraints.holonomic
-    limit = limits(system, G)
+    limit = INCONSISTENT * system.scaling.rows
     missing = np.einsum("...ij,...j->...i", G, v) - rate
     # Beside the constraints rows that repeat each other differ by the distance, and rates by that times the speed.
     away = 1 + (np.abs(phi) / limit)[:, on_positions].max(axis=-1, initial=0.0)
-    fast = limit * (away * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0)))[:, None]
+    speed = np.abs(v / system.scaling.velocities).max(axis=-1, initial=0.0)
+    fast = limit * (away * np.maximum(1.0, speed))[:, None]
     off = (np.abs(phi) > limit)[:, on_positions].any(axis=-1) | (np.abs(missing) > fast).any(axis=-1)
     where = np.flatnonzero(off)
     if not len(where):
         return ""
-    excess = np.abs(_unreachable(G[where], missing[where], pivots.rank)) / fast[where]
-    on_them = np.abs(_unreachable(G[where][:, on_positions], phi[where][:, on_positions], positional.rank))
-    excess[:, on_positions] = np.maximum(excess[:, on_positions], on_them / limit[on_positions])
+    units = system.scaling.rows
+    G, missing, phi = system.scaling.dimensionless(G[where]), missing[where] / units, phi[where] / units
+    excess = np.abs(_unreachable(G, missing, pivots.rank)) * units / fast[where]
+    on_them = np.abs(_unreachable(G[:, on_positions], phi[:, on_positions], positional.rank))
+    excess[:, on_positions] = np.maximum(excess[:, on_positions], on_them / INCONSISTENT)
     wrong = excess.max(axis=-1) > 1
     if not wrong.any():
         return ""
@@ -147,18 +148,18 @@ def contradiction(system: ConstrainedKernels, q: np.ndarray, v: np.ndarray, t: n
     names = dict.fromkeys(system.rows[k].constraint for k in np.flatnonzero(excess[first] > excess[first].max() / 10))
     return (
         f"from t = {t[where[first]]:.6g} s on the constraints {', '.join(map(repr, names))} contradict each other, and "
-        "the motion is a compromise or leaves one out; ConstrainedDynamics(mechanism).analyse(q, t) says more. Or they "
+        "the motion is a compromise or leaves one out; Dynamics(mechanism).analyse(q, t) says more. Or they "
         "were redundant only near the start; start where they are not"
     )
 
 
 def _unreachable(G: np.ndarray, b: np.ndarray, rank: int) -> np.ndarray:
     """What is left of b, (k, m), if G x comes as close to it as it can, G having that rank."""
-    U = np.linalg.svd(G, full_matrices=False)[0][..., :rank]
-    return np.asarray(b - np.einsum("...ij,...kj,...k->...i", U, U, b))
+    null = Decomposition.of(G, Known(rank), 0.0).left_null
+    return np.asarray(np.einsum("...ij,...kj,...k->...i", null, null, b))
 
 
-def _rounding(system: ConstrainedKernels, G: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rounding(system: Constrained, G: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What some last digits of positions and velocities change in each row and its rate: of single precision, if states
     are given in it. Both (m,); a position has the digits of a radian or a metre at least.
     """
@@ -171,17 +172,3 @@ def _rounding(system: ConstrainedKernels, G: np.ndarray, q: np.ndarray, v: np.nd
     sums = turned.sum(axis=-1), turned.sum(axis=-1) * np.abs(v).max(axis=-1, initial=0.0, keepdims=True)
     first, second = (x.reshape(-1, len(system.rows)).max(axis=0, initial=0.0) for x in sums)
     return first, second
-
-
-def limits(system: ConstrainedKernels, G: np.ndarray, allowed: float = INCONSISTENT) -> np.ndarray:
-    """By how much each row may be violated.
-
-    Args:
-        system: the constrained mechanism.
-        G: gradients of the constraints at some states, (..., m, nv).
-        allowed: how much is none, like :data:`INCONSISTENT`.
-    """
-    largest = np.abs(G).max(axis=-1, initial=0.0).reshape(-1, len(system.rows)).max(axis=0, initial=0.0)
-    parts = [largest[system.constraints.slice(name)] for name in system.constraints.info]
-    sizes = np.concatenate([np.full(len(part), part.max(initial=0.0)) for part in parts])
-    return allowed * np.clip(np.where(sizes > 0, sizes, 1.0), SMALLEST, 1.0)
