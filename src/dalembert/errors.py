@@ -87,7 +87,9 @@ class Message(Exception):
     def said(self, wording: Wording) -> str:
         """The text, in the words of a front end."""
         remedy = wording.remedy(self.argument, self.advice) if self.advice else ""
-        text = (f"{self.where}: " if self.where else "") + self._message + (f"; {remedy}" if remedy else "")
+        text = (f"{self.where}: " if self.where else "") + self._message
+        if remedy:
+            text += (" " if text.endswith((".", "?")) else "; ") + remedy
         return worded(text, self.argument, self.value, wording)
 
 

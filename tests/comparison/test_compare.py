@@ -354,7 +354,7 @@ def test_wrong_arguments_are_told(tmp_path):
         da.compare("arm.urdf", arm())
     with pytest.raises(ArgumentError, match="cannot compare with a int"):
         da.compare(arm(), 3)
-    with pytest.raises(ArgumentError, match="library = 'bullet'"):
+    with pytest.raises(ArgumentError, match="library: 'bullet'; choose one of"):
         da.compare(arm(), tmp_path / "arm.urdf", library="bullet")
     with pytest.raises(FormatError, match="no file"):
         da.compare(arm(), tmp_path / "arm.urdf", library="mujoco")

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and their checks."""
+"""Arguments that several commands share, their checks, and what the library's arguments are called here."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def compare(
     Both sides are compared in the order of cause: joints, axes, placements, masses, centres of mass, inertia tensors,
     gravity, drives, and bodies and frames (sites) that both know by name; of two mechanisms also constraints, force
     elements and limits; then centres of mass, gravity forces, inertia matrix, bias and inverse dynamics at random
-    states. Differing orders of joints and quaternions are mapped by :mod:`dalembert.conventions`, with a remark.
+    states. Differing orders of joints and quaternions are mapped by :mod:`dalembert.conventions`; remarks report it.
 
     Args:
         mechanism: the mechanism; its symbols must have values.

@@ -1,4 +1,4 @@
-"""Conversion of whole vectors and matrices, joint by joint."""
+"""Conversion of whole vectors and matrices, joint by joint: which joints correspond, and whether they agree."""
 
 from __future__ import annotations
 

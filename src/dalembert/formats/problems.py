@@ -1,4 +1,7 @@
-"""All problems of one file at once: a reader goes on with a stand-in after each, and raises them together."""
+"""What readers share: all problems of a file at once, and angles that were probably meant in degrees.
+
+A reader goes on with a stand-in after each problem, and raises them together.
+"""
 
 from __future__ import annotations
 

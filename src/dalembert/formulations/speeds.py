@@ -201,7 +201,9 @@ def _wanted(states: Assemblies, speeds: Sequence[Any], count: int) -> tuple[list
     if len(speeds) != count:
         raise ArgumentError(
             f"{system.name!r} has {system.n} velocities and {system.n - count} independent constraints, so it needs "
-            f"{count} speeds; got {len(speeds)}{_elsewhere(states)}"
+            f"{count} speeds; got {len(speeds)}",
+            argument="reference",
+            remedy=_elsewhere(states),
         )
     pairs = [x if isinstance(x, tuple) else (f"u{k}", x) for k, x in enumerate(speeds, 1)]
     for name, x in pairs:
@@ -257,8 +259,9 @@ def _places(states: Assemblies, names: list[str], independent: Sequence[str], co
     places = list(dict.fromkeys(k for name in given for k in _indices(system, names, name)))
     if len(places) != count:
         raise ArgumentError(
-            f"{system.name!r} has {count} independent velocities under its constraints; got {list(given)}"
-            + _elsewhere(states)
+            f"{system.name!r} has {count} independent velocities under its constraints; got {list(given)}",
+            argument="reference",
+            remedy=_elsewhere(states),
         )
     return places
 
@@ -267,7 +270,7 @@ def _elsewhere(states: Assemblies) -> str:
     """What to do if another number was expected."""
     if not states.elsewhere:
         return ""
-    return f"; its loops also close with {states.elsewhere}: give reference=, positions near such an assembly"
+    return f"its loops also close with {states.elsewhere}: give {{setting}}, positions near such an assembly"
 
 
 def _indices(system: MultibodySystem, names: list[str], name: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""What torques show: the linear model tau = W x of unknown inertial and drive parameters, and what of x can be seen."""
+"""What torques show: the linear model tau = W x of unknown inertial and drive parameters, and what of x is seen."""
 
 from __future__ import annotations
 

@@ -18,10 +18,7 @@ HINTS = {"Mechanism": "a Mechanism (dalembert.load(...) makes one)", "str": "a t
 
 def shown(value: Any) -> str:
     """A value for a message: its type, and the value itself if it is short."""
-    try:
-        text = repr(value)
-    except Exception:  # an object may refuse to be printed, and Python refuses integers of thousands of digits
-        return type(value).__name__
+    text = repr(value)
     return text if len(text) <= 60 and "\n" not in text else type(value).__name__
 
 

@@ -1,4 +1,4 @@
-"""Frozen records whose fields may be small arrays of numbers or symbols."""
+"""Frozen records whose fields may be small arrays of numbers or symbols: equality, kinds, scalars, fingerprints."""
 
 from __future__ import annotations
 

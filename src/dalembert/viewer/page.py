@@ -1,4 +1,4 @@
-"""Everything in one HTML page. Names come from anybody's files: they reach the page as data only.
+"""From a mechanism and its motion to one HTML page. Names come from anybody's files: they reach the page as data only.
 
 Data are JSON in elements that no browser executes, with every ``<`` written as an escape; the page puts names into it
 as text. The content security policy names the scripts by their digests, so that nothing else can run, and forbids all
