@@ -74,8 +74,8 @@ def occupancy(kernel: Any, dtype: Any) -> tuple[str, str]:
     launch = kernel._get(0, np.dtype(dtype))
     if not hasattr(launch, "function"):
         return "         ", "stages"
-    crew = "crew" if launch.source.states != launch.source.threads else ""
-    return f"{launch.function.num_regs:3} {launch.function.local_size_bytes:5}", crew
+    shape = "warps" if launch.source.states != launch.source.threads else ""
+    return f"{launch.function.num_regs:3} {launch.function.local_size_bytes:5}", shape
 
 
 def several(results: Any) -> tuple[Any, ...]:

@@ -52,8 +52,9 @@ def test_emulated_kernels_agree(name, real, tmp_path):
 
 @pytest.mark.parametrize("name", PIECES)
 def test_emulated_pieces_agree(name, tmp_path, monkeypatch):
-    """Programs that do not fit the registers hand values on from function to function, and stage no inputs."""
-    for constant, value in (("HELD", {"double": 30}), ("SPILLING", {"double": 20}), ("LONG", 300), ("PIECE", 150)):
+    """Programs that do not fit the registers pass values on from function to function, and stage no inputs."""
+    limits = {"ONE_GROUP_VALUES": {"double": 30}, "SPILLING_VALUES": {"double": 20}, "SPILLING_NODES": 300}
+    for constant, value in {**limits, "PIECE_NODES": 150}.items():
         monkeypatch.setattr(f"dalembert.cuda.source.{constant}", value)
     source = agree(*PIECES[name], "double", tmp_path)
     assert "_part2(" in source

@@ -52,12 +52,12 @@ def device_flavour(program: Program, real: Real, names: Names, function: str) ->
     templates, helpers = c_templates(real, names, program)
     flavour = Flavour(
         real, "bool", "__restrict__", "static __device__ __forceinline__ void",
-        "static __device__ __noinline__ void", CudaDialect(device_number(real), templates, reciprocal), sincos=pair,
+        "static __device__ __noinline__ void", CudaDialect(_device_number(real), templates, reciprocal), sincos=pair,
     )  # fmt: skip
     used = {node.op for node in program.nodes}
-    definitions = {pair: sincos_source(real, pair)} if {"sin", "cos"} <= used else {}
+    definitions = {pair: _sincos_source(real, pair)} if {"sin", "cos"} <= used else {}
     if "div" in used:
-        definitions[reciprocal] = reciprocal_source(real, reciprocal)
+        definitions[reciprocal] = _reciprocal_source(real, reciprocal)
     for helper in helpers:
         definitions[helper[: helper.index("(")].split()[-1]] = f"static __device__ __forceinline__ {helper}"
     return flavour, definitions
@@ -68,7 +68,7 @@ def called(definitions: dict[str, str], text: str) -> list[str]:
     return [definition for name, definition in definitions.items() if f"{name}(" in text]
 
 
-def device_number(real: str) -> Callable[[float], str]:
+def _device_number(real: str) -> Callable[[float], str]:
     """Writes a constant as C does; infinity and NaN without a header."""
     plain = c_number(real)
     suffix = "f" if real == "float" else ""
@@ -91,7 +91,7 @@ LARGEST_ANGLE = {"double": 1e9, "float": 1e5}
 """Largest angle, rad."""
 
 
-def sincos_source(real: str, name: str) -> str:
+def _sincos_source(real: str, name: str) -> str:
     """Definition of ``void name(real x, real *sine, real *cosine)``."""
     f = "f" if real == "float" else ""
     parts = half_pi(53, 53, 53) if real == "double" else half_pi(24, 24, 24)
@@ -144,7 +144,7 @@ def _flipped(real: str, x: str, quadrant: str) -> str:
     return f"__hiloint2double(__double2hiint({x}) ^ {sign}, __double2loint({x}))"
 
 
-def reciprocal_source(real: str, name: str) -> str:
+def _reciprocal_source(real: str, name: str) -> str:
     """Definition of ``real name(real x)``."""
     head = f"__device__ __forceinline__ {real} {name}({real} x)\n{{\n    {real} r;\n"
     if real == "float":

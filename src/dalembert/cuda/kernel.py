@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.cuda import arrays, tensors
-from dalembert.cuda.launch import Launch, shared_memory
+from dalembert.cuda.launch import REALS, Launch, shared_memory
 from dalembert.cuda.source import CudaSource, to_cuda
 from dalembert.cuda.stages import Stage, StagedLaunch
 from dalembert.cuda.tuning import REGISTER_VALUES
@@ -20,8 +20,6 @@ from dalembert.native.arguments import Arguments
 from dalembert.native.deferred import Deferred
 from dalembert.printing.c_family import Real
 from dalembert.tracing.program import Port, Program
-
-NAMES: dict[np.dtype, Real] = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 BINDS = (
     "bind takes C-contiguous CuPy arrays of one precision with one batch dimension each, all of the same length, which "
@@ -62,7 +60,7 @@ class CudaKernel:
         self.name, self.inputs, self.outputs, self.doc = name, tuple(inputs), tuple(outputs), doc
         self.arguments = Arguments(name, self.inputs, self.outputs)
         self.dtype = None if dtype is None else np.dtype(dtype)
-        if self.dtype is not None and self.dtype not in NAMES:
+        if self.dtype is not None and self.dtype not in REALS:
             raise ArgumentError(f"kernel {name}: dtype is {self.dtype}; it must be float64 or float32")
         self._program = Deferred(f"kernel {name}", program)
         self._parts, self.stages = parts, stages
@@ -90,13 +88,13 @@ class CudaKernel:
         Args:
             dtype: float64 or float32.
         """
-        return to_cuda(self.program, NAMES[np.dtype(dtype)], parts=self._parts)
+        return to_cuda(self.program, REALS[np.dtype(dtype)], parts=self._parts)
 
     def _get(self, device: int, dtype: np.dtype) -> Launch | StagedLaunch:
         """What is launched on a device, which must be the current one."""
         with self._lock:
             if (device, dtype) not in self._compiled:
-                self._compiled[device, dtype] = self._compile(device, NAMES[dtype])
+                self._compiled[device, dtype] = self._compile(device, REALS[dtype])
                 self._cupy = arrays.cupy()
             return self._compiled[device, dtype]
 
@@ -168,7 +166,7 @@ class CudaKernel:
         with arrays.stream(kind, given):
             taken = [arrays.take(x, port.name) for x, port in zip(given, self.inputs)]
             for x, port in zip(taken, self.inputs):
-                same_device(self.name, port.name, x, self.inputs[0].name, taken[0])
+                _same_device(self.name, port.name, x, self.inputs[0].name, taken[0])
             with taken[0].device:
                 results = self._run(cp, taken, out)
                 if out is not None:
@@ -256,7 +254,7 @@ class CudaKernel:
         dtype = self.dtype or (
             np.dtype(np.float32) if all(x.dtype == np.float32 for x in taken) else np.dtype(np.float64)
         )
-        batches, batch = batch_shapes(self.name, self.inputs, taken)
+        batches, batch = _batch_shapes(self.name, self.inputs, taken)
         flags, ready = 0, []
         for k, (x, own) in enumerate(zip(taken, batches)):
             if own != batch and all(d == 1 for d in own):
@@ -267,9 +265,9 @@ class CudaKernel:
         if out is None:
             results = [cp.empty((*batch, *port.shape), dtype=dtype) for port in self.outputs]
         else:
-            results = to_write(self.name, self.outputs, out, batch, dtype)
+            results = _to_write(self.name, self.outputs, out, batch, dtype)
             for k, y in enumerate(results):
-                same_device(self.name, f"out[{k}]", y, self.inputs[0].name, taken[0])
+                _same_device(self.name, f"out[{k}]", y, self.inputs[0].name, taken[0])
         wanted = results
         if out is not None and arrays.overlap(ready, results):
             results = [cp.empty_like(y) for y in results]
@@ -326,7 +324,7 @@ class BoundCudaKernel:
 # --------------------------------------------------------------------------------------------------------------- checks
 
 
-def batch_shapes(
+def _batch_shapes(
     kernel: str, ports: tuple[Port, ...], given: Sequence[Any]
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
     """The batch dimensions of each array, and of all of them together; an error if these do not fit."""
@@ -345,7 +343,7 @@ def batch_shapes(
         raise ArgumentError(f"{kernel}: batch shapes do not fit together: {shapes}") from error
 
 
-def to_write(kernel: str, ports: tuple[Port, ...], out: Any, batch: tuple[int, ...], dtype: np.dtype) -> list[Any]:
+def _to_write(kernel: str, ports: tuple[Port, ...], out: Any, batch: tuple[int, ...], dtype: np.dtype) -> list[Any]:
     """The arrays as CuPy's, in the memory of the caller; an error if they cannot take the results.
 
     Args:
@@ -373,7 +371,7 @@ def to_write(kernel: str, ports: tuple[Port, ...], out: Any, batch: tuple[int, .
     return results
 
 
-def same_device(kernel: str, name: str, x: Any, first: str, other: Any) -> None:
+def _same_device(kernel: str, name: str, x: Any, first: str, other: Any) -> None:
     """An error if two arrays are on different devices.
 
     Args:

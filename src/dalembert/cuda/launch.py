@@ -11,6 +11,7 @@ from dalembert.cuda.arrays import cupy
 from dalembert.cuda.source import CudaSource
 from dalembert.cuda.tuning import PLAIN_SHARED_BYTES, RESERVED_BYTES
 from dalembert.errors import CompilerError, DeviceError
+from dalembert.printing.c_family import Real
 
 
 def compiled(name: str, source: str, kernel: str) -> Any:
@@ -21,6 +22,9 @@ def compiled(name: str, source: str, kernel: str) -> Any:
     except cp.cuda.compiler.CompileException as error:
         raise CompilerError(f"{name}: NVRTC refused the generated source: {error}") from error
 
+
+REALS: dict[np.dtype, Real] = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+"""C's name of each precision."""
 
 NONE = np.uint32(0)
 """No input is shared; numbers of NumPy take long to make."""

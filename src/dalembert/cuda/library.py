@@ -63,7 +63,7 @@ def cuda_library(program: Program, cuda: Sequence[CudaSource], real: Real, heade
         cuda: their sources; the one that needs most shared memory first.
     """
     names = Names(C_RESERVED)
-    function = launch_name(names, Names(C_RESERVED).new(program.name))
+    function = _launch_name(names, Names(C_RESERVED).new(program.name))
     for local in LOCALS:
         names.new(local)
     face = interface(program, names)
@@ -71,12 +71,12 @@ def cuda_library(program: Program, cuda: Sequence[CudaSource], real: Real, heade
     before = f"/* Makefile:  {stem}.o: {source} {header} ; nvcc -O3 -arch=native -c {source} -o {stem}.o */\n"
     between = "\n" + "".join(f"#undef {macro}\n" for macro in MACROS)
     bodies = between.join(one.source for one in cuda)
-    launch = launchers(face, cuda, real, function, 'extern "C"', names)
+    launch = _launchers(face, cuda, real, function, 'extern "C"', names)
     text = f'{before}{bodies}\n#ifndef __CUDACC_RTC__\n#include "{header}"\n{launch}#endif\n'
-    return CudaLibrary(function, header_text(program, face, real, function), text, f"Launch {in_words(cuda)}.")
+    return CudaLibrary(function, _header_text(program, face, real, function), text, f"Launch {_in_words(cuda)}.")
 
 
-def launchers(face: Interface, cuda: Sequence[CudaSource], real: str, function: str, head: str, names: Names) -> str:
+def _launchers(face: Interface, cuda: Sequence[CudaSource], real: str, function: str, head: str, names: Names) -> str:
     """The function that launches the first of kernels for which the card has enough shared memory, and what it calls.
 
     Args:
@@ -85,12 +85,12 @@ def launchers(face: Interface, cuda: Sequence[CudaSource], real: str, function: 
     """
     if len(cuda) == 1:
         return _launch(face, cuda[0], real, function, head)
-    inner = [launch_name(names, one.kernel) for one in cuda]
+    inner = [_launch_name(names, one.kernel) for one in cuda]
     each = "".join(_launch(face, one, real, name, "static") for one, name in zip(cuda, inner))
     return each + _choice(face, cuda, real, function, head, inner)
 
 
-def launch_name(names: Names, what: str) -> str:
+def _launch_name(names: Names, what: str) -> str:
     """A name for the function that launches something, which no kernel and none of its functions have.
 
     Args:
@@ -99,7 +99,7 @@ def launch_name(names: Names, what: str) -> str:
     return names.new(f"{what[:48]}_launch")
 
 
-def in_words(cuda: Sequence[CudaSource]) -> str:
+def _in_words(cuda: Sequence[CudaSource]) -> str:
     """How kernels that compute the same are launched.
 
     Args:
@@ -110,13 +110,13 @@ def in_words(cuda: Sequence[CudaSource]) -> str:
     )
 
 
-def declaration(face: Interface, real: str, function: str) -> str:
+def _declaration(face: Interface, real: str, function: str) -> str:
     """The head of a function that launches."""
     parameters = [*face.parameters(real), "unsigned shared_inputs", "long long n", "struct CUstream_st *stream"]
     return f"int {function}(" + ", ".join(parameters) + ")"
 
 
-def header_text(program: Program, face: Interface, real: str, function: str, more: str = "") -> str:
+def _header_text(program: Program, face: Interface, real: str, function: str, more: str = "") -> str:
     """What a program that calls the function includes.
 
     Args:
@@ -136,7 +136,7 @@ struct CUstream_st; /* a cudaStream_t points to one */
 /* Computes n states, one after the other in every array; all arrays are on the current device, and outputs overlap no
  * inputs. Bit k of shared_inputs says that input k has one value for all states. Does not wait for the stream (null:
  * the default one). Returns 0, or a cudaError_t.{more} */
-{declaration(face, real, function)};
+{_declaration(face, real, function)};
 
 #ifdef __cplusplus
 }}
@@ -155,7 +155,7 @@ def _choice(
         f"    if (room >= {one.shared}) return {launch}({arguments});\n" for one, launch in zip(cuda[:-1], launches)
     )
     return f"""
-{head} {declaration(face, real, function)}
+{head} {_declaration(face, real, function)}
 {{
     int device = 0, room = 0;
     cudaError_t error = cudaGetDevice(&device);
@@ -179,7 +179,7 @@ def _launch(face: Interface, cuda: CudaSource, real: str, function: str, head: s
         else ""
     )
     return f"""
-{head} {declaration(face, real, function)}
+{head} {_declaration(face, real, function)}
 {{
     static int resident[64]; /* blocks at work at the same time, by device; found once, the same by whoever finds it */
     int device = 0;
@@ -217,7 +217,7 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
     """
     names = Names(C_RESERVED)
     own = Names(C_RESERVED).new(program.name)
-    function = launch_name(names, own)
+    function = _launch_name(names, own)
     for local in (*LOCALS, "memory", "failed", "next"):
         names.new(local)
     face = interface(program, names)
@@ -231,22 +231,22 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
             if name not in known:
                 known[name], between[name] = names.new(name), port.size
         bodies += [one.source for one in cuda]
-        launch = launch_name(names, cuda[0].function)
+        launch = _launch_name(names, cuda[0].function)
         scope = names.scope()
         arrays = Interface(
             "", tuple(scope.new(x) for x in stage.takes), tuple(scope.new(f"{x}_out") for x in stage.gives)
         )
-        launches.append(launchers(arrays, cuda, real, launch, "static", names))
+        launches.append(_launchers(arrays, cuda, real, launch, "static", names))
         flags = " | ".join(
             f"(shared_inputs >> {given.index(x)} & 1u) << {k}" for k, x in enumerate(stage.takes) if x in given
         )
         passed = ", ".join(known[x] for x in (*stage.takes, *stage.gives))
         calls.append(f"    if (!failed) failed = {launch}({passed}, {flags or 0}, n, stream);\n")
-        remarks.append(in_words(cuda))
+        remarks.append(_in_words(cuda))
     stem = source.rpartition(".")[0] or source
     before = f"/* Makefile:  {stem}.o: {source} {header} ; nvcc -O3 -arch=native -c {source} -o {stem}.o */\n"
     apart = "\n" + "".join(f"#undef {macro}\n" for macro in MACROS)
-    whole = _whole(declaration(face, real, function), real, {known[x]: size for x, size in between.items()}, calls)
+    whole = _whole(_declaration(face, real, function), real, {known[x]: size for x, size in between.items()}, calls)
     text = (
         f'{before}{apart.join(bodies)}\n#ifndef __CUDACC_RTC__\n#include "{header}"\n{"".join(launches)}{whole}#endif\n'
     )
@@ -254,7 +254,7 @@ def staged_library(program: Program, stages: Sequence[Stage], real: Real, header
     more = f" Takes {room} bytes for every state\n * from the memory pool of the stream meanwhile." if between else ""
     return CudaLibrary(
         function,
-        header_text(program, face, real, function, more),
+        _header_text(program, face, real, function, more),
         text,
         f"Launch, in this order, {'; '.join(remarks)}.",
     )

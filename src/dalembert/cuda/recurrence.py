@@ -25,7 +25,7 @@ import numpy as np
 
 from dalembert.cuda import arrays
 from dalembert.cuda.dialect import called, device_flavour
-from dalembert.cuda.launch import compiled, resident_blocks
+from dalembert.cuda.launch import REALS, compiled, resident_blocks
 from dalembert.cuda.tuning import FUNCTION_NODES, LAUNCH_NODES, LIGHT_VALUES, TRAJECTORY_THREADS
 from dalembert.errors import ArgumentError
 from dalembert.native.deferred import Deferred
@@ -33,8 +33,6 @@ from dalembert.printing.c_family import Real, check_real, comment, functions, in
 from dalembert.printing.names import C_RESERVED, Names
 from dalembert.tracing.cost import max_live
 from dalembert.tracing.program import Port, Program
-
-NAMES = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
 class CudaRecurrence:
@@ -73,7 +71,7 @@ class CudaRecurrence:
         Args:
             dtype: float64 or float32.
         """
-        return stepper_source(self.program, self.state, self.held, self.driven, NAMES[np.dtype(dtype)])  # type: ignore[arg-type]
+        return stepper_source(self.program, self.state, self.held, self.driven, REALS[np.dtype(dtype)])
 
     def _get(self, device: int, dtype: np.dtype) -> tuple[Any, StepperSource, int]:
         """Function, source and number of blocks that fill the device."""

@@ -153,9 +153,9 @@ def _places(program: Program, parts: Parts) -> dict[int, Place]:
             wanted[a] |= wanted[k]
         if not needs[k]:
             places[k] = (0, 0)
-        elif single(needs[k]):
+        elif _single(needs[k]):
             places[k] = (1, needs[k].bit_length())
-        elif single(wanted[k]) and k not in soon:
+        elif _single(wanted[k]) and k not in soon:
             places[k] = (3, wanted[k].bit_length())
         else:
             places[k] = (2, 0)
@@ -292,7 +292,7 @@ def gathered(program: Program, needs: list[int]) -> Program:
             by_part: dict[int, list[Term]] = {}
             for term in terms:
                 by_part.setdefault(needs[term[0]], []).append(term)
-            if len(by_part) > 1 and any(len(own) > 1 and single(part) for part, own in by_part.items()):
+            if len(by_part) > 1 and any(len(own) > 1 and _single(part) for part, own in by_part.items()):
                 groups[k] = list(by_part.values())
                 dropped |= between
     made: list[Node] = []
@@ -317,7 +317,7 @@ def gathered(program: Program, needs: list[int]) -> Program:
     return Program(program.name, program.inputs, program.outputs, tuple(made), rows, {})
 
 
-def single(parts: int) -> bool:
+def _single(parts: int) -> bool:
     """Whether it is one part and no more.
 
     Args:

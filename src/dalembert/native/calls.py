@@ -82,7 +82,7 @@ def _table(header: tuple[str, ...], values: dict[str, int], arrays: dict[str, Se
     return [values[name] for name in header] + words
 
 
-def bound_call(
+def _bound_call(
     loop: int, arrays: Sequence[np.ndarray], ports: Sequence[Port], count: int, release: bool, keep: object
 ) -> Callable[[], None]:
     """A function without arguments that calls a loop on fixed arrays.
@@ -201,7 +201,7 @@ class BoundKernel:
         return f"<bound {self.kernel!r}>"
 
 
-def check_bindable(call: str, port: Port, array: Any, dtype: np.dtype) -> None:
+def _check_bindable(call: str, port: Port, array: Any, dtype: np.dtype) -> None:
     """Raise unless an array can be used as it lies in memory.
 
     Args:
@@ -218,7 +218,7 @@ def check_bindable(call: str, port: Port, array: Any, dtype: np.dtype) -> None:
         )
 
 
-def check_overlap(kernel: Kernel, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
+def _check_overlap(kernel: Kernel, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
     """Raise if an output shares memory with another argument, unless it is the very same array as an input."""
     for port, y in zip(kernel.outputs, outputs):
         for other, x in zip(kernel.inputs, inputs):
@@ -227,7 +227,7 @@ def check_overlap(kernel: Kernel, inputs: Sequence[np.ndarray], outputs: tuple[n
     kernel.arguments.refuse_shared_outputs(outputs)
 
 
-def flat_batch(array: np.ndarray, rank: int, batch: tuple[int, ...]) -> np.ndarray | None:
+def _flat_batch(array: np.ndarray, rank: int, batch: tuple[int, ...]) -> np.ndarray | None:
     """A view with one batch dimension instead of those of ``batch``; None if the strides do not allow it.
 
     Args:
@@ -256,20 +256,20 @@ def bind(kernel: Kernel, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> Bound
         dtype = np.dtype(np.float64)
     call = kernel.name
     for port, array in zip(kernel.inputs, inputs):
-        check_bindable(call, port, array, dtype)
+        _check_bindable(call, port, array, dtype)
     batch = kernel.arguments.batch(inputs, out)
     outputs = tuple(
         np.empty((*batch, *port.shape), dtype) if array is None else array for port, array in zip(kernel.outputs, out)
     )
     ports = (*kernel.inputs, *kernel.outputs)
     for port, array in zip(kernel.outputs, outputs):
-        check_bindable(call, port, array, dtype)
+        _check_bindable(call, port, array, dtype)
         if not array.flags.writeable:
             raise ArgumentError(f"{call}.bind: out for {port.name} is read-only")
-    check_overlap(kernel, inputs, outputs)
+    _check_overlap(kernel, inputs, outputs)
     flat = []
     for port, array in zip(ports, (*inputs, *outputs)):
-        view = flat_batch(array, len(port.shape), batch)
+        view = _flat_batch(array, len(port.shape), batch)
         if view is None:
             raise ArgumentError(
                 f"{call}.bind: the batch dimensions of {port.name}, shape {array.shape}, strides {array.strides},"
@@ -278,7 +278,7 @@ def bind(kernel: Kernel, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> Bound
         flat.append(view)
     code = kernel.compiled.code(dtype)
     count = math.prod(batch)
-    function = bound_call(
+    function = _bound_call(
         code.address("loop"), flat, ports, count, count > kernel.compiled.short, (code, inputs, outputs)
     )
     return BoundKernel(kernel, inputs, outputs, function)

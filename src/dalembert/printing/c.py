@@ -64,7 +64,7 @@ def to_c(program: Program, real: Real = "double", lanes: int = 0, longest: int =
     flavour = Flavour(real, "int", "restrict", "static void", "static void", Infix(c_number(real), templates))
     one = functions(program, face, names, flavour, state, longest) + _public(face, real, state)
     if lanes:
-        many = vector_functions(program, face, names, real, lanes, batch, longest)
+        many = _vector_functions(program, face, names, real, lanes, batch, longest)
     else:
         many = _batch(program, face, real, batch, state)
     helpers = [f"static {helper}" for helper in helpers]
@@ -128,7 +128,7 @@ _ARITHMETIC = frozenset({"neg", "add", "sub", "mul", "div"})
 _LANEWISE = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "log": "log", "atan2": "atan2"}
 
 
-class VectorInfix(Infix):
+class _VectorInfix(Infix):
     """Arithmetic as in C; comparisons give masks, selections are made of masks, functions go lane by lane.
 
     Args:
@@ -176,7 +176,7 @@ class VectorInfix(Infix):
         return super().operation(op, args)
 
 
-def vector_functions(
+def _vector_functions(
     program: Program, face: Interface, names: Names, real: str, lanes: int, batch: str, longest: int
 ) -> str:
     """The function of ``lanes`` states at once, and the batch function that feeds it.
@@ -187,7 +187,7 @@ def vector_functions(
     """
     vector, mask = names.new(f"{face.function}_vector"), names.new(f"{face.function}_mask")
     block = names.new(f"{face.function}_block")
-    dialect = VectorInfix(real, lanes, vector, mask)
+    dialect = _VectorInfix(real, lanes, vector, mask)
     flavour = Flavour(vector, mask, "restrict", "static void", "static void", dialect, dialect.whole)
     body = functions(program, face, names, flavour, block, longest)
     inner = names.scope()

@@ -47,7 +47,7 @@ def forward(exprs: Any, wrt: Any, seeds: Any = None) -> np.ndarray:
     for x, row in zip(variables, columns):
         known[x] = {k: s for k, s in enumerate(map(graph.lift, row)) if not s.is_zero}
     independent = set(variables)
-    for x in ancestors(results, variables):
+    for x in _ancestors(results, variables):
         if x not in known:
             known[x] = _tangent(x, known, independent)
     table = np.empty((len(results), columns.shape[1]), dtype=object)
@@ -102,13 +102,13 @@ def jacobian(exprs: Any, wrt: Any, mode: Mode = "auto") -> np.ndarray:
         return reverse(exprs, wrt)
     results, variables = _flat(exprs), _variables(wrt)
     _graph(results, variables)
-    ahead, back = estimates(results, variables)
+    ahead, back = _estimates(results, variables)
     if ahead > 2 * back:
         return reverse(exprs, wrt)
     if back > 2 * ahead:
         return forward(exprs, wrt).reshape(shape)
     candidates = [forward(exprs, wrt).reshape(shape), reverse(exprs, wrt)]  # too close to call: count
-    return min(candidates, key=lambda table: price([*results, *table.flat]))
+    return min(candidates, key=lambda table: _price([*results, *table.flat]))
 
 
 def hessian(exprs: Any, wrt: Any) -> np.ndarray:
@@ -183,7 +183,7 @@ def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) 
         a, b = known.get(x.args[0], nothing), known[x.args[1]]
         return {k: (a.get(k, 0) - x * b[k]) * r if k in b else a[k] * r for k in _union(a, b)}
     result: dict[int, Expr] = {}
-    for operand, slope in slopes_of(x, known, independent):
+    for operand, slope in _slopes_of(x, known, independent):
         for k, direction in known[operand].items():
             term = slope * direction
             result[k] = result[k] + term if k in result else term
@@ -200,7 +200,7 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
     for x, weight in zip(results, weights):
         accumulate(x, graph.lift(weight))
     independent = set(variables)
-    order = ancestors(list(adjoint), variables)
+    order = _ancestors(list(adjoint), variables)
     active = independent | set(order)
     for x in reversed(order):
         if x in independent or x not in adjoint:
@@ -213,7 +213,7 @@ def _gradient(graph: Graph, results: Sequence[Any], variables: Sequence[Any], we
                 if operand in active:
                     accumulate(operand, amount, chosen if where is None else where & chosen)
         else:
-            for operand, slope in slopes_of(x, active, independent):
+            for operand, slope in _slopes_of(x, active, independent):
                 accumulate(operand, amount * slope, where)
     return [adjoint[x].value if x in adjoint else graph.constant(0) for x in variables]
 
@@ -277,7 +277,7 @@ def _graph(results: list[Any], variables: list[Expr]) -> Graph:
 # ------------------------------------------------------------------------------------------ slopes of single operations
 
 
-def slopes_of(x: Expr, active: Any, independent: Any) -> list[tuple[Expr, Any]]:
+def _slopes_of(x: Expr, active: Any, independent: Any) -> list[tuple[Expr, Any]]:
     """Operands in ``active`` with the partial derivative of ``x`` by each; an operand may occur twice.
 
     Args:
@@ -358,7 +358,7 @@ _UNARY: dict[str, Any] = {
 # ------------------------------------------------------------------------------------------- what derivatives depend on
 
 
-def ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+def _ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
     """Nodes that results need and that depend on a variable, operands first; variables are not looked into.
 
     Args:
@@ -383,14 +383,14 @@ def ancestors(results: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
     return order
 
 
-def estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, int]:
+def _estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, int]:
     """Rough number of operations of the forward and of the reverse mode, from which node meets which column or row.
 
     Args:
         results: nodes of a graph, to differentiate.
         variables: nodes of the same graph, to differentiate by.
     """
-    order = ancestors(results, variables)
+    order = _ancestors(results, variables)
     reach = {x: 1 << k for k, x in enumerate(variables)}
     for x in order:
         if x not in reach:
@@ -414,7 +414,7 @@ def estimates(results: Sequence[Any], variables: Sequence[Any]) -> tuple[int, in
     return ahead, back
 
 
-def price(results: Sequence[Any]) -> int:
+def _price(results: Sequence[Any]) -> int:
     """Operations of all that results need, weighted."""
     seen, stack, total = set(), list(results), 0
     while stack:

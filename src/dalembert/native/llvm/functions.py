@@ -185,15 +185,15 @@ body:
   %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
   %angle.p = getelementptr {scalar}, ptr %angle, i64 %k
   %x.stored = load {scalar}, ptr %angle.p
-  %x = {widen(lanes, "%x.stored")}
+  %x = {_widen(lanes, "%x.stored")}
   %size = call double @llvm.fabs.f64(double %x)
   %rare = fcmp ugt double %size, {Lanes("double", 1).number(LARGEST_ANGLE)}
   br i1 %rare, label %call, label %next
 call:
   %sine.x = call double @sin(double %x)
   %cosine.x = call double @cos(double %x)
-  %sine.s = {narrow(lanes, "%sine.x")}
-  %cosine.s = {narrow(lanes, "%cosine.x")}
+  %sine.s = {_narrow(lanes, "%sine.x")}
+  %cosine.s = {_narrow(lanes, "%cosine.x")}
   %sine.p = getelementptr {scalar}, ptr %sine, i64 %k
   %cosine.p = getelementptr {scalar}, ptr %cosine, i64 %k
   store {scalar} %sine.s, ptr %sine.p
@@ -224,12 +224,12 @@ def declarations() -> str:
     return "".join(f"declare double @{s}({', '.join(['double'] * ARGUMENTS.get(s, 1))})\n" for s in SYMBOLS)
 
 
-def widen(lanes: Lanes, value: str) -> str:
+def _widen(lanes: Lanes, value: str) -> str:
     """The instruction that gives a scalar of the register type as a double."""
     return f"fpext float {value} to double" if lanes.scalar == "float" else f"bitcast double {value} to double"
 
 
-def narrow(lanes: Lanes, value: str) -> str:
+def _narrow(lanes: Lanes, value: str) -> str:
     """The instruction that rounds a double to a scalar of the register type."""
     return f"fptrunc double {value} to float" if lanes.scalar == "float" else f"bitcast double {value} to double"
 
@@ -252,7 +252,7 @@ def map_function(kind: str, lanes: Lanes) -> str:
         ]
         load.append(f"  %place{k} = getelementptr {scalar}, ptr %vector{k}, i64 %lane")
     for k in range(count):
-        load += [f"  %stored{k} = load {scalar}, ptr %place{k}", f"  %x{k} = {widen(lanes, f'%stored{k}')}"]
+        load += [f"  %stored{k} = load {scalar}, ptr %place{k}", f"  %x{k} = {_widen(lanes, f'%stored{k}')}"]
     arguments = ", ".join(f"double %x{k}" for k in range(count))
     lines = "\n".join
     return f"""
@@ -267,7 +267,7 @@ each:
   %lane = phi i64 [ 0, %body ], [ %lane.next, %each ]
 {lines(load)}
   %y = call double @{kind}({arguments})
-  %rounded = {narrow(lanes, "%y")}
+  %rounded = {_narrow(lanes, "%y")}
   store {scalar} %rounded, ptr %place{count}
   %lane.next = add i64 %lane, 1
   %lane.more = icmp slt i64 %lane.next, {lanes.width}

@@ -184,9 +184,9 @@ def functions(lanes: Lanes) -> str:
     """All loads and stores."""
     parts = [_offsets(), _load_splat(lanes), _load_columns(lanes), _store_columns(lanes)]
     if lanes.width > 1:
-        parts += [_load_strided(lanes), _store_strided(lanes), stream(lanes)]
-        parts += [load_rows(lanes, g) for g in _groups(group(lanes, lanes.width, True))]
-        parts += [store_rows(lanes, g) for g in _groups(group(lanes, lanes.width, False))]
+        parts += [_load_strided(lanes), _store_strided(lanes), _stream(lanes)]
+        parts += [_load_rows(lanes, g) for g in _groups(group(lanes, lanes.width, True))]
+        parts += [_store_rows(lanes, g) for g in _groups(group(lanes, lanes.width, False))]
     return "\n".join(parts)
 
 
@@ -284,7 +284,7 @@ end:
 """
 
 
-def load_rows(lanes: Lanes, g: int) -> str:
+def _load_rows(lanes: Lanes, g: int) -> str:
     """The function ``void load_rows<g>(ptr base, i64 stride, i64 count, ptr to)`` for ``count`` >= g numbers a state.
 
     Args:
@@ -308,7 +308,7 @@ entry:
 {_over_groups(g, b)}"""
 
 
-def store_rows(lanes: Lanes, g: int) -> str:
+def _store_rows(lanes: Lanes, g: int) -> str:
     """The function ``void store_rows<g>(ptr base, i64 stride, ptr table, i64 count, ptr scratch)``.
 
     The table has the byte offsets into the scratch of the ``count`` >= g numbers of a state.
@@ -336,7 +336,7 @@ entry:
 {_over_groups(g, b)}"""
 
 
-def stream(lanes: Lanes) -> str:
+def _stream(lanes: Lanes) -> str:
     """The function ``void stream(ptr from, ptr to, i64 bytes)``: copy finished rows past the caches.
 
     Both addresses must be equal modulo 64, the size of a line of the cache.
