@@ -74,19 +74,12 @@ if TYPE_CHECKING:
     from dalembert.constraints import coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
-    from dalembert.formulations import (
-        Equations,
-        InverseSquare,
-        KroneckerFrame,
-        MovingBodies,
-        MovingBodyFormula,
-        NoSlip,
-        derive,
-        from_lagrangian,
-        from_sympy,
-        rigid_body,
-        verify,
-    )
+    from dalembert.formulations import Equations, InverseSquare, KroneckerFrame, MovingBodies, MovingBodyFormula, NoSlip
+    from dalembert.formulations.derive import derive
+    from dalembert.formulations.from_sympy import from_sympy
+    from dalembert.formulations.lagrangian import from_lagrangian
+    from dalembert.formulations.rigid_body import rigid_body
+    from dalembert.formulations.verify import verify
     from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
     from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
