@@ -394,7 +394,6 @@ def test_every_phrase_is_translated():
         "q is where a mechanism stands that does not move",
         "say where the model lies by folder=",
         "kept although doubtful (strict=True refuses it):",
-        "Dynamics has them; open_loops=True says that the open tree is meant",
         "URDF has no place for constraints ('pin'); write TOML, or leave them out with replace(constraints=())",
         "joint 'ball' is spherical; URDF knows only revolute, prismatic joints; write TOML instead",
         "\n  kept: 2 samples up to t = 1000 in .partial",
