@@ -124,7 +124,8 @@ def solve(
     rows = Decomposition.of(G, known, tolerance, np.ones_like(scale))
     h = rows.coordinates(gamma)
     if damping:
-        h = h / (1 + (damping / np.where(rows.live, rows.relative, np.inf)) ** 8)  # nothing is felt at ten times that
+        # So steep that nothing is felt at three times the damping: motions beside a singular configuration turn there.
+        h = h / (1 + (damping / np.where(rows.live, rows.relative, np.inf)) ** 16)
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
     a = route(M, f, rows.row_basis, h, rows.Vt, rows.live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
