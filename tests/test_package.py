@@ -41,7 +41,15 @@ KNOWS: dict[str, set[str]] = {
     "dynamics": {"constraints", "algorithms", "model", "algebra", "tracing", "native", "cuda", "export"},
     "typesetting": {"tracing", "model"},
     "formulations": {
-        "dynamics", "constraints", "algorithms", "model", "algebra", "tracing", "native", "export", "typesetting",
+        "dynamics",
+        "constraints",
+        "algorithms",
+        "model",
+        "algebra",
+        "tracing",
+        "native",
+        "export",
+        "typesetting",
     },
 }
 """Room -> rooms it may import, besides itself and errors. Rooms that are not named stand on top: they may import all of
