@@ -444,18 +444,18 @@ def test_export_of_what_stays_an_input_is_that_of_the_library(capsys, language):
 
 
 def test_export_under_constraints_is_that_of_the_library(capsys):
-    outcome = run(capsys, "export", "four_bar", "forward_dynamics", "--constrained", "--language", "python")
+    outcome = run(capsys, "export", "four_bar", "forward_dynamics", "--language", "python")
     system = da.Dynamics(da.load("four_bar", parameters="default"), elements="all")
     assert outcome.code == 0 and not outcome.err
     assert _code(outcome.out) == _code(system.export("forward_dynamics", "python"))
-    single = run(capsys, "export", "four_bar", "multipliers", "--constrained", "--single")
+    single = run(capsys, "export", "four_bar", "multipliers", "--single")
     assert "float" in single.out and "double" not in single.out
 
 
 def test_export_under_constraints_that_do_not_close_from_neutral(capsys, tmp_path):
     path = tmp_path / "bead.toml"
     bead = distant_wire(path)
-    words = ["export", str(path), "forward_dynamics", "--constrained", "--language", "python"]
+    words = ["export", str(path), "forward_dynamics", "--language", "python"]
     assert "--q" in run(capsys, *words).err
     for elements, chosen in ((["--elements", "none"], ()), ([], "all")):
         system = da.Dynamics(bead, elements=chosen, reference=[8, 0])
@@ -472,10 +472,10 @@ def _code(text: str) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["demo_arm", "bias", "--constrained"], "neither constraints nor force elements"),
-        (["four_bar", "terms", "--constrained", "--wrench", "coupler"], "--wrench does not go with --constrained"),
-        (["four_bar", "bias", "--q", "drive=1"], "--q belongs to --constrained"),
-        (["four_bar", "bias", "--elements", "all"], "--elements belongs to --constrained"),
+        (["demo_arm", "bias", "--constraints", "all"], "leave out --constraints"),
+        (["four_bar", "positions", "--wrench", "coupler"], "--wrench does not matter for positions"),
+        (["demo_arm", "bias", "--q", "lift=1"], "--q says where loops close"),
+        (["four_bar", "bias", "--elements", "all"], "leave out --elements"),
         (["demo_arm", "mass_matrix", "--wrench", "flange"], "--wrench does not matter for mass_matrix"),
         (["demo_arm", "bias", "--parameter", "flange.mas"], "did you mean 'flange.mass'"),
     ],

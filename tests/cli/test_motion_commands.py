@@ -122,7 +122,7 @@ def test_a_start_that_closes_loops_is_enough(capsys, tmp_path):
 
 
 def test_linearize_is_the_linear_model_of_the_library(capsys):
-    data = run(capsys, "linearize", "demo_arm", "--q", "lift=0.4", "--actuator", "lift", "--json").json
+    data = run(capsys, "linearize", "demo_arm", "--q", "lift=0.4", "--actuated", "lift", "--json").json
     model = linearize(da.load("demo_arm"), {"lift": 0.4}, actuated=["lift"])
     np.testing.assert_allclose(data["A"], model.A, atol=1e-9)
     np.testing.assert_allclose(data["B"], model.B, atol=1e-9)
@@ -133,7 +133,7 @@ def test_linearize_is_the_linear_model_of_the_library(capsys):
 def test_linearize_tells_what_grows(capsys, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "poles.svg"
-    outcome = run(capsys, "linearize", "cart_pole", "--actuator", "rail", "--plot", str(path))
+    outcome = run(capsys, "linearize", "cart_pole", "--actuated", "rail", "--plot", str(path))
     assert outcome.code == 0 and "grows" in outcome.out and "hinge rate" in outcome.out
     assert path.read_text(encoding="utf-8").lstrip().startswith("<?xml")
     hanging = run(capsys, "linearize", "cart_pole", "--trim", "--q", "hinge=3.1")
@@ -146,7 +146,7 @@ def test_linearize_does_not_deny_inputs_that_move_one_of_several_equal_modes(cap
     cart = '[[body]]\nname = "{0}"\nmass = 1\n[[joint]]\nname = "{0}_rail"\nkind = "prismatic"\nchild = "{0}"\n'
     joint = 'parent = "world"\naxis = "x"\n'
     path.write_text('name = "carts"\n' + "".join(cart.format(name) + joint for name in ("left", "right")))
-    out = run(capsys, "linearize", str(path), "--actuator", "left_rail").out
+    out = run(capsys, "linearize", str(path), "--actuated", "left_rail").out
     assert out.count("inputs do not move all of these") == 4 and "no input moves it" not in out
 
 
@@ -166,9 +166,9 @@ def test_linearize_closed_loops_at_an_equilibrium(capsys):
         (("simulate", "demo_arm", "--to", "motion.xyz"), ".csv, .npz, .parquet"),
         (("simulate", "demo_arm", "--method", "magic"), "magic"),
         (("simulate", "demo_arm", "--force", "lift=1", "--control", "gravity"), "exclude each other"),
-        (("simulate", "demo_arm", "--elements", "spring"), "no force elements"),
+        (("simulate", "demo_arm", "--elements", "spring"), "no force element 'spring'"),
         (("simulate", "demo_arm", "--include", "spring"), "force elements: --elements"),
-        (("linearize", "demo_arm", "--actuator", "nothing"), "nothing"),
+        (("linearize", "demo_arm", "--actuated", "nothing"), "nothing"),
         (("linearize", "demo_arm", "--keep", "lift"), "give --trim"),
         (("linearize", "demo_arm", "--plot", "poles.xyz"), ".png, .svg, .pdf"),
         (("simulate", "demo_arm", "--plot", "motion.xyz"), ".png, .svg, .pdf"),

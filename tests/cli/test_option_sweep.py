@@ -19,7 +19,7 @@ STATE = (
 )
 OPTIONS = {
     "show": ("--frames", "--tree"),
-    "linearize": (*STATE, "--trim", "--keep shoulder", "--actuator rail", "--matrices"),
+    "linearize": (*STATE, "--trim", "--keep shoulder", "--actuated rail", "--matrices"),
     "simulate": (
         *STATE, "--time 0.05", "--control hold", "--control gravity", "--force rail=1", "--stiffness 50", "--rtol 1e-6",
         "--method rk4", "--method Radau", "--step 0.01", "--samples 3",

@@ -172,7 +172,7 @@ def test_a_batch_along_a_motion_is_the_states_one_by_one():
 def test_states_off_the_constraints_have_no_linear_model(off, words):
     system = Dynamics(load("four_bar", parameters="default"), reference=[1.0, -0.7, 1.6])
     q = system.assemble(keep=["drive"])
-    with pytest.raises(ArgumentError, match=f"linearize: {words}"):
+    with pytest.raises(ArgumentError, match=f"linear_model: {words}"):
         system.linear_model(q + [0, off[0], 0], [off[1], 0, 0], np.zeros(3))
 
 

@@ -20,9 +20,9 @@ def test_linear_models_print_matrices_with_names_and_eigenvalues():
     largest = f"{own.poles[0]:.5g}"
     for printed in (str(own), str(linearize(SYSTEM, Q, REST))):
         assert "\nA " in printed and "\nB " in printed and " rate" in printed and "rocker" in printed
-    assert str(own).splitlines()[0] == "linearised in crank, crank rate" and largest in str(own)
+    assert str(own).splitlines()[0] == "LinearModel: 2 states, 3 inputs, 2 outputs" and largest in str(own)
     many = SYSTEM.linear_model(np.stack([Q, Q]), np.zeros((2, 3)), np.zeros((2, 3)))
-    assert str(many).endswith("at (2,) states")
+    assert "at (2,) states" in str(many)
 
 
 def test_large_linear_models_print_how_large_their_matrices_are():

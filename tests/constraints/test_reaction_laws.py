@@ -38,7 +38,8 @@ class Interpreted(Dynamics):
     """The same without a compiler: for many mechanisms that are each looked at once."""
 
     def evaluate(self, quantity, *state, **options):
-        ports, outputs, compute, _ = self._specification(quantity)
+        spec = self._quantity(quantity)
+        (ports, outputs), compute = self._ports(spec, {}), spec.compute
         arrays = [np.asarray(x, dtype=float) for x in state]
         sizes = [len(port.shape) for port in ports]
         batch = np.broadcast_shapes(*(x.shape[: x.ndim - k] for x, k in zip(arrays, sizes)))
@@ -307,5 +308,5 @@ def test_forces_are_for_states_on_the_constraints_but_for_drift():
     ):
         with pytest.raises(ArgumentError, match=f"reactions: {words}"):
             system.reactions(*state, at_rest)
-        with pytest.raises(ArgumentError, match=f"inverse_dynamics: {words}"):
+        with pytest.raises(ArgumentError, match=f"drive_forces: {words}"):
             system.drive_forces(*state, a, actuated=["drive"])

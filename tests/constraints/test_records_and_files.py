@@ -89,8 +89,8 @@ def test_laws_written_in_a_file_hold(kind, parameters):
     text = f'{OWN_RULES}\n[[constraint]]\nname = "shake"\nkind = "{kind}"\n{LAWS[kind]}\n'
     mechanism = read_toml(text, parameters)
     assert read_toml(write_toml(mechanism)) == mechanism
-    numbers = [0.6] if mechanism.symbols else []  # A and W occur in formulas only and have their values
-    assert [symbol.name for symbol in mechanism.symbols] == ["l"][: len(numbers)]
+    numbers = {"l": 0.6} if mechanism.symbols else {}  # A and W occur in formulas only and have their values
+    assert [symbol.name for symbol in mechanism.symbols] == list(numbers)
     t, angle = 0.37, 0.5
     lift = 0.1 * 7.0**2 * -np.sin(7.0 * t)
     q, v = [0.1 * np.sin(7.0 * t), angle], [0.7 * np.cos(7.0 * t), 0.8]

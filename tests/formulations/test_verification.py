@@ -156,7 +156,7 @@ def test_force_elements_enter_constrained_motion():
 def test_a_force_that_constrained_motion_forgets_is_found(monkeypatch):
     """Compiled without one of the forces, the terms move otherwise; nothing else notices."""
 
-    def forgetful(mechanism, forces=(), **options):
+    def forgetful(mechanism, elements=(), **options):
         return Dynamics(mechanism, elements=["coil"], **options)
 
     monkeypatch.setattr(laws, "Dynamics", forgetful)

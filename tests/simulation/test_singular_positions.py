@@ -106,11 +106,11 @@ def test_adaptive_methods_go_straight_on_where_branches_cross(lengths, ground, o
     assert np.abs(motion.q[-1] - other.q[-1]).max() < 30 * tolerance
 
 
-@pytest.mark.parametrize("options", [{"drift": "ggl", "stabilisation": 20.0}, {"stabilisation": 20.0}])
-def test_states_beside_the_constraints_end_at_a_singular_position_with_an_error(options):
+@pytest.mark.filterwarnings("ignore::dalembert.errors.SimulationWarning")
+def test_states_beside_the_constraints_end_at_a_singular_position_with_an_error():
     system, q, v = four_bar_turning(*CHANGE_POINTS[0])
-    with pytest.raises(SimulationError, match=r"only drift = 'projection' can pass.*This is a singular position"):
-        simulate(system.mechanism, q, v, 3.0, **options)
+    with pytest.raises(SimulationError, match="This is a singular position"):
+        simulate(system.mechanism, q, v, 3.0, drift="ggl", stabilisation=20.0)
 
 
 @pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA"])
@@ -258,7 +258,7 @@ def test_the_velocity_chooses_among_the_branches_of_a_singular_start(options, ta
         try:
             motion = simulate(linkage, np.zeros(3), tangent, 0.5, **options)
         except SimulationError as error:
-            assert not clear and "This is a singular position" in str(error)
+            assert not clear and "behind a singular configuration" in str(error)
             return
     (message,) = (str(each.message) for each in told if each.category is SimulationWarning)
     assert clear == ("v0 chooses among them" in message)

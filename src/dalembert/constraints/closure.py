@@ -215,7 +215,7 @@ def _cannot(system: Constrained, residual: np.ndarray, keep: Sequence[str], t: f
     worst: dict[str, tuple[float, str]] = {}
     lengths = {item.name: float(item.value) for item in system.numbers.constraints if item.kind == "distance"}
     for row, x in zip(rows, np.nan_to_num(residual, nan=np.inf)):
-        if length := lengths.get(row.constraint):  # told as a length, not as (d^2 - L^2) / 2L
+        if length := lengths.get(row.constraint):  # given as a length, not as (d^2 - L^2) / 2L
             x = np.sqrt(max(length * (length + 2 * x), 0.0)) - length
         if abs(x) >= worst.get(row.constraint, (-1.0, ""))[0]:
             worst[row.constraint] = (abs(float(x)), row.meaning)

@@ -127,7 +127,7 @@ def _refuse_idle(mechanism: Mechanism, item: Force) -> None:
 
 def _chosen(mechanism: Mechanism, names: Sequence[str] | str) -> tuple[str, ...]:
     known = tuple(item.name for item in mechanism.forces)
-    if names == "all":
+    if isinstance(names, str) and names == "all":
         return known
     names = expect_names((names,) if isinstance(names, str) else names, "elements")
     unknown = [name for name in names if name not in known]

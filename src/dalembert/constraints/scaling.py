@@ -72,6 +72,22 @@ class Scaling:
         """
         return np.asarray(G * self.velocities / self.rows[:, None])
 
+    def comparable(self, G: np.ndarray) -> np.ndarray:
+        """The same at one position with rows that count alike: where a column is large because of some rows, and made
+        smaller, others that contain it count as before: a slide that is fixed, beside a small loop; a skate under a
+        vehicle with small wheels.
+
+        Args:
+            G: rows, (m, nv).
+        """
+        together = self._system.constraints.together
+        G = self.dimensionless(G)
+        before = together(np.abs(G).max(axis=1, initial=0.0))
+        G = G * column_scale(G)
+        after = together(np.abs(G).max(axis=1, initial=0.0))
+        again = np.where(after > 0, np.minimum(before, 1.0) / np.where(after > 0, after, 1.0), 1.0)
+        return np.asarray(G * again[:, None])
+
 
 def longest(mechanism: Mechanism) -> float:
     """The longest distance within the bodies and closures of a mechanism, m; one, if it is shorter.

@@ -118,13 +118,14 @@ def solve(
         f, gamma = (np.where(lost[..., None], 0.0, x) for x in (f, gamma))
     scale = column_scale(G)
     weight = np.einsum("...ii->...i", M)
-    alone = ~G.any(axis=-2) & (weight > 0)  # a velocity without constraints is told in units of its own energy
+    alone = ~G.any(axis=-2) & (weight > 0)  # a velocity without constraints is measured in units of its own energy
     scale = np.where(alone, 1 / np.sqrt(np.where(alone, weight, 1.0)), scale)
     G, f, M = G * scale[..., None, :], f * scale, M * scale[..., None, :] * scale[..., None]
     rows = Decomposition.of(G, known, tolerance, np.ones_like(scale))
     h = rows.coordinates(gamma)
     if damping:
-        h = h / (1 + (damping / np.where(rows.live, rows.relative, np.inf)) ** 8)  # nothing is felt at ten times that
+        # So steep that nothing is felt at three times the damping: motions beside a singular configuration turn there.
+        h = h / (1 + (damping / np.where(rows.live, rows.relative, np.inf)) ** 16)
     route = {"multipliers": _multipliers, "projection": _projection, "udwadia-kalaba": _udwadia_kalaba}[method]
     a = route(M, f, rows.row_basis, h, rows.Vt, rows.live)
     # Multipliers of least norm: G^T lam = M a - f, by the same singular values.
@@ -160,7 +161,7 @@ def _projection(M, f, W, h, Vt, live):  # type: ignore[no-untyped-def]
 
 
 def _light_by_heavy(B: np.ndarray, a: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same null space and a particular solution, told by independent velocities: the heaviest that are safe.
+    """The same null space and a particular solution, expressed by independent velocities: the heaviest that are safe.
 
     Velocities may differ in inertia as an orbit's angle, m R^2, and a slide, m. In a column of B that has both, nothing
     would be left of the latter; so light velocities depend on heavy ones, by Gauss-Jordan elimination of columns.

@@ -43,7 +43,7 @@ def decomposed(
     """
     G = system.evaluate("positions", q, t)[1]
     check_gradients(system, G, t)
-    rows = system.scaling.dimensionless(G)
+    rows = system.scaling.comparable(G)
     return Decomposition.of(rows[system.constraints.holonomic] if positional else rows, tolerance=tolerance)
 
 
@@ -138,9 +138,9 @@ def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sa
     times = TIMES if system.constraints.rheonomic else TIMES[:1]
     found: list[Sample] = []
     failure: Exception | None = None
-    unit = system.scaling.velocities
+    nv = system.mechanism.nv
     for k in range(6 * count):
-        step = rng.normal(size=len(unit)) * spread * unit if k else np.zeros(len(unit))
+        step = rng.normal(size=nv) * spread * system.scaling.velocities if k else np.zeros(nv)
         t = times[k % len(times)]
         try:
             start = moved(system.mechanism, np.array(system.reference), step)

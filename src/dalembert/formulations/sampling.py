@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.closure import newton
-from dalembert.constraints.rank import ROUNDING
+from dalembert.formulations.bounds import reached
 from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.derivatives import forward
 from dalembert.tracing.evaluate import evaluate
@@ -16,9 +15,6 @@ from dalembert.tracing.trace import program_of
 
 Inputs = dict[str, np.ndarray]
 """Numbers for every input of a graph, by name."""
-
-CLOSED, STEPS = 1e-11, 60
-"""Largest residual of loops, in units of their rows, and steps to get there."""
 
 ATTEMPTS = 20
 """How many states may be lost because a value does not exist there."""
@@ -66,7 +62,7 @@ def typical_inputs(system: MultibodySystem, rng: np.random.Generator, known: Map
 
 
 class LoopCloser:
-    """Moves positions onto the loop closures by the Newton's method of :mod:`dalembert.constraints.closure`.
+    """Moves positions onto the loop closures by Newton's method.
 
     Args:
         system: the system, which has constraints.
@@ -75,9 +71,12 @@ class LoopCloser:
     def __init__(self, system: MultibodySystem):
         assert system.constraints is not None
         phi = system.constraints.closing
+        slope = forward(phi, system.q)
         self.system = system
-        self.program = program_of(system.scope.graph, {"phi": phi, "slope": forward(phi, system.q)}, "closure")
+        self.program = program_of(system.scope.graph, {"phi": phi, "slope": slope}, "closure")
+        units = {first + k for first, _ in system.quaternions for k in range(4)}
         self.lengths = np.isin(np.arange(len(system.q)), system.lengths)
+        self.bent = [k for k, x in enumerate(system.q) if k in units or x.index in reached(slope[:, k])]
 
     def __call__(self, inputs: Inputs, rng: np.random.Generator | None = None) -> bool:
         """Change ``q`` among the inputs; false if no start arrives.
@@ -86,30 +85,32 @@ class LoopCloser:
             inputs: all inputs.
             rng: source of further starting points, anywhere; none by default.
         """
-        system, start = self.system, inputs["q"].copy()
-
-        def numbers(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            given = {**inputs, "q": q}
-            found = evaluate(self.program, {port.name: given[port.name] for port in self.program.inputs})
-            return np.asarray(found["phi"], dtype=float), _tangent(system, np.asarray(found["slope"], dtype=float), q)
-
-        def at(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            phi, slope = numbers(q)
-            return phi / size, slope * unit / size[:, None]
-
-        def move(q: np.ndarray, step: np.ndarray) -> np.ndarray:
-            q = q + unit * step
-            _normalise(system, q)
-            return q
-
+        _normalise(self.system, inputs["q"])
+        start = inputs["q"].copy()
         for _ in range(1 if rng is None else 12):
-            _normalise(system, start)
-            size, unit = _units(numbers(start)[1], self.lengths)
-            inputs["q"], left = newton(at, move, start, CLOSED, STEPS)
-            if np.isfinite(left).all() and np.abs(left).max(initial=0.0) < CLOSED:
+            inputs["q"], size = start.copy(), np.zeros(0)
+            for _ in range(60):
+                result = evaluate(self.program, {port.name: inputs[port.name] for port in self.program.inputs})
+                if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):
+                    break  # just half a turn away
+                size = size if len(size) else _sizes(result["slope"])
+                miss = result["phi"] / size
+                if np.abs(miss).max() < 1e-13:
+                    return True
+                slope = _tangent(self.system, result["slope"], inputs["q"]) / size[:, None]
+                unit = _units(slope, self.bent, self.lengths)
+                step = unit * np.linalg.lstsq(slope * unit, miss, rcond=1e-8)[0]
+                # Along coordinates in which closures are straight, Newton's method needs no caution; elsewhere angles
+                # go half a radian at once, and lengths half as far as the loops are open.
+                reach = np.where(self.lengths, max(1.0, float(np.abs(result["phi"]).max())), 1.0)
+                turn = float(np.abs(step / reach)[self.bent].max(initial=0.0))
+                inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(turn, 1e-300))
+                _normalise(self.system, inputs["q"])
+            if len(size) and np.abs(result["phi"] / size).max() < 1e-10:
                 return True
             if rng is not None:
                 start = rng.normal(size=start.shape)
+                _normalise(self.system, start)
         return False
 
 
@@ -125,16 +126,20 @@ def neutral(system: MultibodySystem) -> np.ndarray:
     return q
 
 
-def _units(slope: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is one of every row and of every coordinate, by gradients at a start, as symbols may be of any length: a
-    radian, or as far as slides go for the same change.
+def _sizes(slope: np.ndarray) -> np.ndarray:
+    """What a unit of motion changes in each row, if more than rounding: micrometres are not closed where angles are."""
+    sizes = np.abs(slope).max(axis=1, initial=0.0)
+    return np.where(sizes > 1e-12 * sizes.max(initial=0.0), sizes, sizes.max(initial=0.0) or 1)
+
+
+def _units(slope: np.ndarray, bent: list[int], lengths: np.ndarray) -> np.ndarray:
+    """How far coordinates go for the same change: angles one, lengths in mechanisms of millimetres hundreds, and those
+    along which closures are not straight all alike: they may be components of one way.
     """
-    slope = np.nan_to_num(slope)
-    rows = np.abs(np.where(lengths, 0.0, slope)).max(axis=1, initial=0.0)  # lengths per radian: the size of a loop
-    rows = np.where(rows > 0, rows, np.abs(slope).max(axis=1, initial=0.0))
-    rows = np.where(rows > ROUNDING * rows.max(initial=0.0), rows, rows.max(initial=0.0) or 1.0)
-    far = np.abs(slope[:, lengths] / rows[:, None]).max(initial=0.0)
-    return rows, np.where(lengths, 1 / far if far > 0 else 1.0, 1.0)
+    sizes = np.abs(slope).max(axis=0, initial=0.0)
+    far = sizes[[k for k in bent if lengths[k]]].max(initial=0.0)
+    sizes[bent] = np.where(lengths[bent], far, 1.0)
+    return 1 / np.where(sizes > 0, sizes, 1)
 
 
 def _tangent(system: MultibodySystem, slope: np.ndarray, q: np.ndarray) -> np.ndarray:

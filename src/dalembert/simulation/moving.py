@@ -88,7 +88,7 @@ def _check_fit(
         "elements": (elements, made.elements.names),
     }
     for name, (asked, there) in own.items():
-        if asked != "all" and set(as_names(name, asked)) != set(there):
+        if not (isinstance(asked, str) and asked == "all") and set(as_names(name, asked)) != set(there):
             raise ArgumentError(
                 f"{name} = {asked}, but the given dynamics was made with {name} = {there}; say it there only"
             )

@@ -151,7 +151,7 @@ def simulate(
         moment = max(float(times[-1] - times[0]) * 1e-3, engine.length if isinstance(engine, Fixed) else 0.0)
         beyond = system.beyond_reach(failed.time, failed.q, moment)
     if not beyond:
-        ranks.tell(float(times[0]), isinstance(engine, Adaptive))
+        ranks.tell(float(times[0]), isinstance(engine, Adaptive) and system.projects)
     seconds = time.perf_counter() - began
     made = recorder.trajectory(status, method, equations.evaluations, seconds, tuple(ranks.times))
     if hold is not None:

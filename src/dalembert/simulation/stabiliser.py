@@ -17,7 +17,7 @@ from dalembert.model import Mechanism, Tree
 from dalembert.simulation.drift import tell_locked
 from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 
-NEAR, LOST = 1e-2, 2e-4
+NEAR, LOST = 1e-2, 4e-4
 """Where the least singular value of the constraints falls below the first part of its usual size, a singular
 configuration is near; along directions below the second, which rounding decides, accelerations demand nothing.
 """
