@@ -16,7 +16,6 @@ from constraint_cases import relative
 from scipy.integrate import solve_ivp
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints import ConstrainedDynamics
 from dalembert.constraints.assembly_modes import assembly_modes
 from dalembert.constraints.classical import (
@@ -30,6 +29,7 @@ from dalembert.constraints.classical import (
     spatial_slider_crank,
 )
 from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.kinematics import position_rate
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 G = 9.81

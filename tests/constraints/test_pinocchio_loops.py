@@ -11,9 +11,9 @@ from constraint_cases import relative
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstraintSet, ForceSet, constraint_rows, numeric
 from dalembert.constraints.quantities import Setting, terms
+from dalembert.kinematics import pose
 from dalembert.model import WORLD, Constraint
 from random_mechanisms import random_mechanism, random_transform
 

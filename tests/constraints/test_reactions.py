@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ConstrainedDynamics, ConstraintSet, ForceSet, constraint_rows, numeric
 from dalembert.constraints.classical import whipple_bicycle
 from dalembert.constraints.quantities import Setting, terms
 from dalembert.constraints.reactions import reactions
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics import pose
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.simulation import simulate
 from random_mechanisms import random_mechanism, random_transform

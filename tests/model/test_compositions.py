@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from operation_helpers import by_name, same_pose
 
 from dalembert.algorithms import inverse_dynamics, kinetic_energy, poses, potential_energy
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.formats import read_toml, write_toml
+from dalembert.kinematics import position_rate
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.model.assembly import add_payload, attach, merge_fixed, subtree
 from dalembert.model.operations import lock, with_gravity

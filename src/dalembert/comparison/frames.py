@@ -9,9 +9,9 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.comparison.difference import Difference
 from dalembert.comparison.peer import Peer
+from dalembert.kinematics import frame_on_link
 from dalembert.model import WORLD, Mechanism
 
 

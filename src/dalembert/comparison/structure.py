@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms.kinematics import poses
 from dalembert.comparison.difference import TOPICS, Difference
 from dalembert.comparison.drives import drive_differences, range_differences
 from dalembert.comparison.frames import frame_differences, gap
 from dalembert.comparison.joints import Column, carried_point, columns, zero_shift
 from dalembert.comparison.peer import Peer, View
+from dalembert.kinematics import poses
 from dalembert.model import Joint, Mechanism
 
 

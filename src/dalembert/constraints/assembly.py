@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.constraints.descent import check_gradients, descend, moved, normalise, row_units, units
+from dalembert.constraints.descent import check_gradients, descend, row_units, units
 from dalembert.constraints.loops import LOOP_ROWS
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics.manifold import moved
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
 from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
@@ -59,7 +60,7 @@ def assemble(
     tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
     free = free_velocities(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
-    normalise(mechanism, start)
+    start = mechanism.normalise(start)
     on_positions = system.constraints.holonomic
     check_gradients(system, system.evaluate("positions", start, t)[1][on_positions], t, on_positions)
     restarts = expect_whole(restarts, "restarts")
@@ -68,7 +69,7 @@ def assemble(
     least, best = np.inf, np.full(int(on_positions.sum()), np.nan)
     for k in range(1 + restarts):
         step = np.where(free, rng.normal(size=mechanism.nv) * min(0.2 * k, 2.0), 0.0) * unit
-        found, residual = descend(system, moved(mechanism, start, step), t, free, tolerance, iterations)
+        found, residual = descend(system, moved(mechanism.tree, start, step), t, free, tolerance, iterations)
         left = float(np.nan_to_num(np.abs(residual), nan=np.inf).max(initial=0.0))
         if left <= tolerance and not mirrored(system, found, t):
             return found

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints.assembly import assemble, free_velocities, start_of
-from dalembert.constraints.descent import moved, normalise, row_units, units
+from dalembert.constraints.descent import row_units, units
 from dalembert.constraints.pivots import column_scale
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
+from dalembert.kinematics.manifold import moved
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real, expect_whole
 from dalembert.text.layout import counted
@@ -63,7 +64,7 @@ def assembly_modes(
     for k in range(starts):
         step = np.where(free, rng.normal(size=mechanism.nv) * spread * unit, 0.0) if k else np.zeros(mechanism.nv)
         try:
-            found = assemble(system, moved(mechanism, base, step), t, keep, restarts=0)
+            found = assemble(system, moved(mechanism.tree, base, step), t, keep, restarts=0)
         except SingularityError:
             continue
         mark = _mark(mechanism, found, unit)
@@ -86,7 +87,7 @@ def _same(system: ConstrainedKernels, a: np.ndarray, b: np.ndarray, t: float) ->
             else:
                 way = b[link.q] - a[link.q]
                 q[link.q] += part * (np.remainder(way + np.pi, 2 * np.pi) - np.pi if link.rotates else way)
-        normalise(system.mechanism, q)
+        q = system.mechanism.normalise(q)
         phi = system.evaluate("closing", q, t)[0][system.constraints.holonomic] / row_units(system)
         if not np.abs(phi).max(initial=0.0) < limit:
             return False
@@ -136,7 +137,7 @@ def _leads_on(system: ConstrainedKernels, q: np.ndarray, t: float, keep: Sequenc
     """Whether there are assemblies a little along a way, and not just this one again."""
     for way in (FAR, -FAR):
         try:
-            there = assemble(system, moved(system.mechanism, q, way * step), t, keep, restarts=0)
+            there = assemble(system, moved(system.mechanism.tree, q, way * step), t, keep, restarts=0)
         except SingularityError:
             continue
         unit = units(system)

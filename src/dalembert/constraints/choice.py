@@ -11,10 +11,11 @@ import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.assembly import RESTARTS, assemble
-from dalembert.constraints.descent import moved, units
+from dalembert.constraints.descent import units
 from dalembert.constraints.pivots import Pivots, column_scale, find_pivots
 from dalembert.constraints.vicinity import is_clear, neighbours, rank
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics.manifold import moved
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
@@ -136,7 +137,7 @@ def samples(system: ConstrainedKernels, count: int = 4, spread: float = 0.3) -> 
         step = rng.normal(size=system.mechanism.nv) * spread * units(system) if k else np.zeros(system.mechanism.nv)
         t = times[k % len(times)]
         try:
-            start = moved(system.mechanism, np.array(system.reference), step)
+            start = moved(system.mechanism.tree, np.array(system.reference), step)
             q = assemble(system, start, t, restarts=0 if k else RESTARTS)
             if is_clear(system, q, t) or not found:
                 found.append((q, t))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
-from dalembert.errors import ArgumentError, SingularityError
+from dalembert.errors import SingularityError
+from dalembert.kinematics.manifold import moved
 from dalembert.model import Mechanism
 
 if TYPE_CHECKING:
@@ -73,29 +73,6 @@ def row_units(system: ConstrainedKernels) -> np.ndarray:
     return np.array([length if row.is_length else 1.0 for row in system.rows if row.holonomic])
 
 
-def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Positions displaced along a tangent vector: what the velocity ``step`` would do in unit time.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-        step: displacement, nv.
-    """
-    q = q.copy()
-    done: set[int] = set()
-    for link in mechanism.tree.links:
-        if link.q in done:  # a mimic joint moves with its leader
-            continue
-        done.add(link.q)
-        if link.kind == "spherical":
-            turn = quaternion_exp(step[link.v : link.v + 3])
-            eta = quaternion_star(q[link.q : link.q + 4], turn)
-            q[link.q : link.q + 4] = eta / np.linalg.norm(eta)
-        else:
-            q[link.q] += step[link.v]
-    return q
-
-
 def descend(
     system: ConstrainedKernels, q: np.ndarray, t: float, free: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +106,7 @@ def descend(
             step = np.zeros(len(free))
             step[free] = _step(G, phi, damping)
             step *= min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300))
-            trial = moved(system.mechanism, q, step * unit)
+            trial = moved(system.mechanism.tree, q, step * unit)
             new_phi, new_G = at(trial)
             if np.linalg.norm(new_phi) < (1 - 1e-4) * np.linalg.norm(phi) and np.isfinite(new_G).all():
                 q, phi, G = trial, new_phi, new_G
@@ -165,18 +142,3 @@ def check_gradients(system: ConstrainedKernels, G: np.ndarray, t: float, chosen:
             f"{', '.join(map(repr, dict.fromkeys(lost)))} is not defined; start from positions where it is (a disc "
             "that lies flat has no lowest point, a user's function may be out of its domain)"
         )
-
-
-def normalise(mechanism: Mechanism, q: np.ndarray) -> None:
-    """Make quaternions unit, in place; an error if one is zero.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-    """
-    for link in mechanism.tree.links:
-        if link.kind == "spherical":
-            length = np.linalg.norm(q[link.q : link.q + 4])
-            if length == 0:
-                raise ArgumentError(f"joint {link.joint!r}: the quaternion is zero; identity is (0, 0, 0, 1)")
-            q[link.q : link.q + 4] /= length

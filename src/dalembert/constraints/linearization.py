@@ -23,7 +23,6 @@ import numpy as np
 
 from dalembert.algebra.arrays import product
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints import numeric
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.consistency import violation
@@ -32,6 +31,7 @@ from dalembert.constraints.quantities import Setting, mass_matrix
 from dalembert.constraints.states import States
 from dalembert.constraints.vicinity import rank
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics.manifold import position_rate, tangent_rate
 from dalembert.model.checks import expect_names
 from dalembert.model.names import velocity_names
 from dalembert.text.layout import matrix_lines
@@ -172,7 +172,7 @@ def _linearized(
     Vq = np.zeros((mechanism.nv, mechanism.nv))
     if len(G):
         Vq[dependent] = -_solved(G[:, dependent], r_q)
-    turning = _tangent_rate(mechanism.tree, v)
+    turning = tangent_rate(mechanism.tree, v)
     A = np.block(
         [
             [((turning + Vq) @ Bq)[y], B[y]],
@@ -211,14 +211,3 @@ def _solved(G: np.ndarray, right: np.ndarray) -> np.ndarray:
     """x with G x = right, where only redundant rows are surplus."""
     scale = column_scale(G)
     return np.asarray(scale[:, None] * np.linalg.lstsq(G * scale, right, rcond=1e-9)[0])
-
-
-def _tangent_rate(tree: Any, v: np.ndarray) -> np.ndarray:
-    """d(dq)/dt = dv - v x dq for the small rotation of a quaternion in child axes; zero for all other joints."""
-    matrix = np.zeros((tree.nv, tree.nv))
-    for link in tree.links:
-        if link.kind == "spherical":
-            x, y, z = v[link.v : link.v + 3]
-            own = slice(link.v, link.v + 3)
-            matrix[own, own] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
-    return matrix

@@ -13,8 +13,8 @@ from typing import Any
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.constraints.rows import Row
+from dalembert.kinematics import frame_on_link
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
 from dalembert.model.tree import Link

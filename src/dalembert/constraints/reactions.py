@@ -17,7 +17,6 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import motion, pose
 from dalembert.constraints import numeric
 from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.consistency import refuse_far
@@ -25,6 +24,7 @@ from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.quantities import Setting
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import motion, pose
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint

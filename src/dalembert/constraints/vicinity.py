@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.assembly import assemble
-from dalembert.constraints.descent import check_gradients, moved, position_units, units
+from dalembert.constraints.descent import check_gradients, position_units, units
 from dalembert.constraints.opening import closure_length, has_length
 from dalembert.constraints.pivots import column_scale
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.errors import SingularityError
+from dalembert.kinematics.manifold import moved
 
 if TYPE_CHECKING:
     from dalembert.constraints.kernels import ConstrainedKernels
@@ -114,7 +115,7 @@ def neighbours(
         if k % 2:
             step = along @ step
             held = owners[int(np.abs(step).argmax())] if step.any() else []
-        start = moved(system.mechanism, q, far * step * units(system))
+        start = moved(system.mechanism.tree, q, far * step * units(system))
         try:
             found = assemble(system, start, t, held, restarts=0)
             if held and _apart(system, found, q) > NEAR * far:

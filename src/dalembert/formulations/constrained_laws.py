@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints import ConstrainedDynamics
-from dalembert.constraints.descent import moved, units
+from dalembert.constraints.descent import units
 from dalembert.constraints.numeric import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.errors import SingularityError, UnsupportedError
@@ -17,6 +17,7 @@ from dalembert.formulations.agreement import Row
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
 from dalembert.formulations.system import System
+from dalembert.kinematics.manifold import moved
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 
@@ -164,7 +165,7 @@ def closed_near(
             if remark not in said:
                 said.append(remark)
     deviation = NEAR * rng.normal(size=system.mechanism.nv) * units(system)
-    return system.assemble(moved(system.mechanism, system.reference, deviation), t)
+    return system.assemble(moved(system.mechanism.tree, system.reference, deviation), t)
 
 
 def compiled_errors(system: ConstrainedDynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:

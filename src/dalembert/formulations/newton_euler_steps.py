@@ -9,12 +9,12 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import product
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import motion
 from dalembert.formulations.assembly import SHOWN, quantity
 from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.quantity import Quantity
 from dalembert.formulations.system import MovingBody, System, field_load
 from dalembert.formulations.tracing import TracedMechanism
+from dalembert.kinematics import motion
 from dalembert.model.tree import Tree
 
 OF_THE_LINK = (

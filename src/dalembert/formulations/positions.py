@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.descent import normalise
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
 from dalembert.model.by_joint import by_joint
@@ -29,5 +28,4 @@ def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
         raise ArgumentError(f"{what}: got shape {q.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
     if not np.isfinite(q).all():
         raise ArgumentError(f"{what} = {q} is not finite")
-    normalise(mechanism, q)
-    return q
+    return mechanism.normalise(q)

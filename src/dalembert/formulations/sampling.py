@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.quaternions import unit_in_place
 from dalembert.formulations.bounds import reached
 from dalembert.formulations.system import System
 from dalembert.tracing.derivatives import forward
@@ -163,5 +164,4 @@ def _tangent(system: System, slope: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _normalise(system: System, q: np.ndarray) -> None:
-    for first, _ in system.quaternions:
-        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
+    unit_in_place(q, (first for first, _ in system.quaternions))

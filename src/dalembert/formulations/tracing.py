@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra import arrays, scalar
-from dalembert.algebra.attitude import Quaternion
+from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State
@@ -171,31 +170,6 @@ def depends_on_time(mechanism: Mechanism) -> bool:
         mechanism: the mechanism.
     """
     return ConstraintSet(mechanism).rheonomic or any(item.function is not None for item in mechanism.forces)
-
-
-def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-        v: velocities.
-    """
-    qdot: list[Any] = []
-    quaternions = []
-    for joint in mechanism.joints:
-        if not joint.nq:
-            continue
-        in_q, in_v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
-        speeds = list(v[in_v])
-        if joint.kind in ("spherical", "free"):
-            eta = q[in_q.stop - 4 : in_q.stop]
-            turn = arrays.product(Quaternion().Gamma(eta), arrays.asarray(speeds[-3:]))
-            qdot += [*speeds[:-3], *turn]
-            quaternions.append((in_q.stop - 4, in_v.stop - 3))
-        else:
-            qdot += speeds
-    return np.array(qdot, dtype=object), quaternions
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

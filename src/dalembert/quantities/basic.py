@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from dalembert import kinematics
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
-from dalembert.algorithms import energy, kinematics
+from dalembert.algorithms import energy
 from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve, with_armature
@@ -19,7 +19,8 @@ from dalembert.algorithms.selection import select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
-from dalembert.model import Mechanism, Tree
+from dalembert.kinematics.manifold import tangent_rate
+from dalembert.model import Mechanism
 from dalembert.quantities.contest import MANY, MOST
 from dalembert.quantities.quantity import Quantity, Setting
 
@@ -111,23 +112,9 @@ def linearize(s: Setting, q: Array, v: Array, tau: Array) -> tuple[Array, Array]
     """x = (dq, dv): A = [[dqdot/dq, 1], [-D^-1 P, -D^-1 V]], B = [0; D^-1] (7.2.2)."""
     dq, dv, dtau = forward_dynamics_derivatives(s, q, v, tau)
     n = s.nv
-    turning = _tangent_rate(s.tree, v)
+    turning = tangent_rate(s.tree, v)
     A = [[*turning[r], *arrays.identity(n)[r]] for r in range(n)] + [[*dq[r], *dv[r]] for r in range(n)]
     return arrays.asarray(A), arrays.asarray([[0] * n] * n + [[*row] for row in dtau])
-
-
-def _tangent_rate(tree: Tree, v: Array) -> Array:
-    """d(dq)/dt = dv + dq x v for the tangent vector of a quaternion in child axes; zero for all other joints."""
-    n = tree.nv
-    rows: list[list[Any]] = [[0] * n for _ in range(n)]
-    for link in tree.links:
-        if link.kind == "spherical":
-            x, y, z = (v[link.v + k] for k in range(3))
-            block = [[0, z, -y], [-z, 0, x], [y, -x, 0]]  # -v~
-            for r in range(3):
-                for c in range(3):
-                    rows[link.v + r][link.v + c] = block[r][c]
-    return arrays.asarray(rows)
 
 
 def kinetic_energy(s: Setting, q: Array, v: Array) -> Array:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms.choose import choose
-from dalembert.algorithms.kinematics import check_axes
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import check_axes
 from dalembert.model.checks import expect, shown
 from dalembert.quantities.quantity import Quantity
 

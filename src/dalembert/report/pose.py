@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import poses
 from dalembert.errors import DalembertError
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import close_loops
+from dalembert.kinematics import poses
 from dalembert.model import Constraint, Joint, Mechanism
 from dalembert.model.parameters import substitute
 from dalembert.tracing.graph import Graph

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.constraints.choice import row_scale
+from dalembert.kinematics.manifold import displaced
 from dalembert.simulation.integrators import Step
-from dalembert.simulation.manifold import displaced
 from dalembert.simulation.singularity import ZERO, extreme_singular_values, least_singular_value
 from dalembert.simulation.system import System
 

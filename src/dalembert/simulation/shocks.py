@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.simulation.manifold import difference, displaced
+from dalembert.kinematics.manifold import difference, displaced
 from dalembert.simulation.system import System
 
 PIECES, MOST = 16, 0.9

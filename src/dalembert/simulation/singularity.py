@@ -9,8 +9,8 @@ import numpy as np
 
 from dalembert.constraints.choice import row_scale
 from dalembert.errors import SimulationWarning
+from dalembert.kinematics.manifold import difference, displaced
 from dalembert.simulation.gradient_jumps import jump, turns
-from dalembert.simulation.manifold import difference, displaced
 from dalembert.simulation.shocks import Shock, first_shock
 from dalembert.simulation.system import System
 

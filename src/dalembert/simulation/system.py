@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.assembly import mirrored, moved
+from dalembert.constraints.assembly import mirrored
 from dalembert.constraints.consistency import DRIFT, limits, violation
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.opening import has_length, openings
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.kinematics.manifold import moved, normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
 from dalembert.simulation.drift import tell_locked
-from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 
 ROUNDING, TINY, MOST = 1e-14, 1e-9, 6
 """Residual of a constraint, m or rad, that is as good as zero, of small mechanisms by its gradient, down to a tiny one;
@@ -153,7 +153,7 @@ class System:
                 break
             before = worst
             step = _shortest(G, -phi, self.constrained.positional.rank, self._lost[0])
-            x[:nq] = moved(self.mechanism, x[:nq], step)
+            x[:nq] = moved(self.mechanism.tree, x[:nq], step)
         _, G, rate, _ = self.constrained.evaluate("constraints", x[:nq], x[nq:], t)
         x[nq:] += _shortest(G, rate - G @ x[nq:], self.constrained.pivots.rank, self._lost[1])
         return x

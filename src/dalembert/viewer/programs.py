@@ -17,13 +17,13 @@ import numpy as np
 
 from dalembert.algebra import arrays
 from dalembert.algorithms.energy import potential_energy
-from dalembert.algorithms.kinematics import center_of_mass, link_poses
 from dalembert.constraints.dynamics import ConstrainedDynamics
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.quantities import Setting as ConstrainedSetting
 from dalembert.constraints.quantities import positions
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.errors import DalembertError
+from dalembert.kinematics import center_of_mass, link_poses
 from dalembert.model import Mechanism
 from dalembert.printing.javascript import to_javascript
 from dalembert.quantities.basic import forward_dynamics, gravity, kinetic_energy, mass_matrix

@@ -13,33 +13,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.model import Mechanism
+from dalembert.kinematics.manifold import quaternions
+from dalembert.model import Tree
 
 
-def quaternions(mechanism: Mechanism) -> list[tuple[int, int]]:
-    """(index in q, index in v) of the first entry of every quaternion and of its angular velocity."""
-    return [(link.q, link.v) for link in mechanism.tree.links if link.kind == "spherical"]
-
-
-def coordinate_pairs(mechanism: Mechanism) -> list[tuple[int, int]]:
+def coordinate_pairs(tree: Tree) -> list[tuple[int, int]]:
     """(index in q, index in v) of every coordinate that is its own tangent."""
-    found = {(link.q, link.v) for link in mechanism.tree.links if link.kind != "spherical"}
+    found = {(link.q, link.v) for link in tree.links if link.kind != "spherical"}
     return sorted(found)
 
 
-def gradient(mechanism: Mechanism, q: Any, along: Any, stack: Any) -> Any:
+def gradient(tree: Tree, q: Any, along: Any, stack: Any) -> Any:
     """Gradient with respect to q from the gradient along tangent vectors.
 
     Args:
-        mechanism: gives the layout of q and v.
+        tree: gives the layout of q and v.
         q: positions, (..., nq).
         along: gradient along tangent vectors, (..., nv).
         stack: the framework's function that stacks a list of arrays along the last axis.
     """
-    entries: list[Any] = [None] * mechanism.nq
-    for i, k in coordinate_pairs(mechanism):
+    entries: list[Any] = [None] * tree.nq
+    for i, k in coordinate_pairs(tree):
         entries[i] = along[..., k]
-    for i, k in quaternions(mechanism):
+    for i, k in quaternions(tree):
         x, y, z, w = (q[..., i + n] for n in range(4))
         a, b, c = (2 * along[..., k + n] for n in range(3))
         entries[i : i + 4] = [
@@ -51,19 +47,19 @@ def gradient(mechanism: Mechanism, q: Any, along: Any, stack: Any) -> Any:
     return stack(entries)
 
 
-def tangent(mechanism: Mechanism, q: Any, change: Any, stack: Any) -> Any:
+def tangent(tree: Tree, q: Any, change: Any, stack: Any) -> Any:
     """The tangent vector of a change of q: the transpose of :func:`gradient`.
 
     Args:
-        mechanism: gives the layout of q and v.
+        tree: gives the layout of q and v.
         q: positions, (..., nq).
         change: of q, (..., nq).
         stack: the framework's function that stacks a list of arrays along the last axis.
     """
-    entries: list[Any] = [None] * mechanism.nv
-    for i, k in coordinate_pairs(mechanism):
+    entries: list[Any] = [None] * tree.nv
+    for i, k in coordinate_pairs(tree):
         entries[k] = change[..., i]
-    for i, k in quaternions(mechanism):
+    for i, k in quaternions(tree):
         x, y, z, w = (q[..., i + n] for n in range(4))
         a, b, c, d = (2 * change[..., i + n] for n in range(4))
         entries[k : k + 3] = [
