@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algorithms.selection import contest, plans
 from dalembert.model.tree import Tree
 from dalembert.quantities import Quantity, Setting
-from dalembert.quantities.contest import contest, plans
 from dalembert.tracing.program import Port, Program
 
 Form = Callable[[Tree], Tree] | None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algorithms.selection import select_algorithm
+from dalembert.algorithms.selection import plans, select_algorithm
 from dalembert.dynamics.arrays import parts, ports
 from dalembert.dynamics.building import Form, build_program
 from dalembert.dynamics.frame_quantity import FrameQuantity
@@ -28,7 +28,6 @@ from dalembert.model.checks import expect, expect_choice, expect_items, expect_p
 from dalembert.native.arguments import precision
 from dalembert.native.kernel import Kernel
 from dalembert.quantities import ALL_QUANTITIES, Quantity, Setting, nonzeros
-from dalembert.quantities.contest import plans
 from dalembert.quantities.options import chosen_options
 from dalembert.quantities.stages import STAGES
 from dalembert.tracing.cost import Cost

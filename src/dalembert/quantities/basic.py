@@ -15,13 +15,12 @@ from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_so
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.selection import select_forward_dynamics
+from dalembert.algorithms.selection import MANY, MOST, Combination, select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
 from dalembert.kinematics.manifold import tangent_rate
 from dalembert.model import Mechanism
-from dalembert.quantities.contest import MANY, MOST
 from dalembert.quantities.quantity import Quantity, Setting
 
 
@@ -167,15 +166,17 @@ FORCE_RIVALS = {
     "hollerbach-4x4": 2,
 }
 INERTIA_RIVALS = dict.fromkeys(("two-sided", "generalized-links", "column-method"), MOST)
-_FACTORING: dict[str, Callable[..., Array]] = {
-    f"factor-and-solve with {forces} and {inertia}": partial(
+_FACTORING: dict[Combination, Callable[..., Array]] = {
+    Combination("factor-and-solve", forces, inertia): partial(
         factor_and_solve, forces=INVERSE_DYNAMICS[forces], inertia=INERTIA_MATRIX[inertia]
     )
     for forces in CANDIDATES
     for inertia in INERTIA_RIVALS
 }
-_SOLVERS = {**FORWARD_DYNAMICS, **_FACTORING}
-_FORWARD = {name: MANY if name.endswith("two-sided") else MOST for name in _FACTORING} | {"articulated-body": MANY}
+_SOLVERS: dict[str, Callable[..., Array]] = {**FORWARD_DYNAMICS, **_FACTORING}
+_FORWARD: dict[str, int] = {name: MANY if "two-sided" in name.parts else MOST for name in _FACTORING} | {
+    "articulated-body": MANY
+}
 
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(
