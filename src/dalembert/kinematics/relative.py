@@ -31,7 +31,7 @@ Place = tuple[int, Transform]
 
 
 class State(Protocol):
-    """A mechanism at a state: its links, the steps across its joints, its velocities."""
+    """A mechanism at a state: its links, the steps across its joints, its velocities if they are known."""
 
     @property
     def tree(self) -> Tree: ...
@@ -41,6 +41,9 @@ class State(Protocol):
 
     @property
     def velocities(self) -> Array: ...
+
+    @property
+    def is_moving(self) -> bool: ...
 
 
 class Pair:

@@ -173,7 +173,7 @@ _FACTORING: dict[Combination, Callable[..., Array]] = {
     for forces in CANDIDATES
     for inertia in INERTIA_RIVALS
 }
-_SOLVERS: dict[str, Callable[..., Array]] = {**FORWARD_DYNAMICS, **_FACTORING}
+_SOLVERS: dict[str, Callable[..., Array]] = {**FORWARD_DYNAMICS, **{str(k): f for k, f in _FACTORING.items()}}
 _FORWARD: dict[str, int] = {name: MANY if "two-sided" in name.parts else MOST for name in _FACTORING} | {
     "articulated-body": MANY
 }
