@@ -57,7 +57,7 @@ def states(system: Dynamics, count: int) -> tuple[np.ndarray, np.ndarray, np.nda
     while len(few) < 64:
         step = 0.2 * rng.normal(size=system.mechanism.nv)
         try:
-            q = assemble(system, moved(system.mechanism, np.array(system.reference), step))
+            q = assemble(system, moved(system.mechanism.tree, np.array(system.reference), step))
         except SingularityError:  # too far from any assembly
             continue
         few.append((q, project_velocity(system, q, rng.normal(size=system.mechanism.nv))))

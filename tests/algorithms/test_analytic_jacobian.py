@@ -23,8 +23,8 @@ from dalembert.algorithms.analytic_jacobian import (
     frame_coordinates,
     frame_quaternion,
 )
-from dalembert.algorithms.kinematics import jacobian, jacobian_rate, pose
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics import jacobian, jacobian_rate, pose
 from random_mechanisms import random_mechanism
 
 POINT = np.array([0.3, -0.2, 0.5])

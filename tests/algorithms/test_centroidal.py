@@ -19,8 +19,8 @@ from dalembert.algorithms.centroidal import (
 )
 from dalembert.algorithms.energy import kinetic_energy, momentum
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import center_of_mass
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import center_of_mass
 
 MOVING = [mix for mix in MIXES if mix != "all"]
 """With all kinds a tree may consist of fixed joints and have no moving mass."""
@@ -74,7 +74,7 @@ def test_a_floating_mechanism_at_rest_inside_is_one_rigid_body(seed):
     mechanism, q, v, _ = drawn("floating", seed)
     v[6:] = 0
     found = centroidal(mechanism, q, v)
-    R = da.algorithms.kinematics.pose(mechanism, q, mechanism.bodies[0].name).rotation
+    R = da.algorithms.pose(mechanism, q, mechanism.bodies[0].name).rotation
     w = R @ v[3:6]
     linear, angular = np.split(found.matrix @ v, 2)
     assert difference(angular, found.inertia @ w, 1.0) < 1e-11

@@ -12,9 +12,9 @@ import pytest
 import dalembert as da
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.kinematics import pose
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
+from dalembert.kinematics import pose
 
 Q, V, A = np.array([0.3, -0.7, 1.1]), np.array([0.5, -0.4, 0.9]), np.array([1.2, 0.8, -0.6])
 

@@ -18,9 +18,9 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
+from dalembert.algorithms.selection import CLOSE, MANY, MOST, Combination, Plan, contest, plans
 from dalembert.costs.tables import generic_arm
 from dalembert.dynamics import QUANTITIES
-from dalembert.dynamics.contest import CLOSE, MANY, MOST, Plan, contest, plans
 from dalembert.errors import TracingError, UnsupportedError
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.tracing import trace
@@ -197,7 +197,7 @@ def test_the_hopeless_are_not_tried_again():
 
 def test_what_is_known_beforehand_is_not_written():
     """Of two algorithms that use two others each, the last combination is the sum; written only if that comes close."""
-    names = [f"solve with {forces} and {inertia}" for forces in ("one", "two") for inertia in ("three", "four")]
+    names = [Combination("solve", forces, inertia) for forces in ("one", "two") for inertia in ("three", "four")]
     for more, last in ((CLOSE - 5, True), (CLOSE, False)):
         operations = dict(zip(names, (100, 103, 100 + more, 103 + more)))
         written = []

@@ -17,11 +17,11 @@ from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.economy import economical, frames, reframe, regroup
 from dalembert.algorithms.economy.cheapest import operations
 from dalembert.algorithms.energy import kinetic_energy
-from dalembert.algorithms.kinematics import link_poses, poses
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.formats.catalogue import example_robot_data
 from dalembert.formats.urdf import read_urdf
+from dalembert.kinematics import link_poses, poses
 from dalembert.model import Body, Inertia, Joint, Mechanism, Tree
 from dalembert.tracing.evaluate import evaluate
 from quick import some

@@ -14,8 +14,8 @@ from dalembert import algorithms
 from dalembert.algorithms.energy import kinetic_energy, momentum, potential_energy
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import center_of_mass, motion
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import center_of_mass, motion
 from dalembert.model import Body, Inertia, Joint, Mechanism, Mimic
 from random_mechanisms import random_mechanism
 

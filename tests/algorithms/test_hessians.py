@@ -13,9 +13,9 @@ from hypothesis import given
 import dalembert as da
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.hessians import hessian, relative_motion
-from dalembert.algorithms.kinematics import jacobian, jacobian_rate, motion, pose
 from dalembert.errors import ArgumentError
 from dalembert.formulations.relative_motion import FrameMatrices, at_point, composed
+from dalembert.kinematics import jacobian, jacobian_rate, motion, pose
 
 POINT = np.array([0.3, -0.2, 0.5])
 

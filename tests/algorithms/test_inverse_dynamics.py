@@ -12,8 +12,8 @@ from algorithm_cases import MIXES, difference, drawn, seeds
 from hypothesis import given
 
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics
-from dalembert.algorithms.kinematics import jacobian
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.kinematics import jacobian
 from random_mechanisms import random_mechanism
 
 

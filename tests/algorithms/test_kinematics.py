@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra.vectors import vect
-from dalembert.algorithms.kinematics import (
+from dalembert.errors import ArgumentError
+from dalembert.kinematics import (
     center_of_mass,
     jacobian,
     jacobian_rate,
@@ -21,7 +22,6 @@ from dalembert.algorithms.kinematics import (
     pose,
     poses,
 )
-from dalembert.errors import ArgumentError
 from dalembert.model import Body, Joint, Mechanism
 from random_mechanisms import random_mechanism
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra import arrays
-from dalembert.algorithms.step import Matrix, PlaneTurn
 from dalembert.algorithms.tally import Count, vector
+from dalembert.kinematics.step import Matrix, PlaneTurn
 
 
 def turn(k: int, angle: float) -> tuple[PlaneTurn, np.ndarray]:

@@ -22,10 +22,10 @@ from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.hessians import hessian, relative_motion
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix_inverse
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.kinematics import jacobian, jacobian_rate, motion
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.regressor import kinetic_energy_regressor, potential_energy_regressor, regressor
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
+from dalembert.kinematics import jacobian, jacobian_rate, motion
 
 FRAME = "link2"
 

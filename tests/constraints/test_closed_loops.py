@@ -16,7 +16,6 @@ from constraint_cases import relative
 from scipy.integrate import solve_ivp
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints.classical import (
     ANDREWS_START,
     andrews,
@@ -30,6 +29,7 @@ from dalembert.constraints.classical import (
 from dalembert.constraints.closure import assembly_modes
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.kinematics import position_rate
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 G = 9.81

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints.closure import mirrored
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError
+from dalembert.kinematics import pose
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 
 TURNED = {"universal": [np.pi / 2, 0, 0]}

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ForceSet, State, coordinate_symbols, generalised_forces
 from dalembert.dynamics import CONSTRAINT_QUANTITIES as QUANTITIES
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ModelError
 from dalembert.formats import load
+from dalembert.kinematics import jacobian, pose, position_rate
 from dalembert.model import WORLD, Body, Force, Inertia, Joint, Limits, Mechanism, Mimic
 from random_mechanisms import random_mechanism, random_transform
 

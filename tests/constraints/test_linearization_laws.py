@@ -23,11 +23,11 @@ from dalembert.constraints.classical import (
     rolling_disc,
     whipple_bicycle,
 )
-from dalembert.constraints.closure import moved
 from dalembert.control import equilibrium
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.formats import load
+from dalembert.kinematics.manifold import moved
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism
 
@@ -66,11 +66,11 @@ class Flow:
         step = np.zeros(m.nv)
         step[self.y] = dy
         for _ in range(12):
-            phi, G = self.system.evaluate("positions", moved(m, self.q, step), self.t)
+            phi, G = self.system.evaluate("positions", moved(m.tree, self.q, step), self.t)
             if not rows.any() or np.abs(phi[rows]).max() < 1e-14:
                 break
             step[dependent] -= np.linalg.lstsq(G[rows][:, dependent], phi[rows], rcond=1e-9)[0]
-        q = moved(m, self.q, step)
+        q = moved(m.tree, self.q, step)
         _, G, rate, _ = self.system.evaluate("constraints", q, self.v, self.t)
         v, dependent = np.zeros(m.nv), np.setdiff1d(np.arange(m.nv), self.u)
         v[self.u] = self.v[self.u] + du
@@ -82,7 +82,9 @@ class Flow:
         m = self.system.mechanism
         q, v = self.state(dy, du)
         h = 1e-4
-        ahead, back = (difference(m, moved(m, self.q, s * h * self.v), moved(m, q, s * h * v))[self.y] for s in (1, -1))
+        ahead, back = (
+            difference(m, moved(m.tree, self.q, s * h * self.v), moved(m.tree, q, s * h * v))[self.y] for s in (1, -1)
+        )
         a = self.system.solve(q, v, self.tau + dtau, self.t).a
         return np.concatenate([(ahead - back) / (2 * h), a[self.u]])
 

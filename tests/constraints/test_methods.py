@@ -18,7 +18,6 @@ import dalembert as da
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import State, constraint_rows
 from dalembert.constraints.classical import (
     ANDREWS_START,
@@ -28,13 +27,15 @@ from dalembert.constraints.classical import (
     four_bar,
     whipple_bicycle,
 )
-from dalembert.constraints.closure import assemble, moved
+from dalembert.constraints.closure import assemble
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.solve import METHODS, project_velocity, solve
 from dalembert.dynamics import Dynamics
 from dalembert.dynamics.constrained import Setting, dynamics, terms
 from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.formulations import derive
+from dalembert.kinematics import pose
+from dalembert.kinematics.manifold import moved
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.parameters import symbolise
 from random_mechanisms import random_mechanism, random_transform
@@ -100,7 +101,7 @@ def test_kernels_agree_with_singular_values_on_batches(make, method):
     rng = np.random.default_rng(0)
     states = []
     for _ in range(12):
-        q = assemble(system, moved(mechanism, reference, 0.1 * rng.normal(size=mechanism.nv)))
+        q = assemble(system, moved(mechanism.tree, reference, 0.1 * rng.normal(size=mechanism.nv)))
         states.append((q, project_velocity(system, q, rng.normal(size=mechanism.nv))))
     q, v = (np.array(x).reshape(3, 4, -1) for x in zip(*states))
     tau = rng.normal(size=v.shape) * 0.01

@@ -11,10 +11,11 @@ from constraint_cases import relative
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import constraint_rows
 from dalembert.constraints.solve import solve
-from dalembert.dynamics.constrained import Setting, terms
+from dalembert.dynamics.constrained import terms
+from dalembert.dynamics.quantity import Setting
+from dalembert.kinematics import pose
 from dalembert.model import WORLD, Constraint
 from random_mechanisms import random_mechanism, random_transform
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from dalembert.algebra import scalar
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import pose
-from dalembert.constraints.closure import moved
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
+from dalembert.kinematics import pose
+from dalembert.kinematics.manifold import moved
 from dalembert.model import WORLD, Body, Constraint, Force, Inertia, Joint, Mechanism
 from random_mechanisms import random_mechanism, random_transform
 
@@ -70,7 +70,7 @@ def demanded(mechanism, q, v, a):
     """For every body what must act on it besides weight: [force; moment about the world's origin], world axes."""
 
     times = (0.0, H, -H, 2 * H, -2 * H)
-    paths = {t: moved(mechanism, q, v * t + a * t * t / 2) for t in times}
+    paths = {t: moved(mechanism.tree, q, v * t + a * t * t / 2) for t in times}
     poses = {(t, body.name): pose(mechanism, paths[t], body.name) for t in times for body in mechanism.bodies}
 
     def there(t, body):
@@ -96,7 +96,7 @@ def displaced(mechanism, q, direction, body):
     here = pose(mechanism, q, body)
     point = here.inverse().translation
     R = np.asarray(here.rotation, dtype=float)
-    poses = {s: pose(mechanism, moved(mechanism, q, direction * s), body) for s in (-2 * H, -H, H, 2 * H)}
+    poses = {s: pose(mechanism, moved(mechanism.tree, q, direction * s), body) for s in (-2 * H, -H, H, 2 * H)}
     shift = first_difference(lambda s: np.asarray(poses[s].apply(point), dtype=float))
     return shift, axial(first_difference(lambda s: np.asarray(poses[s].rotation, dtype=float)) @ R.T)
 
@@ -268,7 +268,7 @@ def test_power_is_balanced(seed):
     pushed = system.evaluate("element_forces", q, v, 0.0)[1]
     growth = first_difference(
         lambda s: float(
-            stored.evaluate("energy", moved(mechanism, q, v * s + found.a * s * s / 2), v + found.a * s, 0.0)
+            stored.evaluate("energy", moved(mechanism.tree, q, v * s + found.a * s * s / 2), v + found.a * s, 0.0)
         )
     )
     expected = tau @ v + pushed @ v + found.multipliers @ rate

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints import ForceSet, constraint_rows
 from dalembert.constraints.classical import whipple_bicycle
 from dalembert.constraints.solve import METHODS, solve
@@ -22,6 +21,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.dynamics.constrained import Setting, terms
 from dalembert.dynamics.reactions import reactions
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics import pose
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.simulation import simulate
 from random_mechanisms import random_mechanism, random_transform

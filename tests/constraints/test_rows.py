@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, pose, position_rate
 from dalembert.constraints import ConstraintSet, State, constraint_rows, coordinate_symbols
 from dalembert.errors import ArgumentError, ModelError
+from dalembert.kinematics import jacobian, pose, position_rate
 from dalembert.model import Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.constraint import FIELDS
 from dalembert.model.operations import joint_motion

@@ -10,8 +10,9 @@ from dalembert.control import computed_torque, gravity_compensation, operational
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
+from dalembert.kinematics import manifold
 from dalembert.model.operations import with_base
-from dalembert.simulation import manifold, simulate
+from dalembert.simulation import simulate
 from random_mechanisms import random_mechanism
 
 

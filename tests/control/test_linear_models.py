@@ -19,11 +19,12 @@ from dalembert.control import LinearModel, equilibrium, linearize, lqr, state_fe
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError, UnsupportedError
 from dalembert.formats import load
+from dalembert.kinematics import manifold
 from dalembert.model import WORLD, Body, Constraint, Inertia, Joint, Mechanism
 from dalembert.model.force import Force
 from dalembert.model.names import velocity_names
 from dalembert.model.operations import with_gravity
-from dalembert.simulation import joint_stop, manifold, simulate
+from dalembert.simulation import joint_stop, simulate
 from random_mechanisms import random_mechanism
 
 

@@ -11,9 +11,9 @@ from peer_models import check_laws, to_drake
 from dalembert import conventions
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats import read_urdf
+from dalembert.kinematics import jacobian, poses
 from dalembert.model import Mechanism
 from random_mechanisms import mechanisms, random_mechanism
 

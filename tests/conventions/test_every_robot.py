@@ -9,8 +9,8 @@ import pytest
 
 from dalembert import conventions
 from dalembert.algorithms import inverse_dynamics
-from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.formats.urdf import read_urdf
+from dalembert.kinematics import jacobian, poses
 from dalembert.model import WORLD
 from quick import QUICK, some
 

@@ -15,9 +15,9 @@ from peer_models import check_laws, to_mujoco
 from dalembert import conventions
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats.mjcf import read_mjcf
+from dalembert.kinematics import jacobian, poses
 from random_mechanisms import mechanisms, random_mechanism
 
 mujoco = pytest.importorskip("mujoco")

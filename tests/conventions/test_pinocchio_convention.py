@@ -16,9 +16,9 @@ from peer_models import check_laws, to_pinocchio
 from dalembert import conventions
 from dalembert.algorithms import inverse_dynamics
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import jacobian, motion
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formats.urdf import read_urdf
+from dalembert.kinematics import jacobian, motion
 from dalembert.model import Mechanism, Mimic
 from dalembert.model.operations import with_base
 from dalembert.model.parameters import symbolise

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.errors import FormatError, ModelWarning
 from dalembert.formats import from_dh
+from dalembert.kinematics import jacobian, poses
 from dalembert.model import Inertia, Limits
 
 numbers = st.floats(-2, 2)

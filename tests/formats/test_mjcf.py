@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import poses
 from dalembert.constraints import constraint_rows
 from dalembert.errors import FormatError, MissingExtraError, ModelWarning
 from dalembert.formats import load, read_mjcf, read_toml, write_toml, write_urdf
+from dalembert.kinematics import poses
 from dalembert.model import Limits
 
 mujoco = pytest.importorskip("mujoco")

@@ -6,9 +6,9 @@ import sympy as sp
 
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
-from dalembert.algorithms.kinematics import jacobian, pose
 from dalembert.formats import default_parameters, load, read_toml, write_toml
 from dalembert.formats.catalogue import packaged
+from dalembert.kinematics import jacobian, pose
 
 NAMES = sorted(packaged())
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
-from dalembert.algorithms.kinematics import poses
 from dalembert.errors import DalembertError, FormatError, ModelWarning
 from dalembert.formats import read_urdf
 from dalembert.formats.catalogue import example_robot_data
+from dalembert.kinematics import poses
 
 pin = pytest.importorskip("pinocchio")
 ROBOTS = {name: path for name, path in example_robot_data().items() if "/" in name}

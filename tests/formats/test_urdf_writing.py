@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix import mass_matrix
-from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ModelWarning, UnsupportedError
 from dalembert.formats import load, read_urdf, write_urdf
+from dalembert.kinematics import poses
 from dalembert.model import Body, Constraint, Force, Inertia, Joint, Limits, Mechanism, Shape
 from random_mechanisms import random_mechanism
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 
 from dalembert.algebra.kronecker import kron
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, motion
 from dalembert.errors import ArgumentError
 from dalembert.formulations import KroneckerFrame, MovingBodies, MovingBodyFormula, derive
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.relative_motion import FrameMatrices, at_point, composed
+from dalembert.kinematics import jacobian, motion
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.tracing.evaluate import evaluate
 from random_mechanisms import mechanisms, random_mechanism

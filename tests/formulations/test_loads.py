@@ -12,10 +12,10 @@ from classical_systems import cart_pole, planar_elbow, rp_arm
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ArgumentError
 from dalembert.formats import load
 from dalembert.formulations import derive
+from dalembert.kinematics import poses
 from dalembert.model import WORLD, Body, Force, Frame, Inertia, Joint, Mechanism
 from dalembert.report.markdown import to_markdown
 from dalembert.report.report import document

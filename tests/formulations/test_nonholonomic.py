@@ -13,13 +13,13 @@ from sympy import Matrix, cos, sin, symbols, tan
 from dalembert.algebra import scalar
 from dalembert.algebra.quaternions import quaternion_from_rotation
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import motion, poses
 from dalembert.constraints import coordinate_symbols
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations import MovingBodies, MovingBodyFormula, NoSlip, derive, verify
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.sampling import LoopCloser, typical_inputs
+from dalembert.kinematics import motion, poses
 from dalembert.model import WORLD, Body, Constraint, Frame, Inertia, Joint, Mechanism
 from random_mechanisms import random_inertia, random_mechanism
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from operation_helpers import by_name, same_pose
 
 from dalembert.algorithms import inverse_dynamics, kinetic_energy, poses, potential_energy
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.formats import read_toml, write_toml
+from dalembert.kinematics import position_rate
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_gravity
 from dalembert.model.parameters import parameters, substitute, symbolise

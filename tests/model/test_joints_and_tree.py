@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, link_poses, poses
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics import jacobian, link_poses, poses
 from dalembert.model import WORLD, Body, Frame, Inertia, Joint, Limits, Mechanism, Mimic
 from dalembert.model.joint import SIZES, plane_axes, rotation_about
 from dalembert.model.operations import joint_motion

@@ -13,9 +13,9 @@ from operation_helpers import by_name, chain, same_pose
 
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
-from dalembert.algorithms.kinematics import poses
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, UnsupportedError, ValidationError
+from dalembert.kinematics import poses
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.operations import (
     add_payload,

@@ -15,8 +15,8 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.rotations import rotation_z
 from dalembert.algebra.transform import Transform
 from dalembert.algorithms import inverse_dynamics
-from dalembert.algorithms.kinematics import poses
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import poses
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Mechanism, Mimic
 from dalembert.model.parameters import parameters, substitute, symbolise
 from dalembert.model.record import content

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import jacobian, poses
 from dalembert.formats import read_toml, write_toml
+from dalembert.kinematics import jacobian, poses
 from dalembert.model import WORLD, Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
 from dalembert.model.record import content
 from random_mechanisms import mechanisms, random_mechanism

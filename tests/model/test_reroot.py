@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from operation_helpers import TIGHT, by_name, chain, same_pose
 
 from dalembert.algorithms import inverse_dynamics
-from dalembert.algorithms.kinematics import motion, poses, position_rate
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.kinematics import motion, poses, position_rate
 from dalembert.model import WORLD, Body, Constraint, Joint, Mechanism
 from dalembert.model.operations import attach
 from dalembert.model.reroot import SAME_COORDINATES, reroot, rerooted_state

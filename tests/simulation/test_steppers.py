@@ -10,12 +10,12 @@ from motion_cases import double_pendulum
 
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.energy import momentum
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SimulationWarning
+from dalembert.kinematics import manifold, position_rate
 from dalembert.model import Body, Inertia, Joint, Mechanism
 from dalembert.model.operations import with_gravity
-from dalembert.simulation import STEPPERS, Event, SimulationError, manifold, rollout, simulate
+from dalembert.simulation import STEPPERS, Event, SimulationError, rollout, simulate
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse

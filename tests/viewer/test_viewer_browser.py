@@ -10,7 +10,7 @@ import pytest
 import viewer_cases as cases
 
 import dalembert as da
-from dalembert.algorithms.kinematics import link_poses
+from dalembert.kinematics import link_poses
 from dalembert.model import WORLD, Body, Inertia, Joint, Mechanism, Shape
 from dalembert.viewer import view
 

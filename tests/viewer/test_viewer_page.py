@@ -26,7 +26,7 @@ from dalembert.errors import (
     ModelWarning,
     UnsupportedError,
 )
-from dalembert.simulation.manifold import quaternion_places
+from dalembert.kinematics.manifold import quaternion_places
 from dalembert.viewer import view
 from dalembert.viewer.meshes import Meshes
 from dalembert.viewer.motion import as_trajectory, motion

@@ -16,8 +16,8 @@ from dalembert.algorithms.energy import potential_energy
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import center_of_mass, link_poses
 from dalembert.constraints.classical import four_bar
+from dalembert.kinematics import center_of_mass, link_poses
 from dalembert.printing.javascript import to_javascript
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import trace

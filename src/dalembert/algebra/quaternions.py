@@ -8,7 +8,7 @@ star is Hamilton's, the encircled cross is the same with the factors exchanged.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,19 @@ def quaternion_normalise(eta: Vector) -> Array:
         eta: four scalars; if they are numbers they must not all be zero.
     """
     return normalised(components(eta, "eta", 4), "the quaternion")
+
+
+def unit_in_place(q: Any, places: Iterable[int]) -> Any:
+    """Quaternions among numbers divided by their lengths, in place; returns q. Any array library.
+
+    Args:
+        q: numbers, (..., n).
+        places: where along the last axis quaternions begin.
+    """
+    for k in places:
+        eta = q[..., k : k + 4]
+        eta /= ((eta * eta).sum(-1, keepdims=True)) ** 0.5
+    return q
 
 
 def rotation_from_quaternion(eta: Vector) -> Array:

@@ -26,7 +26,6 @@ from dalembert.algorithms.hessians import hessian, relative_motion
 from dalembert.algorithms.inertia_matrix import mass_matrix, mass_matrix_inverse
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import center_of_mass, checked, jacobian, jacobian_rate, motion, pose, poses
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.algorithms.parsa_coriolis import parsa_coriolis
 from dalembert.algorithms.regressor import (
@@ -37,6 +36,7 @@ from dalembert.algorithms.regressor import (
     regressor,
 )
 from dalembert.algorithms.selection import select_algorithm
+from dalembert.kinematics import center_of_mass, checked, jacobian, jacobian_rate, motion, pose, poses
 from dalembert.model import Mechanism
 
 __all__ = [

@@ -22,8 +22,8 @@ from dalembert.algebra.euler import EULER_SEQUENCES, euler_from_rotation, euler_
 from dalembert.algebra.quaternions import quaternion_from_rotation, quaternion_star
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import checked, checked_point, frame_on_link
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import checked, checked_point, frame_on_link
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
 

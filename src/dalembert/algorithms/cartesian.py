@@ -22,9 +22,9 @@ from dalembert.algorithms.consistent_inverse import consistent_inverse
 from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest, cheapest_name
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
-from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import checked
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import expect_choice
 

@@ -21,8 +21,8 @@ from dalembert.algebra.vectors import cross, dual, dyad
 from dalembert.algorithms.energy import link_velocities
 from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments, generalized_moments
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.kinematics import center_of_mass, checked, link_poses
-from dalembert.algorithms.step import steps
+from dalembert.kinematics import center_of_mass, checked, link_poses
+from dalembert.kinematics.step import steps
 from dalembert.model import Mechanism, Tree
 
 

@@ -6,8 +6,8 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
-from dalembert.algorithms.kinematics import link_poses
-from dalembert.algorithms.step import steps
+from dalembert.kinematics import link_poses
+from dalembert.kinematics.step import steps
 from dalembert.model.tree import Tree
 
 

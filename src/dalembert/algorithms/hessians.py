@@ -23,7 +23,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import check_axes, checked, checked_point, frame_on_link
+from dalembert.kinematics import check_axes, checked, checked_point, frame_on_link
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
 

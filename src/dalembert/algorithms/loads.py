@@ -9,8 +9,8 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import frame_on_link
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import frame_on_link
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import expect
 

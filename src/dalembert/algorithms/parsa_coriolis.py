@@ -16,7 +16,7 @@ from typing import Any
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import dual
-from dalembert.algorithms.kinematics import checked, jacobian, jacobian_rate
+from dalembert.kinematics import checked, jacobian, jacobian_rate
 from dalembert.model import Mechanism
 
 

@@ -21,8 +21,8 @@ from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.energy import link_velocities
-from dalembert.algorithms.kinematics import checked, link_poses
-from dalembert.algorithms.step import Step, steps
+from dalembert.kinematics import checked, link_poses
+from dalembert.kinematics.step import Step, steps
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import expect
 

@@ -32,10 +32,10 @@ from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.inertia_matrix.generalized_links import cross_moments
 from dalembert.algorithms.inertia_matrix.two_sided import twists_reach
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
-from dalembert.algorithms.joint_axes import Axis, moved_outward, own_axes
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.step import Step, steps
 from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.kinematics.joint_axes import Axis, moved_outward, own_axes
+from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Tree, gather, gather_matrix
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
-from dalembert.algorithms.step import steps
+from dalembert.kinematics.step import steps
 from dalembert.model.tree import Tree, gather
 
 

@@ -18,10 +18,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape, operation_name, tangent
+from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape, operation_name
 from dalembert.autodiff.xla import Buffer, register
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.kinematics.gradients import tangent
 
 
 def _jax() -> Any:
@@ -106,7 +107,7 @@ def _rule(jax: Any, dynamics: Dynamics, quantity: str, refuse: Callable[[], NoRe
 
     @function.defjvp
     def rule(primals: Any, tangents: Any) -> Any:
-        along = tangent(dynamics.mechanism, primals[0], tangents[0], lambda entries: jnp.stack(entries, axis=-1))
+        along = tangent(dynamics.mechanism.tree, primals[0], tangents[0], lambda entries: jnp.stack(entries, axis=-1))
         parts = zip(slopes(*primals), (along, *tangents[1:]))
         # By default JAX multiplies matrices of single precision with three digits on a card.
         terms = (jnp.einsum("...rc,...c->...r", m, x, precision="highest") for m, x in parts)

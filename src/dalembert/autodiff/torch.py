@@ -17,9 +17,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape, gradient, operation_name, tangent
+from dalembert.autodiff.wrapper import DifferentiableDynamics, batch_shape, operation_name
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.kinematics.gradients import gradient, tangent
 
 
 def _torch() -> Any:
@@ -127,7 +128,7 @@ def _operations(torch: Any, dynamics: Dynamics, quantity: str, refuse: Callable[
         q, v, third = ctx.saved_tensors
         along = [_pulled(torch, above, matrix) for matrix in ordered(derivatives(q, v, third))]
         wide = q.expand(*above.shape[:-1], q.shape[-1])
-        grads = (gradient(mechanism, wide, along[0], stack), along[1], along[2])
+        grads = (gradient(mechanism.tree, wide, along[0], stack), along[1], along[2])
         return tuple(
             _summed(g, x) if needed else None for g, x, needed in zip(grads, (q, v, third), ctx.needs_input_grad)
         )
@@ -178,7 +179,7 @@ def _operations(torch: Any, dynamics: Dynamics, quantity: str, refuse: Callable[
         @staticmethod
         def jvp(ctx: Any, *changes: Any) -> Any:
             q, v, third = ctx.saved_tensors
-            along = None if changes[0] is None else tangent(mechanism, q, changes[0], stack)
+            along = None if changes[0] is None else tangent(mechanism.tree, q, changes[0], stack)
             parts = zip(ordered(Slopes.apply(q, v, third)), (along, *changes[1:]))
             return sum(_product(torch, m, x.unsqueeze(-1).to(m.dtype)).squeeze(-1) for m, x in parts if x is not None)
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
-from dalembert.model import Mechanism
 
 
 class DifferentiableDynamics(ABC):
@@ -113,61 +112,3 @@ def operation_name(dynamics: Dynamics, quantity: str) -> str:
 
 
 # -------------------------------------------------------------------------------------- gradients along tangent vectors
-
-
-def quaternions(mechanism: Mechanism) -> list[tuple[int, int]]:
-    """(index in q, index in v) of the first entry of every quaternion and of its angular velocity."""
-    return [(link.q, link.v) for link in mechanism.tree.links if link.kind == "spherical"]
-
-
-def coordinate_pairs(mechanism: Mechanism) -> list[tuple[int, int]]:
-    """(index in q, index in v) of every coordinate that is its own tangent."""
-    found = {(link.q, link.v) for link in mechanism.tree.links if link.kind != "spherical"}
-    return sorted(found)
-
-
-def gradient(mechanism: Mechanism, q: Any, along: Any, stack: Any) -> Any:
-    """Gradient with respect to q from the gradient along tangent vectors.
-
-    Args:
-        mechanism: gives the layout of q and v.
-        q: positions, (..., nq).
-        along: gradient along tangent vectors, (..., nv).
-        stack: the framework's function that stacks a list of arrays along the last axis.
-    """
-    entries: list[Any] = [None] * mechanism.nq
-    for i, k in coordinate_pairs(mechanism):
-        entries[i] = along[..., k]
-    for i, k in quaternions(mechanism):
-        x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c = (2 * along[..., k + n] for n in range(3))
-        entries[i : i + 4] = [
-            w * a - z * b + y * c,
-            z * a + w * b - x * c,
-            -y * a + x * b + w * c,
-            -(x * a + y * b + z * c),
-        ]
-    return stack(entries)
-
-
-def tangent(mechanism: Mechanism, q: Any, change: Any, stack: Any) -> Any:
-    """The tangent vector of a change of q: the transpose of :func:`gradient`.
-
-    Args:
-        mechanism: gives the layout of q and v.
-        q: positions, (..., nq).
-        change: of q, (..., nq).
-        stack: the framework's function that stacks a list of arrays along the last axis.
-    """
-    entries: list[Any] = [None] * mechanism.nv
-    for i, k in coordinate_pairs(mechanism):
-        entries[k] = change[..., i]
-    for i, k in quaternions(mechanism):
-        x, y, z, w = (q[..., i + n] for n in range(4))
-        a, b, c, d = (2 * change[..., i + n] for n in range(4))
-        entries[k : k + 3] = [
-            w * a + z * b - y * c - x * d,
-            -z * a + w * b + x * c - y * d,
-            y * a - x * b + w * c - z * d,
-        ]
-    return stack(entries)

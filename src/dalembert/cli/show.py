@@ -102,7 +102,7 @@ def _say_tree(terminal: Terminal, mechanism: Mechanism) -> None:
 
 def _poses(mechanism: Mechanism) -> Iterator[tuple[str, dict[str, Any]]]:
     from dalembert.algebra.rotations import rpy_from_rotation
-    from dalembert.algorithms.kinematics import pose
+    from dalembert.kinematics import pose
 
     for name in [*(body.name for body in mechanism.bodies), *(frame.name for frame in mechanism.frames)]:
         found = pose(mechanism, mechanism.neutral, name)

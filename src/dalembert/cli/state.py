@@ -220,8 +220,8 @@ def _assembled(system: Dynamics, guess: np.ndarray, named: list[str]) -> np.ndar
     """
     import numpy as np
 
-    from dalembert.constraints.closure import moved
     from dalembert.errors import DalembertError
+    from dalembert.kinematics.manifold import moved
 
     model = system.mechanism
     failures: list[DalembertError] = []
@@ -233,7 +233,8 @@ def _assembled(system: Dynamics, guess: np.ndarray, named: list[str]) -> np.ndar
         rng = np.random.default_rng(0)
         for trial in range(STARTS):
             try:
-                return system.assemble(moved(model, guess, (trial > 0) * free * rng.normal(size=model.nv)), keep=held)
+                step = (trial > 0) * free * rng.normal(size=model.nv)
+                return system.assemble(moved(model.tree, guess, step), keep=held)
             except DalembertError as error:  # too much is held, or this start leads nowhere
                 failures.append(error)
     raise failures[-STARTS]  # of the start that was meant, nothing held

@@ -19,9 +19,9 @@ from dalembert.algebra.transform import Transform
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.kinematics import jacobian, link_poses, poses
 from dalembert.conventions.blocks import Block, Free
 from dalembert.conventions.convention import Convention, base_of, mismatch, pair, place
+from dalembert.kinematics import jacobian, link_poses, poses
 from dalembert.model import Inertia, Joint, Mechanism
 
 
@@ -293,6 +293,6 @@ class MechanismPeer(Peer):
 
 
 def _origin(mechanism: Mechanism, q: Array, body: str) -> Array:
-    from dalembert.algorithms.kinematics import pose
+    from dalembert.kinematics import pose
 
     return np.asarray(pose(mechanism, q, body).translation, dtype=float)

@@ -15,9 +15,9 @@ import numpy as np
 
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import frame_on_link, poses
 from dalembert.comparison.difference import TOPICS, Difference
 from dalembert.comparison.peer import Drive, Peer, View
+from dalembert.kinematics import frame_on_link, poses
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.joint import rotation_about
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.algebra.quaternions import quaternion_exp, quaternion_star
 from dalembert.constraints.loops import HALF_TURNS
 from dalembert.constraints.rank import Decomposition, Known
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
+from dalembert.kinematics.manifold import moved
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names, expect_real, expect_whole, real_array
 from dalembert.model.names import by_joint
@@ -41,29 +41,6 @@ NEAR = 0.1
 
 FAR = 0.02
 """How far joints are moved to see whether they can, in units of their coordinates."""
-
-
-def moved(mechanism: Mechanism, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Positions displaced along a tangent vector: what the velocity ``step`` would do in unit time.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-        step: displacement, nv.
-    """
-    q = q.copy()
-    done: set[int] = set()
-    for link in mechanism.tree.links:
-        if link.q in done:  # a mimic joint moves with its leader
-            continue
-        done.add(link.q)
-        if link.kind == "spherical":
-            turn = quaternion_exp(step[link.v : link.v + 3])
-            eta = quaternion_star(q[link.q : link.q + 4], turn)
-            q[link.q : link.q + 4] = eta / np.linalg.norm(eta)
-        else:
-            q[link.q] += step[link.v]
-    return q
 
 
 def newton(
@@ -126,7 +103,7 @@ def descend(
     def move(position: np.ndarray, step: np.ndarray) -> np.ndarray:
         along = np.zeros(len(free))
         along[free] = step
-        return moved(system.mechanism, position, along * scaling.velocities)
+        return moved(system.mechanism.tree, position, along * scaling.velocities)
 
     return newton(at, move, q, tolerance, iterations)
 
@@ -172,7 +149,7 @@ def assemble(
     tolerance, iterations = expect_real(tolerance, "tolerance", 0), expect_whole(iterations, "iterations")
     free = free_velocities(mechanism, keep)
     tolerance *= max(1.0, float(np.abs(start).max(initial=0.0)))
-    normalise(mechanism, start)
+    start = mechanism.normalise(start)
     on_positions = system.constraints.holonomic
     check_gradients(system, system.evaluate("positions", start, t)[1][on_positions], t, on_positions)
     restarts = expect_whole(restarts, "restarts")
@@ -181,7 +158,7 @@ def assemble(
     least, best = np.inf, np.full(int(on_positions.sum()), np.nan)
     for k in range(1 + restarts):
         step = np.where(free, rng.normal(size=mechanism.nv) * min(0.2 * k, 2.0), 0.0) * scaling.velocities
-        found, residual = descend(system, moved(mechanism, start, step), t, free, tolerance, iterations)
+        found, residual = descend(system, moved(mechanism.tree, start, step), t, free, tolerance, iterations)
         left = float(np.nan_to_num(np.abs(residual), nan=np.inf).max(initial=0.0))
         if left <= tolerance and not mirrored(system, found, t):
             return found
@@ -290,7 +267,7 @@ def assembly_modes(
     for k in range(starts):
         step = np.where(free, rng.normal(size=mechanism.nv) * spread * unit, 0.0) if k else np.zeros(mechanism.nv)
         try:
-            found = assemble(system, moved(mechanism, base, step), t, keep, restarts=0)
+            found = assemble(system, moved(mechanism.tree, base, step), t, keep, restarts=0)
         except SingularityError:
             continue
         mark = _mark(mechanism, found, unit)
@@ -313,7 +290,7 @@ def _same(system: Constrained, a: np.ndarray, b: np.ndarray, t: float) -> bool:
             else:
                 way = b[link.q] - a[link.q]
                 q[link.q] += part * (np.remainder(way + np.pi, 2 * np.pi) - np.pi if link.rotates else way)
-        normalise(system.mechanism, q)
+        q = system.mechanism.normalise(q)
         phi = (system.evaluate("closing", q, t)[0] / system.scaling.rows)[system.constraints.holonomic]
         if not np.abs(phi).max(initial=0.0) < limit:
             return False
@@ -361,7 +338,7 @@ def _leads_on(system: Constrained, q: np.ndarray, t: float, keep: Sequence[str],
     """Whether there are assemblies a little along a way, and not just this one again."""
     for way in (FAR, -FAR):
         try:
-            there = assemble(system, moved(system.mechanism, q, way * step), t, keep, restarts=0)
+            there = assemble(system, moved(system.mechanism.tree, q, way * step), t, keep, restarts=0)
         except SingularityError:
             continue
         unit = system.scaling.velocities
@@ -415,7 +392,7 @@ def restored(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> tup
         if worst < 1e-15 or not worst < before:  # as close as rounding allows
             break
         before = worst
-        q = moved(system.mechanism, q, scaling.velocities * _shortest(G, -phi, system.positional.rank, lost))
+        q = moved(system.mechanism.tree, q, scaling.velocities * _shortest(G, -phi, system.positional.rank, lost))
     _, G, rate, _ = system.evaluate("constraints", q, v, t)
     missing = (rate - G @ v) / scaling.rows
     return q, v + scaling.velocities * _shortest(scaling.dimensionless(G), missing, system.pivots.rank, lost)
@@ -448,18 +425,3 @@ def check_gradients(system: Constrained, G: np.ndarray, t: float, chosen: np.nda
             f"{', '.join(map(repr, dict.fromkeys(lost)))} is not defined; start from positions where it is (a disc "
             "that lies flat has no lowest point, a user's function may be out of its domain)"
         )
-
-
-def normalise(mechanism: Mechanism, q: np.ndarray) -> None:
-    """Make quaternions unit, in place; an error if one is zero.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-    """
-    for link in mechanism.tree.links:
-        if link.kind == "spherical":
-            length = np.linalg.norm(q[link.q : link.q + 4])
-            if length == 0:
-                raise ArgumentError(f"joint {link.joint!r}: the quaternion is zero; identity is (0, 0, 0, 1)")
-            q[link.q : link.q + 4] /= length

@@ -16,14 +16,14 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.constraints.action import Action
-from dalembert.constraints.closure import moved
 from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
 from dalembert.constraints.joint_rows import function_of_time
-from dalembert.constraints.relative import Pair
 from dalembert.constraints.scaling import longest
 from dalembert.constraints.state import State
 from dalembert.constraints.user import time_program, vector_program
 from dalembert.errors import ArgumentError, ModelError
+from dalembert.kinematics.manifold import moved
+from dalembert.kinematics.relative import Pair
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_names
 from dalembert.model.force import Force
@@ -116,7 +116,7 @@ def _refuse_idle(mechanism: Mechanism, item: Force) -> None:
     if item.kind != "spring" or mechanism.symbols:
         return
     rng = np.random.default_rng(0)
-    starts = [moved(mechanism, mechanism.neutral, rng.normal(size=mechanism.nv)) for _ in range(3)]
+    starts = [moved(mechanism.tree, mechanism.neutral, rng.normal(size=mechanism.nv)) for _ in range(3)]
     apart = [State(mechanism, q).pair(item).offset for q in starts]
     if np.abs(np.array(apart, dtype=float)).max() <= 1e-13 * longest(mechanism):
         raise ModelError(

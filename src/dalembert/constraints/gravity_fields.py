@@ -23,9 +23,9 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross, dot, trace, vect
 from dalembert.constraints.action import GROUND, Action
-from dalembert.constraints.relative import Pair
 from dalembert.constraints.state import State
 from dalembert.errors import SingularityError, UnsupportedError
+from dalembert.kinematics.relative import Pair
 from dalembert.model.body import Body
 from dalembert.model.force import Force
 from dalembert.tracing.evaluate import inline

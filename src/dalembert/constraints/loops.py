@@ -17,7 +17,7 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
-from dalembert.constraints.relative import Pair
+from dalembert.kinematics.relative import Pair
 
 
 class RowKind(NamedTuple):

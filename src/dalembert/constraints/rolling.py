@@ -20,7 +20,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, dual
 from dalembert.constraints.loops import NOTHING, Entry, RowKind
-from dalembert.constraints.relative import Pair
+from dalembert.kinematics.relative import Pair
 from dalembert.model.constraint import Constraint
 
 SLIP = (RowKind("slip along x", "length", False), RowKind("slip along y", "length", False))

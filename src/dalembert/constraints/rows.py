@@ -16,11 +16,11 @@ from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.constraints.joint_rows import coupling_row, motion_row
 from dalembert.constraints.loops import LOOP_ROWS, RowKind, assemble, loop_entries, without_half_turns
-from dalembert.constraints.relative import Pair
 from dalembert.constraints.rolling import ROLLING_ROWS, rolling_entries
 from dalembert.constraints.state import State
 from dalembert.constraints.user import position_program, time_program, velocity_program
 from dalembert.errors import ArgumentError, ModelError
+from dalembert.kinematics.relative import Pair
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
 from dalembert.tracing.evaluate import inline

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.algebra import scalar
 from dalembert.algebra.scalar import Scalar
-from dalembert.algorithms.kinematics import frame_on_link
+from dalembert.kinematics import frame_on_link
 from dalembert.model import Mechanism
 from dalembert.model.constraint import Constraint
 

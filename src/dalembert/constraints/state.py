@@ -15,10 +15,10 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import frame_on_link
-from dalembert.algorithms.step import Step, steps
-from dalembert.constraints.relative import Pair
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics import frame_on_link
+from dalembert.kinematics.relative import Pair
+from dalembert.kinematics.step import Step, steps
 from dalembert.model import WORLD, Mechanism, Tree
 from dalembert.model.checks import real_array
 from dalembert.tracing.program import Program

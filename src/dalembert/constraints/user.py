@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.scalar import is_number, is_sympy, is_zero
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.errors import ArgumentError, ModelError, TracingError, UnsupportedError
+from dalembert.kinematics import position_rate
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, shown
 from dalembert.model.formula import Formula

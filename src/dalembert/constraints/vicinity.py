@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.constraints.closure import RESTARTS, assemble, check_gradients, moved
+from dalembert.constraints.closure import RESTARTS, assemble, check_gradients
 from dalembert.constraints.rank import GAP, TOLERANCE, Decomposition
 from dalembert.errors import SingularityError
+from dalembert.kinematics.manifold import moved
 
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
@@ -79,7 +80,7 @@ def neighbours(
         if k % 2:
             step = along @ step
             held = owners[int(np.abs(step).argmax())] if step.any() else []
-        start = moved(system.mechanism, q, far * step * system.scaling.velocities)
+        start = moved(system.mechanism.tree, q, far * step * system.scaling.velocities)
         try:
             found = assemble(system, start, t, held, restarts=0)
             if held and _apart(system, found, q) > NEAR * far:
@@ -143,7 +144,7 @@ def samples(system: Constrained, count: int = 4, spread: float = 0.3) -> list[Sa
         step = rng.normal(size=nv) * spread * system.scaling.velocities if k else np.zeros(nv)
         t = times[k % len(times)]
         try:
-            start = moved(system.mechanism, np.array(system.reference), step)
+            start = moved(system.mechanism.tree, np.array(system.reference), step)
             q = assemble(system, start, t, restarts=0 if k else RESTARTS)
             if not found or decomposed(system, q, t).is_clear:
                 found.append((q, t))

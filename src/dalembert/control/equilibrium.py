@@ -15,10 +15,10 @@ from dalembert.constraints.violation import INCONSISTENT
 from dalembert.control.linear import dynamics_of, linearize, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
+from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_real
 from dalembert.model.names import as_names
-from dalembert.simulation import manifold
 from dalembert.simulation.state import as_parameters, as_position, as_velocity
 
 ROUNDING = 1e-14

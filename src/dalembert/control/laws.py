@@ -19,10 +19,10 @@ from dalembert.algebra.vectors import cross
 from dalembert.algorithms.triangular import factor, inverse
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
+from dalembert.kinematics.manifold import difference
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
 from dalembert.native.kernel import Kernel, traced_kernel
-from dalembert.simulation.manifold import difference
 from dalembert.simulation.state import as_flag
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.program import Port

@@ -11,10 +11,10 @@ import numpy as np
 from dalembert.control.linear import LinearModel, forces_of, indices_of, motors_of
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics import manifold
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array
 from dalembert.model.names import velocity_names
-from dalembert.simulation import manifold
 from dalembert.simulation.state import as_position, as_velocity
 
 STAYS = 1e-7

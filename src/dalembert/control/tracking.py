@@ -12,8 +12,8 @@ import numpy as np
 from dalembert.control.linear import motors_of
 from dalembert.control.regulator import weight_matrix
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.kinematics import manifold
 from dalembert.model.checks import expect, expect_whole
-from dalembert.simulation import manifold
 from dalembert.simulation.trajectory import Trajectory
 
 ACCURACY = 1e-9

@@ -25,6 +25,7 @@ from dalembert.dynamics.linearization import derivatives
 from dalembert.dynamics.quantity import Quantity, Setting
 from dalembert.dynamics.reactions import places, reactions
 from dalembert.errors import UnsupportedError
+from dalembert.kinematics.manifold import tangent_map
 
 
 def positions(s: Setting, q: Array, t: Scalar) -> tuple[Array, Array]:
@@ -156,7 +157,7 @@ def forward_dynamics_derivatives(s: Setting, q: Array, v: Array, tau: Array, t: 
     """By differentiating the program of the accelerations."""
     a = forward_dynamics(s, q, v, tau, t)
     unit = arrays.identity(s.nv)
-    return _slope(s, a, q, derived.tangents(s.tree, q)), _slope(s, a, v, unit), _slope(s, a, tau, unit)
+    return _slope(s, a, q, tangent_map(s.tree, q)), _slope(s, a, v, unit), _slope(s, a, tau, unit)
 
 
 def linearize(s: Setting, q: Array, v: Array, tau: Array, t: Scalar) -> tuple[Array, Array]:
@@ -180,7 +181,7 @@ def _pushed(s: Setting, q: Array, v: Array, t: Scalar) -> Array:
 
 def _element_slopes(s: Setting, q: Array, v: Array, t: Scalar) -> tuple[Array, Array]:
     push = _pushed(s, q, v, t)
-    return _slope(s, push, q, derived.tangents(s.tree, q)), _slope(s, push, v, arrays.identity(s.nv))
+    return _slope(s, push, q, tangent_map(s.tree, q)), _slope(s, push, v, arrays.identity(s.nv))
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array, t: Scalar) -> Array:
@@ -206,7 +207,7 @@ def sensitivities(s: Setting, q: Array, v: Array, a: Array, t: Scalar) -> tuple[
 def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array, t: Scalar) -> tuple[Array, ...]:
     by_qq, by_vq, by_vv, by_aq = derived.inverse_dynamics_hessian(s, q, v, a)
     by_q, by_v = _element_slopes(s, q, v, t)
-    along, unit = derived.tangents(s.tree, q), arrays.identity(s.nv)
+    along, unit = tangent_map(s.tree, q), arrays.identity(s.nv)
     return by_qq - _slope(s, by_q, q, along), by_vq - _slope(s, by_v, q, along), by_vv - _slope(s, by_v, v, unit), by_aq
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from dalembert import algorithms
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
-from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.economy.cheapest import cheapest
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.dynamics.quantity import Quantity, Setting, direct
 from dalembert.dynamics.tree import FORCE_RIVALS, INERTIA_RIVALS, force_algorithm, mass_matrix
 from dalembert.errors import UnsupportedError
-from dalembert.model import Tree
+from dalembert.kinematics.manifold import tangent_map
 
 
 def mass_matrix_inverse(s: Setting, q: Array) -> Array:
@@ -38,24 +35,13 @@ def inverse_dynamics_hessian(s: Setting, q: Array, v: Array, a: Array) -> tuple[
     if s.derivative is None:
         raise UnsupportedError("second derivatives are made of traced scalars; use Dynamics(...)")
     found = sensitivity(s.tree, q, v, a, s.loads)
-    by_q, by_v = tangents(s.tree, q), arrays.identity(s.nv)
+    by_q, by_v = tangent_map(s.tree, q), arrays.identity(s.nv)
     return (
         s.derivative(found.P, q, by_q),
         s.derivative(found.V, q, by_q),
         s.derivative(found.V, v, by_v),
         s.derivative(found.D, q, by_q),
     )
-
-
-def tangents(tree: Tree, q: Array) -> Array:
-    """Gamma of qdot = Gamma(q) v, nq x nv."""
-    seeds = np.zeros((tree.nq, tree.nv), dtype=int).astype(object)
-    for link in tree.links:
-        if link.kind == "spherical":
-            seeds[link.q : link.q + 4, link.v : link.v + 3] = Quaternion().Gamma(q[link.q : link.q + 4])
-        else:
-            seeds[link.q, link.v] = 1
-    return seeds
 
 
 def hessian(s: Setting, q: Array) -> Array:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algorithms.joint_forces import joint_forces
-from dalembert.algorithms.selection import select_algorithm
+from dalembert.algorithms.selection import contest, plans, select_algorithm
 from dalembert.constraints import closure
 from dalembert.constraints.analysis import Analysis, analyse
 from dalembert.constraints.arguments import single, velocities_named
@@ -39,7 +39,6 @@ from dalembert.constraints.state import States
 from dalembert.constraints.vicinity import Sample, samples, usual_size
 from dalembert.constraints.violation import relative_violation
 from dalembert.dynamics.catalogue import ALL_QUANTITIES, CONSTRAINT_QUANTITIES, quantity_of
-from dalembert.dynamics.contest import contest, plans
 from dalembert.dynamics.drives import Drives, drive_forces
 from dalembert.dynamics.frame_quantity import FrameQuantity
 from dalembert.dynamics.linearization import LinearModel, linear_model

@@ -25,7 +25,6 @@ from dalembert.algebra.arrays import product
 from dalembert.algorithms.forward_dynamics.factor_and_solve import with_armature
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_links
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.pivots import find_pivots
 from dalembert.constraints.rank import Decomposition
@@ -35,6 +34,7 @@ from dalembert.constraints.vicinity import decomposed
 from dalembert.constraints.violation import violation
 from dalembert.dynamics.quantity import Setting
 from dalembert.errors import ArgumentError, MissingExtraError, SingularityError
+from dalembert.kinematics.manifold import position_rate, tangent_rate
 from dalembert.model.checks import expect, expect_names, expect_real, real_array
 from dalembert.model.names import as_names, velocity_names
 from dalembert.text.layout import counted, matrix_lines
@@ -291,7 +291,7 @@ def _linearized(
     Vq = np.zeros((mechanism.nv, mechanism.nv))
     if len(G):
         Vq[dependent] = -_solved(G[:, dependent], r_q)
-    turning = _tangent_rate(mechanism.tree, v)
+    turning = tangent_rate(mechanism.tree, v)
     A = np.block(
         [
             [((turning + Vq) @ Bq)[y], B[y]],
@@ -332,14 +332,3 @@ def _null_map(G: np.ndarray, independent: list[int]) -> np.ndarray:
 def _solved(G: np.ndarray, right: np.ndarray) -> np.ndarray:
     """x with G x = right, where only redundant rows are surplus."""
     return Decomposition.of(G).pseudo_inverse() @ right
-
-
-def _tangent_rate(tree: Any, v: np.ndarray) -> np.ndarray:
-    """d(dq)/dt = dv - v x dq for the small rotation of a quaternion in child axes; zero for all other joints."""
-    matrix = np.zeros((tree.nv, tree.nv))
-    for link in tree.links:
-        if link.kind == "spherical":
-            x, y, z = v[link.v : link.v + 3]
-            own = slice(link.v, link.v + 3)
-            matrix[own, own] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
-    return matrix

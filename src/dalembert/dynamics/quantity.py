@@ -15,13 +15,13 @@ from dalembert.algorithms.analytic_jacobian import coordinate_count
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.joint_forces import JointForces, joint_forces
-from dalembert.algorithms.kinematics import check_axes
 from dalembert.algorithms.loads import Loads, loads_on_links
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.pivots import Pivots
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import check_axes
 from dalembert.model import Mechanism, Tree
 from dalembert.model.checks import expect, shown
 from dalembert.tracing.program import Port

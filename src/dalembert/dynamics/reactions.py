@@ -17,13 +17,13 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import motion, pose
 from dalembert.constraints.action import GROUND, Action
 from dalembert.constraints.rank import Decomposition
 from dalembert.constraints.rolling import ROLLING_ROWS
 from dalembert.constraints.violation import refuse_far
 from dalembert.dynamics.quantity import Setting
 from dalembert.errors import ArgumentError
+from dalembert.kinematics import motion, pose
 from dalembert.model import WORLD, Joint, Mechanism
 from dalembert.model.checks import expect, real_array
 from dalembert.model.constraint import Constraint

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from dalembert import kinematics
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
-from dalembert.algorithms import energy, kinematics
+from dalembert.algorithms import energy
 from dalembert.algorithms.economy.cheapest import CANDIDATES, cheapest
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve, with_armature
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_links
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.selection import select_forward_dynamics
+from dalembert.algorithms.selection import MANY, MOST, Combination, select_forward_dynamics
 from dalembert.algorithms.sensitivity import coriolis_matrix, sensitivity
 from dalembert.algorithms.triangular import factor
 from dalembert.algorithms.weight import weight
-from dalembert.dynamics.contest import MANY, MOST
 from dalembert.dynamics.quantity import Quantity, Setting, direct, nonzeros
-from dalembert.model import Tree
+from dalembert.kinematics.manifold import tangent_rate
 
 
 def inverse_dynamics(s: Setting, q: Array, v: Array, a: Array) -> Array:
@@ -105,23 +104,9 @@ def state_matrices(s: Setting, v: Array, slopes: tuple[Array, ...]) -> tuple[Arr
     """A and B from the derivatives of the accelerations by q, v and tau."""
     dq, dv, dtau = slopes
     n = s.nv
-    turning = _tangent_rate(s.tree, v)
+    turning = tangent_rate(s.tree, v)
     A = [[*turning[r], *arrays.identity(n)[r]] for r in range(n)] + [[*dq[r], *dv[r]] for r in range(n)]
     return arrays.asarray(A), arrays.asarray([[0] * n] * n + [[*row] for row in dtau])
-
-
-def _tangent_rate(tree: Tree, v: Array) -> Array:
-    """d(dq)/dt = dv + dq x v for the tangent vector of a quaternion in child axes; zero for all other joints."""
-    n = tree.nv
-    rows: list[list[Any]] = [[0] * n for _ in range(n)]
-    for link in tree.links:
-        if link.kind == "spherical":
-            x, y, z = (v[link.v + k] for k in range(3))
-            block = [[0, z, -y], [-z, 0, x], [y, -x, 0]]  # -v~
-            for r in range(3):
-                for c in range(3):
-                    rows[link.v + r][link.v + c] = block[r][c]
-    return arrays.asarray(rows)
 
 
 def kinetic_energy(s: Setting, q: Array, v: Array) -> Array:
@@ -170,15 +155,17 @@ FORCE_RIVALS = {
     "hollerbach-4x4": 2,
 }
 INERTIA_RIVALS = dict.fromkeys(("two-sided", "generalized-links", "column-method"), MOST)
-_FACTORING: dict[str, Callable[..., Array]] = {
-    f"factor-and-solve with {forces} and {inertia}": partial(
+_FACTORING: dict[Combination, Callable[..., Array]] = {
+    Combination("factor-and-solve", forces, inertia): partial(
         factor_and_solve, forces=INVERSE_DYNAMICS[forces], inertia=INERTIA_MATRIX[inertia]
     )
     for forces in CANDIDATES
     for inertia in INERTIA_RIVALS
 }
-_SOLVERS = {**FORWARD_DYNAMICS, **_FACTORING}
-_FORWARD = {name: MANY if name.endswith("two-sided") else MOST for name in _FACTORING} | {"articulated-body": MANY}
+_SOLVERS: dict[str, Callable[..., Array]] = {**FORWARD_DYNAMICS, **{str(k): f for k, f in _FACTORING.items()}}
+_FORWARD: dict[str, int] = {name: MANY if "two-sided" in name.parts else MOST for name in _FACTORING} | {
+    "articulated-body": MANY
+}
 
 BASIC: dict[str, Quantity] = {
     "inverse_dynamics": Quantity(

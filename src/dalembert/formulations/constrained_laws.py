@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.closure import moved
 from dalembert.constraints.solve import METHODS
 from dalembert.constraints.vicinity import ranks_nearby
 from dalembert.dynamics import Dynamics
@@ -17,6 +16,7 @@ from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.sample_ranks import clear_ranks
 from dalembert.formulations.sampling import Inputs, sampled, typical_inputs
 from dalembert.formulations.system import MultibodySystem
+from dalembert.kinematics.manifold import moved
 from dalembert.tracing.evaluate import evaluate
 from dalembert.tracing.trace import program_of
 
@@ -164,7 +164,7 @@ def closed_near(
             if remark not in said:
                 said.append(remark)
     deviation = NEAR * rng.normal(size=system.mechanism.nv) * system.scaling.velocities
-    return system.assemble(moved(system.mechanism, system.reference, deviation), t)
+    return system.assemble(moved(system.mechanism.tree, system.reference, deviation), t)
 
 
 def compiled_errors(system: Dynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.constraints.closure import normalise
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
@@ -137,5 +136,4 @@ def positions_of(mechanism: Mechanism, given: Any, what: str) -> np.ndarray:
         raise ArgumentError(f"{what}: got shape {q.shape}, but {mechanism.name!r} needs ({mechanism.nq},)")
     if not np.isfinite(q).all():
         raise ArgumentError(f"{what} = {q} is not finite")
-    normalise(mechanism, q)
-    return q
+    return mechanism.normalise(q)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.attitude import Quaternion
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.sensitivity import sensitivity
@@ -21,6 +20,7 @@ from dalembert.formulations.equations import Equations
 from dalembert.formulations.mechanism_system import system_of
 from dalembert.formulations.quantity import named_inputs
 from dalembert.formulations.sample_ranks import rounded_rows
+from dalembert.kinematics.manifold import tangent_map
 from dalembert.model import Inertia, Mechanism
 
 QUIET = 1e-6
@@ -28,26 +28,6 @@ QUIET = 1e-6
 
 STEP = 1e-30
 """Of the complex step: there is no subtraction, so it may be as small as it likes."""
-
-
-def velocity_matrix(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Gamma(q), nq x nv: the rates of the coordinates per velocity.
-
-    Args:
-        mechanism: the mechanism.
-        q: positions.
-    """
-    G = np.zeros((mechanism.nq, mechanism.nv))
-    for joint in mechanism.joints:
-        in_q, in_v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
-        if not joint.nq:
-            continue
-        if joint.kind in ("spherical", "free"):
-            G[in_q.stop - 4 : in_q.stop, in_v.stop - 3 : in_v.stop] = Quaternion().Gamma(q[in_q.stop - 4 : in_q.stop])
-            in_q, in_v = slice(in_q.start, in_q.stop - 4), slice(in_v.start, in_v.stop - 3)
-        for k, j in zip(range(in_q.start, in_q.stop), range(in_v.start, in_v.stop)):
-            G[k, j] = 1
-    return G
 
 
 def inertia_rows(mechanism: Mechanism, q: np.ndarray, tolerance: float, skipped: list[str]) -> list[AgreementRow]:
@@ -142,7 +122,7 @@ def _scale(x: float) -> float:
 
 
 def _mass_rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    moved = q + 1j * STEP * (velocity_matrix(mechanism, q) @ v)
+    moved = q + 1j * STEP * (tangent_map(mechanism.tree, q).astype(float) @ v)
     return np.asarray(mass_matrix(mechanism, moved), dtype=complex).imag / STEP
 
 
@@ -157,7 +137,7 @@ def sensitivity_rows(mechanism: Mechanism, state: tuple[Any, Any, Any], toleranc
     q, v, a = state
     slopes = sensitivity(mechanism.tree, q, v, a)
     n = mechanism.nv
-    G = velocity_matrix(mechanism, q)
+    G = tangent_map(mechanism.tree, q).astype(float)
 
     def column(dq: Any, dv: Any, da: Any) -> np.ndarray:
         tau = inverse_dynamics(mechanism, q + 1j * STEP * dq, v + 1j * STEP * dv, a + 1j * STEP * da)

@@ -12,14 +12,15 @@ from dalembert.algebra.vectors import vect
 from dalembert.algorithms.inertia_matrix import mass_matrix
 from dalembert.algorithms.inverse_dynamics import inverse_dynamics
 from dalembert.algorithms.joint_forces import TERMS, joint_forces
-from dalembert.algorithms.kinematics import pose
 from dalembert.constraints.action import Action
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.constraints.state import State
 from dalembert.dynamics import Dynamics
 from dalembert.formulations.agreement import AgreementRow
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.laws import STEP, velocity_matrix
+from dalembert.formulations.laws import STEP
+from dalembert.kinematics import pose
+from dalembert.kinematics.manifold import tangent_map
 from dalembert.model import Mechanism
 
 TIME = 0.7
@@ -85,7 +86,7 @@ def virtual_power(mechanism: Mechanism, q: np.ndarray, actions: Sequence[Action]
         actions: what acts on which body.
     """
     result = np.zeros(mechanism.nv)
-    directions = velocity_matrix(mechanism, q).T
+    directions = tangent_map(mechanism.tree, q).astype(float).T
     for action in actions:
         body, at = _placed(mechanism, q, action.on)
         other, axes = _placed(mechanism, q, action.axes)
@@ -112,7 +113,7 @@ def _energy_slope(mechanism: Mechanism, name: str, q: np.ndarray) -> list[float]
     still = np.zeros(mechanism.nv)
     return [
         complex(chosen.energy(State(mechanism, q + 1j * STEP * direction, still, TIME))).imag / STEP
-        for direction in velocity_matrix(mechanism, q).T
+        for direction in tangent_map(mechanism.tree, q).astype(float).T
     ]
 
 

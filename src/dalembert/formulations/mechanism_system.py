@@ -12,19 +12,18 @@ import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
-from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.transform import Transform
-from dalembert.algebra.vectors import cross
 from dalembert.algorithms.joint_forces import TERMS, JointForces, joint_forces
-from dalembert.algorithms.kinematics import frame_on_link
-from dalembert.algorithms.step import Step, steps
 from dalembert.constraints.forces import ForceSet
 from dalembert.constraints.rows import ConstraintSet
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError
 from dalembert.formulations.scope import Scope
 from dalembert.formulations.system import Constraints, MovingBody, MultibodySystem, Place
+from dalembert.kinematics import frame_on_link
+from dalembert.kinematics.links import LinkMotion
+from dalembert.kinematics.manifold import quaternion_places, quaternions, tangent_map
 from dalembert.model import Inertia, Mechanism
 from dalembert.model.checks import expect_items, expect_names
 from dalembert.model.names import coordinate_names, formula_names, position_parts, rate_name, velocity_parts
@@ -184,25 +183,6 @@ def _depends_on_time(mechanism: Mechanism, constraints: ConstraintSet) -> bool:
     return constraints.rheonomic or any(item.function is not None for item in mechanism.forces)
 
 
-def rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """``qdot = Gamma(q) v``, and for each quaternion its first index in q and that of its angular velocity in v."""
-    qdot: list[Any] = []
-    quaternions = []
-    for joint in mechanism.joints:
-        if not joint.nq:
-            continue
-        in_q, in_v = mechanism.q_slice(joint.name), mechanism.v_slice(joint.name)
-        speeds = list(v[in_v])
-        if joint.kind in ("spherical", "free"):
-            eta = q[in_q.stop - 4 : in_q.stop]
-            turn = arrays.product(Quaternion().Gamma(eta), arrays.asarray(speeds[-3:]))
-            qdot += [*speeds[:-3], *turn]
-            quaternions.append((in_q.stop - 4, in_v.stop - 3))
-        else:
-            qdot += speeds
-    return np.array(qdot, dtype=object), quaternions
-
-
 def _plain(array: np.ndarray) -> np.ndarray:
     """A float array if all entries are numbers."""
     if array.dtype == object and all(scalar.is_number(x) for x in array.flat):
@@ -238,15 +218,15 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
 
     @cache
     def motion() -> LinkMotion:
-        return LinkMotion(trace)
+        return LinkMotion(trace.tree, trace.q)
 
-    qdot, quaternions = rates(mechanism, trace.q, trace.v)
-    trace.scope.quaternions = [first for first, _ in quaternions]
+    trace.scope.quaternions = quaternion_places(trace.tree)
+    qdot = product(tangent_map(trace.tree, trace.q), trace.v)
     units = [unit for joint in mechanism.joints if joint.nq for _, unit in position_parts(joint)]
     names = [(name, joint.name) for joint in mechanism.joints if joint.nv for name, _ in velocity_parts(joint)]
     system = MultibodySystem(
         mechanism.name, trace.scope, trace.q, trace.v, qdot, _bodies(trace, motion()) if bodies else [],
-        trace.tree.gravity, lambda frame: motion().place(frame), names, quaternions=quaternions,
+        trace.tree.gravity, lambda frame: _place(trace, motion(), frame), names, quaternions=quaternions(trace.tree),
         lengths=[k for k, unit in enumerate(units) if unit == "m"],
     )  # fmt: skip
     if _depends_on_time(mechanism, trace.constraints):
@@ -277,94 +257,20 @@ def _bodies(trace: TracedMechanism, motion: LinkMotion) -> list[MovingBody]:
     return bodies
 
 
-class LinkMotion:
-    """Poses and Jacobians of all links.
-
-    Args:
-        trace: the mechanism as traced scalars.
-
-    Attributes:
-        rotation: W_i, link to inertial axes.
-        origin: position of each link's origin, inertial axes.
-        angular: Jw_i, 3 x nv, link axes.
-    """
-
-    def __init__(self, trace: TracedMechanism):
-        self.trace, self.tree, q = trace, trace.tree, trace.q
-        self._steps = steps(self.tree, list(q))
-        self.rotation: list[Array] = []
-        self.origin: list[Array] = []
-        self.angular: list[Array] = []
-        self._arm: list[Array] = []  # from the parent's origin to the link's, inertial axes
-        for link, step in zip(self.tree.links, self._steps):
-            p = link.parent
-            arm = step.s if p < 0 else product(self.rotation[p], step.s)
-            self._arm.append(arm)
-            self.origin.append(arm if p < 0 else self.origin[p] + arm)
-            self.rotation.append(_turned(self.rotation[p] if p >= 0 else arrays.identity(3), step))
-            self.angular.append(self._angular(link, step))
-
-    def _angular(self, link: Any, step: Step) -> Array:
-        """Jw_i = A_i^T Jw_parent + Zw, column by column."""
-        J = np.zeros((3, self.tree.nv), dtype=object)
-        if link.parent >= 0:
-            for j in self._velocities(link.parent):
-                J[:, j] = step.outward(arrays.asarray(self.angular[link.parent][:, j].tolist()))
-        if link.rotates:
-            for k in range(link.nv):
-                J[:, link.v + k] = J[:, link.v + k] + link.gain * link.Zw[:, k]
-        return J
-
-    def _velocities(self, i: int) -> list[int]:
-        """Velocities that turn link i."""
-        found = {
-            self.tree.links[j].v + k
-            for j in self.tree.ancestors[i]
-            if self.tree.links[j].rotates
-            for k in range(self.tree.links[j].nv)
-        }
-        return sorted(found)
-
-    def point(self, i: int, r: Array) -> Array:
-        """Position of a point fixed in link i; r in link axes."""
-        return self.origin[i] + product(self.rotation[i], arrays.asarray(r))
-
-    def linear(self, i: int, r: Array) -> Array:
-        """Jv: velocity, in inertial axes, of a point fixed in link i per velocity; r in link axes."""
-        J = np.zeros((3, self.tree.nv), dtype=object)
-        arm = product(self.rotation[i], arrays.asarray(r))  # from the origin of link j to the point
-        for j in self.tree.ancestors[i]:
-            link, W = self.tree.links[j], self.rotation[j]
-            for k in range(link.nv):
-                column = arrays.zeros(3)
-                if link.rotates:
-                    column = column + cross(product(W, link.Zw[:, k]), arm)
-                if link.translates:
-                    column = column + product(W, link.Zv[:, k])
-                J[:, link.v + k] = J[:, link.v + k] + link.gain * column
-            arm = self._arm[j] + arm
-        return J
-
-    def place(self, frame: str) -> Place:
-        """Pose and Jacobians of a frame of the mechanism, in inertial axes."""
-        n = self.tree.nv
-        carrier, at = frame_on_link(self.trace.mechanism, frame)
-        at = self.trace.transform(at)
-        if carrier < 0:
-            nothing = np.zeros((3, n), dtype=object)
-            return Place(at.rotation, at.translation, nothing, nothing)
-        W = self.rotation[carrier]
-        return Place(
-            product(W, at.rotation),
-            self.point(carrier, at.translation),
-            product(W, self.angular[carrier]),
-            self.linear(carrier, at.translation),
-        )
-
-
-def _turned(W: Array, step: Step) -> Array:
-    """W A, row by row: as cheap as carrying three vectors across the joint."""
-    return arrays.asarray([step.outward(row).tolist() for row in W])
+def _place(trace: TracedMechanism, motion: LinkMotion, frame: str) -> Place:
+    """Pose and Jacobians of a frame of the mechanism, in inertial axes."""
+    carrier, at = frame_on_link(trace.mechanism, frame)
+    at = trace.transform(at)
+    if carrier < 0:
+        nothing = np.zeros((3, trace.tree.nv), dtype=object)
+        return Place(at.rotation, at.translation, nothing, nothing)
+    W = motion.rotation[carrier]
+    return Place(
+        product(W, at.rotation),
+        motion.point(carrier, at.translation),
+        product(W, motion.angular[carrier]),
+        motion.linear(carrier, at.translation),
+    )
 
 
 # ------------------------------------------------------------------------------------- force elements, damping, rotors

@@ -25,7 +25,6 @@ from dalembert.algorithms.choose import choose
 from dalembert.algorithms.economy import economical
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
-from dalembert.algorithms.kinematics import motion
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
 from dalembert.formulations.completion import completed
@@ -35,6 +34,7 @@ from dalembert.formulations.mechanism_system import TracedMechanism, system_arou
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.steps import SHOWN, gravity_text, rotor_steps
 from dalembert.formulations.system import MovingBody, MultibodySystem, field_load, quantity, with_rotors
+from dalembert.kinematics import motion
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
 from dalembert.tracing.trace import label

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.algebra.quaternions import unit_in_place
 from dalembert.formulations.bounds import reached
 from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.derivatives import forward
@@ -152,5 +153,4 @@ def _tangent(system: MultibodySystem, slope: np.ndarray, q: np.ndarray) -> np.nd
 
 
 def _normalise(system: MultibodySystem, q: np.ndarray) -> None:
-    for first, _ in system.quaternions:
-        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
+    unit_in_place(q, (first for first, _ in system.quaternions))

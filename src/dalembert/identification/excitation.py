@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.identification.regression import LinearTorques
+from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect, expect_whole, real_array
-from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.state import as_positive
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array
+from dalembert.algebra.quaternions import unit_in_place
 from dalembert.algebra.transform import Transform
 from dalembert.errors import ArgumentError, ModelError, SingularityError
 from dalembert.model.body import WORLD, Body, Frame
@@ -208,7 +209,7 @@ class Mechanism(Record):
                         f"joint {joint.name!r}: the quaternion{state} is zero or not finite and stands for no rotation"
                     )
                 eta /= largest
-                eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
+                unit_in_place(fresh, [end - 4])
         return fresh
 
     # ------------------------------------------------------------------------------------------- for the algorithms

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.transform import Transform
-from dalembert.algorithms.kinematics import poses
 from dalembert.dynamics import Dynamics
 from dalembert.errors import DalembertError
+from dalembert.kinematics import poses
 from dalembert.model import Constraint, Joint, Mechanism
 from dalembert.model.parameters import substitute
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from dalembert.dynamics.reactions import between_frames, reaction_name
 from dalembert.errors import ArgumentError
+from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.parameters import substitute, symbolise
 from dalembert.simulation.held import constant_parts
 from dalembert.simulation.jumps import with_jumps
-from dalembert.simulation.manifold import quaternion_places
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory import Trajectory

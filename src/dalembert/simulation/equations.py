@@ -15,12 +15,11 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar, absolute, is_zero, same, select
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.kinematics import position_rate
 from dalembert.algorithms.triangular import factor
 from dalembert.constraints.known_rank import solve_of_rank
 from dalembert.constraints.pivots import Pivots
 from dalembert.errors import UnsupportedError
-from dalembert.simulation import manifold
+from dalembert.kinematics import manifold, position_rate
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.tracing.evaluate import inline
 

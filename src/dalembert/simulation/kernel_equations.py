@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar
+from dalembert.kinematics import manifold
 from dalembert.native.kernel import Kernel, traced_kernel
-from dalembert.simulation import manifold
 from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.tracing.program import Port

@@ -13,12 +13,12 @@ import numpy as np
 
 from dalembert.constraints.violation import contradiction
 from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.kinematics.manifold import quaternion_places
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
 from dalembert.simulation.integrators import Adaptive, Fixed, Step, integrator
 from dalembert.simulation.kernel_equations import KernelEquations
-from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.moving import Moving, stabilised
 from dalembert.simulation.progress import Progress

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.constraints.vicinity import extreme_sizes
 from dalembert.errors import SimulationWarning
-from dalembert.simulation.manifold import difference, displaced
+from dalembert.kinematics.manifold import difference, displaced
 from dalembert.simulation.stabiliser import Stabiliser
 
 NEAR = 1e-3

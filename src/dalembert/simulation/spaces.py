@@ -14,13 +14,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dalembert.algebra.quaternions import unit_in_place
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
+from dalembert.kinematics.manifold import quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, real_array
 from dalembert.native.recurrence import Recurrence
 from dalembert.simulation.batch import Batch
-from dalembert.simulation.manifold import quaternion_places
 from dalembert.simulation.moving import Moving
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.state import UNIT, as_parameters, as_position, as_velocity, parameter_array
@@ -164,8 +165,7 @@ class Device:
                     f"q0[{k}:{k + 4}] must be a unit quaternion [x, y, z, w], scalar last; its length is off by "
                     f"{worst:.3g}"
                 )
-            q[..., k : k + 4] /= length
-        return q
+        return unit_in_place(q, turning)
 
     def velocity(self, mechanism: Mechanism, given: Any) -> Any:
         if not self._foreign(given):

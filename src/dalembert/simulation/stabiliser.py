@@ -13,9 +13,9 @@ from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT, violation
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
+from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
 from dalembert.simulation.drift import tell_locked
-from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 
 NEAR, LOST = 1e-2, 4e-4
 """Where the least singular value of the constraints falls below the first part of its usual size, a singular

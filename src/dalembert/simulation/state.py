@@ -9,10 +9,10 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError
+from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism
 from dalembert.model.checks import real_array, shown
 from dalembert.model.names import by_joint, position_names, position_parts, velocity_names
-from dalembert.simulation.manifold import normalise_in_place, quaternion_places
 
 UNIT = 1e-6
 """How far from 1 the length of a given quaternion may be."""

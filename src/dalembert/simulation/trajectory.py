@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.kinematics.manifold import normalise_in_place
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path, real_array, shown
 from dalembert.native.kernel import Kernel
@@ -19,7 +20,6 @@ from dalembert.simulation.balance import dissipated, numeric, reactions, work
 from dalembert.simulation.events import Occurrence
 from dalembert.simulation.held import control_at
 from dalembert.simulation.kernel_equations import part_kernel
-from dalembert.simulation.manifold import normalise_in_place
 from dalembert.simulation.stabiliser import Stabiliser
 
 

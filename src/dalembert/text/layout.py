@@ -38,7 +38,7 @@ def filled(rows: Sequence[Sequence[str]], left: int) -> list[list[str]]:
         rows: the cells.
         left: how many columns, from the first one on, hold text and are aligned left; the others hold numbers.
     """
-    widths = [max(map(_width, column)) for column in zip(*rows)]
+    widths = [max(map(text_width, column)) for column in zip(*rows)]
     return [[_padded(cell, width, k >= left) for k, (cell, width) in enumerate(zip(row, widths))] for row in rows]
 
 
@@ -57,7 +57,7 @@ def columns(titles: Sequence[str], rows: Sequence[Sequence[str]], page: int = WI
     """Aligned columns without the empty ones; the widest are shortened until a line fits the page."""
     used = [k for k in range(len(titles)) if any(row[k] for row in rows)]
     cells = [[printable(row[k]) for k in used] for row in ([*titles], *rows)]
-    widths = [max(_width(row[k]) for row in cells) for k in range(len(used))]
+    widths = [max(text_width(row[k]) for row in cells) for k in range(len(used))]
     while sum(widths) + 2 * (len(widths) - 1) > page and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
     lines = aligned([[shortened(cell, width) for cell, width in zip(row, widths)] for row in cells], len(used))
@@ -74,39 +74,39 @@ def matrix_lines(name: str, matrix: Any, rows: Sequence[str], titles: Sequence[s
 def columns_with_text(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Aligned columns, the last of which holds sentences: they are wrapped, never shortened."""
     front = columns(titles[:-1], [row[:-1] for row in rows], WIDTH - TEXT - 2)
-    left = max(map(_width, front)) + 2
+    left = max(map(text_width, front)) + 2
     texts = [[titles[-1]], None, *(wrapped(printable(row[-1]), rest="", page=WIDTH - left) or [""] for row in rows)]
-    right = max(_width(line) for text in texts if text for line in text)
+    right = max(text_width(line) for text in texts if text for line in text)
     lines = []
     for line, text in zip(front, texts):
         if text is None:
             lines.append("-" * (left + right))
             continue
-        lines.append(line + " " * (left - _width(line)) + text[0])
+        lines.append(line + " " * (left - text_width(line)) + text[0])
         lines += (" " * left + rest for rest in text[1:])
     return [line.rstrip() for line in lines]
 
 
 def _padded(cell: str, width: int, right: bool) -> str:
-    blanks = " " * (width - _width(cell))
+    blanks = " " * (width - text_width(cell))
     return blanks + cell if right else cell + blanks
 
 
 def shortened(cell: str, width: int) -> str:
     """A text that fits into ``width`` columns: its middle gives way to a dot-dot-dot, its leading blanks stay."""
-    if _width(cell) <= width:
+    if text_width(cell) <= width:
         return cell
     word = cell.lstrip(" ")
     indent = " " * min(len(cell) - len(word), max(0, width - NARROWEST))
     room = width - len(indent) - 1
     tail = word[len(word) - room // 2 :] if room > 1 else ""
     head = word[: room - len(tail)]
-    while head and _width(head) + _width(tail) > room:
+    while head and text_width(head) + text_width(tail) > room:
         head, tail = head[:-1], tail[1:]
     return f"{indent}{head}…{tail}"
 
 
-def _width(cell: str) -> int:
+def text_width(cell: str) -> int:
     """Columns a terminal uses: wide East Asian characters take two, combining marks none."""
     if cell.isascii():
         return len(cell)

@@ -14,12 +14,12 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError
 from dalembert.formats.xml import read_bytes
+from dalembert.kinematics.manifold import continued
 from dalembert.model import Mechanism
 from dalembert.model.names import position_names, velocity_names
 from dalembert.simulation import Trajectory
 from dalembert.simulation.export import load_trajectory
 from dalembert.simulation.interpolation import Slopes
-from dalembert.simulation.manifold import continued
 from dalembert.simulation.moving import stabilised
 
 FRAMES_PER_SECOND, FRAMES_PER_STEP, MOST_FRAMES = 60.0, 4, 3000

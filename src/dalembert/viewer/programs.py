@@ -17,12 +17,12 @@ import numpy as np
 
 from dalembert.algebra import arrays
 from dalembert.algorithms.energy import potential_energy
-from dalembert.algorithms.kinematics import center_of_mass, link_poses
 from dalembert.constraints.forces import CONSERVATIVE, ForceSet
 from dalembert.dynamics import Dynamics, Setting
 from dalembert.dynamics.constrained import positions
 from dalembert.dynamics.tree import forward_dynamics, gravity, kinetic_energy, mass_matrix
 from dalembert.errors import DalembertError
+from dalembert.kinematics import center_of_mass, link_poses
 from dalembert.model import Mechanism
 from dalembert.printing.javascript import to_javascript
 from dalembert.tracing.program import Program

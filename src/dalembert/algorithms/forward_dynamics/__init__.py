@@ -11,9 +11,9 @@ from dalembert.algebra.arrays import Array
 from dalembert.algorithms.choose import choose
 from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
-from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
 from dalembert.errors import SingularityError
+from dalembert.kinematics import checked
 from dalembert.model import Mechanism
 from dalembert.model.record import is_finite
 

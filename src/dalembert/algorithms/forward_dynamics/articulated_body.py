@@ -5,7 +5,7 @@ The wrench at joint i is an affine function of the spatial acceleration of link 
     (eta ; f) = [[I, H], [H^T, M]] (wd ; sdd) + (pn ; pf),
 
 whatever hangs beyond it. Blocks rather than 6 x 6 matrices, in the axes of the moved joint frame, so that the plane
-turns of :mod:`dalembert.algorithms.step` apply.
+turns of :mod:`dalembert.kinematics.step` apply.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross, dual
 from dalembert.algorithms.choose import refuse_mimic_joints
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.step import Step, steps
 from dalembert.algorithms.triangular import TreeFactors, factor
+from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Link, Tree, gather
 
 

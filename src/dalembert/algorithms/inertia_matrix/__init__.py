@@ -12,7 +12,7 @@ from dalembert.algorithms.inertia_matrix.operator_factors import operator_factor
 from dalembert.algorithms.inertia_matrix.orthogonal_complement import orthogonal_complement
 from dalembert.algorithms.inertia_matrix.two_sided import two_sided
 from dalembert.algorithms.inertia_matrix.walker_orin import walker_orin
-from dalembert.algorithms.kinematics import checked
+from dalembert.kinematics import checked
 from dalembert.model import Mechanism
 
 

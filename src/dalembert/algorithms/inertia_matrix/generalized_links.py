@@ -13,7 +13,7 @@ from dalembert.algebra.inertia import inertia_from_pseudo
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.inverse_dynamics.augmented_links import augmented_moments
-from dalembert.algorithms.step import Step, steps
+from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Tree, gather_matrix
 
 

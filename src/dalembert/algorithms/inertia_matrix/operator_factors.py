@@ -17,9 +17,9 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import dual
 from dalembert.algorithms.choose import refuse_mimic_joints
-from dalembert.algorithms.kinematics import link_poses
 from dalembert.algorithms.triangular import inverse
 from dalembert.errors import SingularityError
+from dalembert.kinematics import link_poses
 from dalembert.model.tree import Tree, gather_matrix
 
 

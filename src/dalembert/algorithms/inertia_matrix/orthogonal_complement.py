@@ -11,8 +11,8 @@ import numpy as np
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross, dual
-from dalembert.algorithms.kinematics import link_poses
 from dalembert.errors import SingularityError
+from dalembert.kinematics import link_poses
 from dalembert.model.tree import Tree
 
 

@@ -20,8 +20,8 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.inertia_matrix.generalized_links import generalized_moments
-from dalembert.algorithms.step import Step, steps
 from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Link, Tree, gather_matrix
 
 Pair = tuple[Array, Array]

@@ -10,8 +10,8 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.inertia import parallel_axes
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.step import steps
 from dalembert.errors import UnsupportedError
+from dalembert.kinematics.step import steps
 from dalembert.model.tree import Tree, gather_matrix
 
 

@@ -13,8 +13,8 @@ from dalembert.algorithms.inverse_dynamics.hollerbach_3x3 import hollerbach_3x3
 from dalembert.algorithms.inverse_dynamics.hollerbach_4x4 import hollerbach_4x4
 from dalembert.algorithms.inverse_dynamics.newton_euler import newton_euler
 from dalembert.algorithms.inverse_dynamics.tensor_form import tensor_form
-from dalembert.algorithms.kinematics import checked
 from dalembert.algorithms.loads import loads_on_links
+from dalembert.kinematics import checked
 from dalembert.model import Mechanism
 
 INVERSE_DYNAMICS = {

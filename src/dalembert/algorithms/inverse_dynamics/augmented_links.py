@@ -15,7 +15,7 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.step import Step, steps
+from dalembert.kinematics.step import Step, steps
 from dalembert.model.tree import Tree, gather
 
 

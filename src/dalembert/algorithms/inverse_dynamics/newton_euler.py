@@ -10,7 +10,7 @@ from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.step import steps
+from dalembert.kinematics.step import steps
 from dalembert.model.tree import Tree, gather
 
 

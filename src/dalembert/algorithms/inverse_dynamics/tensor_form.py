@@ -12,7 +12,7 @@ from dalembert.algebra.inertia import torque_from_tensor
 from dalembert.algebra.tensors import angular_acceleration_tensor
 from dalembert.algebra.vectors import cross
 from dalembert.algorithms.loads import Loads
-from dalembert.algorithms.step import steps
+from dalembert.kinematics.step import steps
 from dalembert.model.tree import Tree, gather
 
 

@@ -1,4 +1,5 @@
-"""Positions as points of a manifold: how they are displaced, how quaternions keep unit length.
+"""Positions as points of a manifold: how they change with velocities, how they are displaced, how quaternions keep
+unit length.
 
 A tangent vector has nv entries, like a velocity. Along the quaternion of a spherical or free joint it is a rotation
 vector in child axes, q' = q (*) exp(d); along every other coordinate it is added.
@@ -14,15 +15,85 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra import arrays
-from dalembert.algebra.arrays import Array
+from dalembert.algebra.arrays import Array, Coordinates
+from dalembert.algebra.attitude import Quaternion
 from dalembert.algebra.quaternions import (
     quaternion_conjugate,
     quaternion_exp,
     quaternion_log,
     quaternion_normalise,
+    quaternion_rate,
     quaternion_star,
+    unit_in_place,
 )
 from dalembert.model import Tree
+
+
+def quaternions(tree: Tree) -> list[tuple[int, int]]:
+    """For every quaternion its first index in q and that of its angular velocity in v."""
+    return [(link.q, link.v) for link in tree.links if link.kind == "spherical"]
+
+
+def quaternion_places(tree: Tree) -> list[int]:
+    """Where in q the quaternions begin."""
+    return [first for first, _ in quaternions(tree)]
+
+
+# ------------------------------------------------------------------------------------------------ rates of positions
+
+
+def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
+    """qdot = Gamma(q) v; for quaternions (B-18).
+
+    Args:
+        tree: the links.
+        q: positions.
+        v: velocities.
+    """
+    rate: list[Any] = [0] * tree.nq
+    for link in tree.links:
+        if link.kind == "spherical":
+            eta, w = ([x[at + k] for k in range(n)] for x, at, n in ((q, link.q, 4), (v, link.v, 3)))
+            rate[link.q : link.q + 4] = quaternion_rate(eta, w).tolist()
+        else:
+            rate[link.q] = v[link.v]
+    return arrays.asarray(rate)
+
+
+def tangent_map(tree: Tree, q: Array) -> Array:
+    """Gamma(q), nq x nv: the rates of the coordinates per velocity; zeros and ones are integers.
+
+    Args:
+        tree: the links.
+        q: positions.
+    """
+    Gamma = np.zeros((tree.nq, tree.nv), dtype=int).astype(object)
+    for link in tree.links:
+        if link.kind == "spherical":
+            Gamma[link.q : link.q + 4, link.v : link.v + 3] = Quaternion().Gamma(q[link.q : link.q + 4])
+        else:
+            Gamma[link.q, link.v] = 1
+    return Gamma
+
+
+def tangent_rate(tree: Tree, v: Array) -> Array:
+    """T of d(dq)/dt = dv + T dq along a motion, nv x nv.
+
+    For the tangent vector of a quaternion, in child axes, it is dq x v = -v~ dq; for all other joints zero.
+
+    Args:
+        tree: the links.
+        v: velocities.
+    """
+    T: list[list[Any]] = [[0] * tree.nv for _ in range(tree.nv)]
+    for _, k in quaternions(tree):
+        x, y, z = (v[k + n] for n in range(3))
+        for r, row in enumerate(([0, z, -y], [-z, 0, x], [y, -x, 0])):
+            T[k + r][k : k + 3] = row
+    return arrays.asarray(T)
+
+
+# ---------------------------------------------------------------------------------------------------- displacements
 
 
 def displaced(tree: Tree, q: Array, d: Array) -> Array:
@@ -41,6 +112,17 @@ def displaced(tree: Tree, q: Array, d: Array) -> Array:
         else:
             found[link.q] = q[link.q] + d[link.v]
     return arrays.asarray(found)
+
+
+def moved(tree: Tree, q: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Numeric: :func:`displaced`, with quaternions of unit length to the last digit.
+
+    Args:
+        tree: layout of q and d.
+        q: positions.
+        d: tangent vector, nv entries: what this velocity would do in unit time.
+    """
+    return normalise_in_place(tree, displaced(tree, q, d))
 
 
 def difference(tree: Tree, q: Array, other: Array) -> Array:
@@ -62,6 +144,9 @@ def difference(tree: Tree, q: Array, other: Array) -> Array:
     return arrays.asarray(found)
 
 
+# -------------------------------------------------------------------------------------------------- unit quaternions
+
+
 def normalised(tree: Tree, q: Array) -> Array:
     """The position with its quaternions brought back to unit length.
 
@@ -69,18 +154,13 @@ def normalised(tree: Tree, q: Array) -> Array:
         tree: layout of q.
         q: positions.
     """
-    spherical = [link.q for link in tree.links if link.kind == "spherical"]
-    if not spherical:
+    places = quaternion_places(tree)
+    if not places:
         return q
     found = q.tolist()
-    for k in spherical:
+    for k in places:
         found[k : k + 4] = quaternion_normalise(found[k : k + 4]).tolist()
     return arrays.asarray(found)
-
-
-def quaternion_places(tree: Tree) -> list[int]:
-    """Where in q the quaternions begin."""
-    return [link.q for link in tree.links if link.kind == "spherical"]
 
 
 def normalise_in_place(tree: Tree, q: np.ndarray) -> np.ndarray:
@@ -90,11 +170,8 @@ def normalise_in_place(tree: Tree, q: np.ndarray) -> np.ndarray:
         tree: layout of q.
         q: positions, shape (..., nq); changed.
     """
-    for k in quaternion_places(tree):
-        eta = q[..., k : k + 4]
-        with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
-            eta /= np.linalg.norm(eta, axis=-1, keepdims=True)
-    return q
+    with np.errstate(over="ignore", invalid="ignore"):  # of a motion that is about to end
+        return unit_in_place(q, quaternion_places(tree))
 
 
 def continued(tree: Tree, q: np.ndarray) -> np.ndarray:
@@ -123,8 +200,7 @@ def on_rotations(tree: Tree, function: Callable[[Array, Array], Array], d: Array
         rest: what the other entries are.
     """
     found = rest.tolist()
-    for link in tree.links:
-        if link.kind == "spherical":
-            part = slice(link.v, link.v + 3)
-            found[part] = function(d[part], p[part]).tolist()
+    for _, k in quaternions(tree):
+        part = slice(k, k + 3)
+        found[part] = function(d[part], p[part]).tolist()
     return arrays.asarray(found)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dalembert.algebra import arrays
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.vectors import cross
-from dalembert.algorithms.step import Step
+from dalembert.kinematics.step import Step
 from dalembert.model.tree import Link
 
 

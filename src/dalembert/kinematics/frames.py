@@ -1,4 +1,4 @@
-"""Where everything is and how it moves: poses, velocities, accelerations, Jacobians (THESIS 2.2, 4.2).
+"""Frames of a mechanism: poses, velocities, accelerations, Jacobians (THESIS 2.2, 4.2).
 
 Every function takes a mechanism and plain vectors of scalars of any kind. Quantities of a *frame* are named by the
 frame's (or body's) name. Axes are said by the argument ``axes``: ``"world"`` or ``"body"``; the point is the frame's
@@ -13,10 +13,11 @@ from typing import Any
 from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arguments import unrolled
 from dalembert.algebra.arrays import Array, Coordinates, product
-from dalembert.algebra.quaternions import quaternion_rate
 from dalembert.algebra.transform import Transform
 from dalembert.algebra.vectors import cross
 from dalembert.errors import ArgumentError
+from dalembert.kinematics.chain import Chain
+from dalembert.kinematics.step import Step, WholeStep
 from dalembert.model import WORLD, Mechanism, Tree
 from dalembert.model.checks import expect, shown
 
@@ -45,24 +46,6 @@ def checked(mechanism: Mechanism, **vectors: Any) -> list[Array]:
             )
         found.append(array)
     return found
-
-
-def position_rate(tree: Tree, q: Coordinates, v: Coordinates) -> Array:
-    """qdot = Gamma(q) v; for quaternions (B-18).
-
-    Args:
-        tree: the links.
-        q: positions.
-        v: velocities.
-    """
-    rate: list[Any] = [0] * tree.nq
-    for link in tree.links:
-        if link.kind == "spherical":
-            eta, w = ([x[at + k] for k in range(n)] for x, at, n in ((q, link.q, 4), (v, link.v, 3)))
-            rate[link.q : link.q + 4] = quaternion_rate(eta, w).tolist()
-        else:
-            rate[link.q] = v[link.v]
-    return arrays.asarray(rate)
 
 
 def link_poses(tree: Tree, q: Coordinates) -> list[Transform]:
@@ -143,34 +126,19 @@ def jacobian(
         axes: ``"world"`` or ``"body"``: in which axes both results are expressed.
     """
     (q,) = checked(mechanism, q=q)
-    JR, JT, R = _jacobian_world(mechanism, q, frame, point)
-    return _in_axes(axes, R, JR, JT)
+    chain = _chain(mechanism, q, frame, point)
+    return _in_axes(axes, chain.rotation, *chain.jacobians())
 
 
-def _jacobian_world(mechanism: Mechanism, q: Array, frame: str, point: Any) -> tuple[Array, Array, Array]:
+def _chain(mechanism: Mechanism, q: Array, frame: str, point: Any) -> Chain:
+    """The links from the ground to a frame, with the frame's origin shifted to a point of it."""
     tree = mechanism.tree
     carrier, at = frame_on_link(mechanism, frame)
-    places = _ancestor_poses(tree, q, carrier)
-    placed = places[carrier] @ at if carrier >= 0 else at
-    p = placed.apply(checked_point(point))
-    JR: Any = [[0] * tree.nv for _ in range(3)]
-    JT: Any = [[0] * tree.nv for _ in range(3)]
-    for i in tree.ancestors[carrier] if carrier >= 0 else ():
-        link = tree.links[i]
-        W, o = places[i].rotation, places[i].translation
-        for k in range(link.nv):
-            zw, zv = (_beside(p, product(W, Z[:, k])) for Z in (link.Zw, link.Zv))
-            column = cross(zw, p - o) + zv if link.rotates else zv
-            for row in range(3):
-                JR[row][link.v + k] = JR[row][link.v + k] + link.gain * zw[row]
-                JT[row][link.v + k] = JT[row][link.v + k] + link.gain * column[row]
-    shape = (3, tree.nv)
-    return arrays.asarray(JR).reshape(shape), arrays.asarray(JT).reshape(shape), placed.rotation
-
-
-def _beside(other: Array, x: Array) -> Array:
-    """Numbers that will be multiplied with others: exact if those may be symbols, so that 1 * q is q."""
-    return arrays.exact(x) if other.dtype == object else x
+    links = tree.ancestors[carrier][::-1] if carrier >= 0 else ()
+    at = Transform(at.rotation, at.apply(checked_point(point)))
+    symbolic = any(map(scalar.is_sympy, q))
+    step = WholeStep if symbolic else Step
+    return Chain(tree, {i: step(tree.links[i], q) for i in links}, links, at, symbolic)
 
 
 def checked_point(point: Any) -> Array:
@@ -182,15 +150,6 @@ def checked_point(point: Any) -> Array:
     if given.shape != (3,) or any(isinstance(x, (str, bytes)) for x in given):
         raise ArgumentError(f"point: expected three numbers or symbols, components in the frame; got {shown(point)}")
     return given
-
-
-def _ancestor_poses(tree: Tree, q: Array, carrier: int) -> dict[int, Transform]:
-    places: dict[int, Transform] = {}
-    for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
-        link = tree.links[i]
-        step = Transform(link.rotation(q), link.translation(q))
-        places[i] = places[link.parent] @ step if link.parent >= 0 else step
-    return places
 
 
 def check_axes(axes: Any, what: str = "axes =") -> None:
@@ -264,39 +223,18 @@ def jacobian_rate(
         axes: in which axes the Jacobian that is differentiated is expressed.
     """
     q, v = checked(mechanism, q=q, v=v)
-    tree = mechanism.tree
-    carrier, at = frame_on_link(mechanism, frame)
-    places = _ancestor_poses(tree, q, carrier)
-    JR, JT, R = _jacobian_world(mechanism, q, frame, point)
-    w, pd = product(JR, v), product(JT, v)
-    p = (places[carrier] @ at if carrier >= 0 else at).apply(checked_point(point))
-    JRd: Any = [[0] * tree.nv for _ in range(3)]
-    JTd: Any = [[0] * tree.nv for _ in range(3)]
-    wi = arrays.zeros(3)
-    od = arrays.zeros(3)
-    before = arrays.zeros(3)
-    for i in reversed(tree.ancestors[carrier]) if carrier >= 0 else ():
-        link = tree.links[i]
-        W, o = places[i].rotation, places[i].translation
-        rate = tree.speed(link, v)
-        od = od + cross(wi, o - before) + product(W, product(link.Zv, rate))
-        wi = wi + product(W, product(link.Zw, rate))
-        before = o
-        for k in range(link.nv):
-            zw, zv = (_beside(pd, product(W, Z[:, k])) for Z in (link.Zw, link.Zv))
-            zwd, zvd = cross(wi, zw), cross(wi, zv)  # the columns turn with the link
-            column = cross(zwd, p - o) + cross(zw, pd - od) + zvd if link.rotates else zvd
-            for row in range(3):
-                JRd[row][link.v + k] = JRd[row][link.v + k] + link.gain * zwd[row]
-                JTd[row][link.v + k] = JTd[row][link.v + k] + link.gain * column[row]
-    shape = (3, tree.nv)
-    JRd, JTd = arrays.asarray(JRd).reshape(shape), arrays.asarray(JTd).reshape(shape)
+    chain = _chain(mechanism, q, frame, point)
+    rates = chain.jacobian_rates(v)
     if axes == "body":  # d/dt (R^T J) = R^T (Jdot - w x J)
-        JR, JT = _beside(w, JR), _beside(w, JT)
-        turn_R = arrays.stack([cross(w, JR[:, k]) for k in range(tree.nv)]).T if tree.nv else JR
-        turn_T = arrays.stack([cross(w, JT[:, k]) for k in range(tree.nv)]).T if tree.nv else JT
-        return product(R.T, JRd - turn_R), product(R.T, JTd - turn_T)
-    return _in_axes(axes, R, JRd, JTd)
+        JR, JT = chain.jacobians()
+        w = product(JR, v)
+        rates = rates[0] - _turned(w, JR), rates[1] - _turned(w, JT)
+    return _in_axes(axes, chain.rotation, *rates)
+
+
+def _turned(w: Array, J: Array) -> Array:
+    """w x J, column by column."""
+    return arrays.stack([cross(w, column) for column in J.T]).reshape(J.T.shape).T
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> Array:

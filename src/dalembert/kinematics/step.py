@@ -104,6 +104,22 @@ class Step:
         return self.from_joint_symmetric(self.from_link_symmetric(E))
 
 
+class WholeStep:
+    """The same by whole matrices, in which numbers beside symbols stay exact: 1 * q is q.
+
+    Args:
+        link: the outer link.
+        q: positions of the whole mechanism.
+    """
+
+    def __init__(self, link: Link, q: Coordinates):
+        self.s, self._A = link.translation(q), link.rotation(q)
+
+    def outward(self, u: Array) -> Array:
+        """A^T u: from the parent's axes to the link's."""
+        return product(self._A.T, u)
+
+
 def steps(tree: Tree, q: Coordinates) -> list[Step]:
     """The step of every link."""
     return [Step(link, q) for link in tree.links]
