@@ -199,7 +199,7 @@ def test_nothing_outside_an_array_is_touched(tmp_path):
     """Arrays that end or begin at a forbidden page; a touch outside would kill the process."""
     from pathlib import Path
 
-    command = [sys.executable, "-c", GUARDED, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", GUARDED, str(Path(__file__).parent.parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stderr
 
