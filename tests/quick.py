@@ -27,13 +27,13 @@ def spread(cases: Sequence[T], count: int) -> list[T]:
 
 SLOW: dict[str, tuple[str, ...]] = {
     "compiles the longest CUDA sources there are, of walking robots, with real compilers": (
-        "tests/cuda/test_crew.py::test_idle_workers_meet_the_others_at_every_barrier",
+        "tests/cuda/test_warps.py::test_idle_workers_meet_the_others_at_every_barrier",
         "tests/cuda/test_cuda_export.py::test_a_kernel_that_needs_a_large_card_has_one_for_small_cards_beside_it",
         "tests/cuda/test_cuda_export.py::test_blocks_take_no_more_shared_memory_than_the_card_has",
         "tests/cuda/test_cuda_export.py::test_stages_are_compiled_without_a_warning",
         "tests/cuda/test_cuda_export.py::test_what_has_stages_is_exported_in_stages",
         "tests/cuda/test_cuda_stages.py::test_sources_of_stages_on_columns_compile",
-        "tests/cuda/test_crew.py::test_a_vast_program_is_printed_in_pieces_that_compilers_can_take",
+        "tests/cuda/test_warps.py::test_a_vast_program_is_printed_in_pieces_that_compilers_can_take",
     ),
     "starts a cluster, or further processes, and waits for them": (
         "tests/cli/test_application.py::test_a_signal_ends_a_long_command_at_once",
@@ -125,7 +125,7 @@ REPEATED: dict[str, int] = {
     "tests/constraints/test_states_beside_constraints.py::test_small_wheels_under_a_long_vehicle_count_as_much": 2,
     "tests/conventions/test_every_joint_mix.py::test_mujoco": 3,
     "tests/conventions/test_every_joint_mix.py::test_pinocchio": 4,
-    "tests/cuda/test_crew.py::test_kernels_of_a_crew_compile": 1,
+    "tests/cuda/test_warps.py::test_kernels_of_cooperating_warps_compile": 1,
     "tests/cuda/test_cuda_emulated.py::test_emulated_kernels_agree": 3,
     "tests/cuda/test_cuda_emulated.py::test_emulated_pieces_agree": 1,
     "tests/cuda/test_cuda_emulated.py::test_emulated_slices_agree": 1,
@@ -191,9 +191,6 @@ REPEATED: dict[str, int] = {
     "tests/simulation/test_open_loops.py::test_motions_of_a_batch_end_by_their_own_size_not_by_that_of_the_first": 2,
     "tests/simulation/test_rollout.py::test_integrals_are_as_good_as_the_method": 2,
     "tests/simulation/test_rollout.py::test_rollout_equals_simulations": 2,
-    "tests/simulation/test_shocks.py::test_belts_that_begin_somewhere_are_told": 2,
-    "tests/simulation/test_shocks.py::test_jumps_of_velocity_are_told_with_the_step_in_which_they_are": 5,
-    "tests/simulation/test_shocks.py::test_what_steps_see_is_not_told_nor_what_nothing_feels": 2,
     "tests/simulation/test_simulate.py::test_power_balance": 2,
     "tests/simulation/test_simulated_loops.py::"
     "test_dead_points_are_touched_once_a_turn_however_much_steps_are_corrected": 1,
