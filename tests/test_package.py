@@ -127,6 +127,16 @@ def test_every_room_has_its_place_in_the_house():
     assert rooms == {*KNOWS, *BESIDE, *TOP, *BOTTOM}
 
 
+def test_every_room_is_in_the_table_of_contributing():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE)
+    bottom = re.search(r"All know (.+)\.$", text, re.MULTILINE)
+    named = [room for cell in (*cells, bottom[1]) for room in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted({*KNOWS, *BESIDE, *TOP, *BOTTOM} - {"__main__"})
+    ranks = {room: number for number, cell in enumerate(cells) for room in re.findall(r"`(\w+)`", cell)}
+    assert all(ranks[other] <= ranks[room] for room, others in KNOWS.items() if room in ranks for other in others)
+
+
 def test_the_checker_sees_imports_of_every_form(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
     path = tmp_path / "algebra" / "deep" / "file.py"

@@ -22,7 +22,7 @@ WIDTH = 100
 
 
 class Page(NamedTuple):
-    """A page of the reference: its title, and the modules whose public names it tells."""
+    """A page of the reference: its title, and the modules whose public names it lists."""
 
     title: str
     modules: tuple[str, ...]
@@ -32,13 +32,13 @@ SPECIFIED = {
     "dynamics": Page(
         "Dynamics and kernels",
         (
-            "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions",
+            "dynamics", "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions",
             "dynamics.drives", "native.kernel", "native.calls", "tracing.cost", "cuda.kernel",
         ),
     ),
     "model": Page(
         "Mechanisms",
-        ("model.mechanism", "model.body", "model.joint", "model.inertia", "model.constraint", "model.force"),
+        ("model", "model.mechanism", "model.body", "model.joint", "model.inertia", "model.constraint", "model.force"),
     ),
     "operations": Page(
         "Operations on mechanisms",
@@ -47,7 +47,7 @@ SPECIFIED = {
     "formats": Page(
         "Files and tables",
         (
-            "formats.loading", "formats.urdf", "formats.urdf_writer", "formats.toml", "formats.toml_writer",
+            "formats", "formats.loading", "formats.urdf", "formats.urdf_writer", "formats.toml", "formats.toml_writer",
             "formats.mjcf", "formats.dh",
         ),
     ),
@@ -65,7 +65,8 @@ SPECIFIED = {
     ),
     "errors": Page("Errors", ("errors",)),
 }  # fmt: skip
-"""Pages with a choice of modules. Every other room gets a page with the names of its ``__all__``."""
+"""Pages with a choice of modules. Under its own name a room lists what is in its ``__all__`` and in no other module of
+the page. Every other room gets a page with the names of its ``__all__``."""
 
 ONLY = {
     "native.kernel": ("Kernel",),
@@ -86,27 +87,30 @@ ONLY = {
 TITLES = {
     "algorithms": "Algorithms",
     "autodiff": "Automatic differentiation",
+    "comparison": "Comparison with other libraries",
     "constraints": "Constraints and forces",
     "control": "Control",
     "costs": "Published operation counts",
     "conventions": "Conventions of other libraries",
     "formulations": "Formulations",
     "identification": "Identification",
+    "kinematics": "Kinematics",
+    "pictures": "Pictures",
     "report": "Reports",
     "simulation": "Simulation",
     "viewer": "Viewer",
 }
 
 WHOLE = ("algorithms", "autodiff")
-"""Rooms of which every module is told, not only the names of ``__all__``."""
+"""Rooms of which every module is listed, not only the names of ``__all__``."""
 
 HIDDEN = (
-    "cli", "tracing", "native", "printing", "cuda", "typesetting", "model", "formats", "algebra", "quantities",
+    "cli", "tracing", "native", "printing", "cuda", "text", "typesetting", "model", "formats", "algebra", "dynamics",
 )  # fmt: skip
-"""Rooms without an automatic page: they are on the pages above, or have one of another kind."""
+"""Rooms without an automatic page: they are on the pages above, have one of another kind, or serve other rooms."""
 
 
-# -------------------------------------------------------------------------------------------------------- what is told
+# -------------------------------------------------------------------------------------------------- what a page lists
 
 
 def rooms() -> list[str]:
@@ -131,10 +135,12 @@ def members(page: str) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
         page: name of the page.
     """
     if page in SPECIFIED:
-        for name in SPECIFIED[page].modules:
-            module = importlib.import_module(f"dalembert.{name}")
-            chosen = ONLY.get(name)
-            yield module, [(k, value) for k, value in own_members(module) if chosen is None or k in chosen]
+        modules = [importlib.import_module(f"dalembert.{name}") for name in SPECIFIED[page].modules]
+        found = {module: _chosen(module) for module in modules}
+        listed = {anchor(value, name, module) for module, chosen in found.items() for name, value in chosen}
+        for module, chosen in found.items():
+            offered = [(name, getattr(module, name)) for name in getattr(module, "__all__", ())]
+            yield module, [*chosen, *(x for x in offered if anchor(x[1], x[0], module) not in listed)]
         return
     package = importlib.import_module(f"dalembert.{page}")
     if page not in WHOLE:
@@ -146,6 +152,11 @@ def members(page: str) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
         found = list(own_members(module))
         if found:
             yield module, found
+
+
+def _chosen(module: Any) -> list[tuple[str, Any]]:
+    wanted = ONLY.get(module.__name__.removeprefix("dalembert."))
+    return [(name, value) for name, value in own_members(module) if wanted is None or name in wanted]
 
 
 def own_members(module: Any) -> Iterator[tuple[str, Any]]:
@@ -365,27 +376,31 @@ def _overview(places: dict[str, str]) -> str:
 
 
 def _quantities() -> str:
-    from dalembert.dynamics import ALL_QUANTITIES
+    from dalembert.dynamics import CONSTRAINT_QUANTITIES, QUANTITIES, TASK_QUANTITIES
 
     lines = [
         "# Quantities",
         "",
         "What `Dynamics` computes. Every quantity is an attribute of it: `dyn.mass_matrix(q)`; those with options take",
         'them as keywords: `dyn.pose(q, frame="tool")`. Inputs have any batch shape before their last dimension.',
-        "",
-        "| quantity | inputs | gives | options | what it is |",
-        "|---|---|---|---|---|",
-    ]
-    for name, spec in ALL_QUANTITIES.items():
-        gives = ", ".join(f"{k} ({', '.join(map(str, shape))})" if shape else k for k, shape in spec.outputs.items())
-        options = ", ".join(spec.options) or ""
-        doc = spec.doc.replace("|", r"\|")
-        lines.append(f"| `{name}` | {', '.join(spec.inputs)} | {gives} | {options} | {escaped(doc)} |")
-    lines += [
-        "",
-        "`n` is the number of velocities `nv`; `packed` is nv (nv + 1) / 2; `nonzeros` depends on the mechanism.",
+        "`n` is the number of velocities `nv`; `packed` is nv (nv + 1) / 2; `nonzeros` depends on the mechanism;",
+        "`rows` is the number of constraint rows.",
         "",
     ]
+    tables = {
+        "Of any mechanism": QUANTITIES,
+        "In the coordinates of a frame": TASK_QUANTITIES,
+        "Of constraints and force elements": CONSTRAINT_QUANTITIES,
+    }
+    for heading, table in tables.items():
+        lines += [f"## {heading}", "", "| quantity | inputs | gives | options | what it is |", "|---|---|---|---|---|"]
+        for name, spec in table.items():
+            gives = ", ".join(f"{k} ({', '.join(map(str, size))})" if size else k for k, size in spec.outputs.items())
+            options = ", ".join(spec.options) or ""
+            doc = spec.doc.replace("|", r"\|")
+            lines.append(f"| `{name}` | {', '.join(spec.inputs)} | {gives} | {options} | {escaped(doc)} |")
+        lines.append("")
+    lines += ['These are asked for by name: `dyn.evaluate("element_forces", q, v, 0.0)`.', ""]
     return "\n".join(lines)
 
 

@@ -90,7 +90,7 @@ class PinocchioPeer(Peer):
     def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
         """Accelerations at our q and v under our forces tau."""
         if self.is_coupled:
-            raise UnsupportedError("mimic joints move on their own there, so its accelerations are others")
+            raise UnsupportedError("Pinocchio moves mimic joints independently here, so that its accelerations differ")
         c, their_q, their_v = self.convention, self.convention.q(q), self.convention.v(q, v)
         theirs = self.library.aba(self.model, self.data, their_q, their_v, c.tau(q, tau))
         return c.from_a(their_q, their_v, theirs)

@@ -53,7 +53,7 @@ FORCE_KINDS = {name: kind.meaning for name, kind in FIELDS.items()}
 
 @dataclass(frozen=True, eq=False)
 class Force(Record):
-    """A force element. It enters a result only when asked for by name.
+    """A force element. It acts in :class:`~dalembert.dynamics.Dynamics` unless ``elements=`` names others.
 
     Args:
         name: unique among the forces.

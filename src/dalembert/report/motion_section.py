@@ -40,7 +40,7 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
     if equations.parameters:
         items.append(("Parameters ", *listed([Math(notation.latex(x)) for x in equations.parameters]), "."))
     if twofold := listed([Math(x) for x in _twofold(equations, notation)]):
-        text = "Letters of two meanings, in general formulas as said there, in what they arrive at as listed above: "
+        text = "Letters with two meanings, in general formulas the one given there, in results the one listed above: "
         items.append((text, *twofold, "."))
     numbers: Line = ("SI units, radians. Numbers are shown with six digits; computations use all of them.",)
     if notation.decimal:
