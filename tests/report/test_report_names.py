@@ -117,7 +117,7 @@ def test_letters_of_two_meanings_are_told(method):
         Joint("c", "revolute", "cart", "arm", axis=[0, 1, 0]),
     ]
     text = to_markdown(document(Mechanism("cart", bodies, joints), method, agreement=False))
-    assert "as listed above: $c$, $M$, $h$." in text
+    assert "the one listed above: $c$, $M$, $h$." in text
     assert "two meanings" not in to_markdown(document(cases.four_bar_by_constraint(), method, agreement=False))
 
 
