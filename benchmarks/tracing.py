@@ -1,6 +1,6 @@
 """How fast expressions are built: seconds for a hundred thousand nodes.
 
-python benchmarks/compiler_tracing.py
+python benchmarks/tracing.py
 """
 
 import time

@@ -1,7 +1,7 @@
 """What the compiled loop costs, apart from any mechanics: loads and stores, arithmetic, calls, compilation.
 
 Every time is the best of several runs, of code whose answers were checked against plain NumPy first. Run it on a quiet
-machine: ``python benchmarks/compiler_loads.py [transfer] [arithmetic] [calls] [threads] [compile]``.
+machine: ``python benchmarks/native.py [transfer] [arithmetic] [calls] [threads] [compile]``.
 """
 
 from __future__ import annotations
