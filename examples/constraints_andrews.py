@@ -14,7 +14,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.tracing.cost import cost
 
 mechanism = andrews()
-system = Dynamics(mechanism, elements="all", reference=ANDREWS_START, method="projection", independent=["beta"])
+system = Dynamics(mechanism, reference=ANDREWS_START, method="projection", independent=["beta"])
 q, still = np.array(ANDREWS_START), np.zeros(7)
 a = system.forward_dynamics(q, still, still)
 print("accelerations at the start:", a[:2])
