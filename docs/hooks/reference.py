@@ -92,6 +92,7 @@ TITLES = {
     "conventions": "Conventions of other libraries",
     "formulations": "Formulations",
     "identification": "Identification",
+    "proof": "Proof",
     "report": "Reports",
     "simulation": "Simulation",
     "viewer": "Viewer",
