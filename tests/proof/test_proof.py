@@ -246,3 +246,10 @@ def test_the_bound_bounds_an_algorithm():
     values = {x: (k % 7 + 2) * line + (k % 5 + 1) for k, x in enumerate(symbols.made)}
     numerator, _ = sympy.fraction(sympy.cancel(sympy.together(exact.xreplace(values))))
     assert bound >= sympy.Poly(numerator, line).degree() > 1
+
+
+def test_constraints_are_proved_too():
+    """Rows are derivatives of what they demand; multipliers, projection and Udwadia-Kalaba give one motion."""
+    proof = prove(da.load("four_bar"), derived=False)
+    own = {(row.quantity, row.who) for row in proof.rows if row.quantity.startswith("constr")}
+    assert proof.ok and ("constrained motion", "Udwadia and Kalaba") in own and ("constraint rows", "pin: gamma") in own

@@ -28,30 +28,35 @@ def generic_mechanism(mechanism: Mechanism, field: Any) -> Mechanism:
     bodies = [body.replace(inertia=_inertia(field)) for body in mechanism.bodies]
     joints = []
     for joint in mechanism.joints:
-        rotation = _rotation(field)
-        changes: dict[str, Any] = {"placement": Transform(_rotation(field), _vector(field, 3))}
+        rotation = random_rotation(field)
+        changes: dict[str, Any] = {"placement": Transform(random_rotation(field), random_vector(field, 3))}
         if joint.kind not in ("fixed", "free", "spherical"):
             changes |= {"axis": rotation[:, 2], "axis2": rotation[:, 0]}
         if joint.kind == "helical":
             changes["pitch"] = field.element()
         joints.append(joint.replace(**changes))
     return mechanism.replace(
-        bodies=tuple(bodies), joints=tuple(joints), gravity=_vector(field, 3), constraints=(), forces=(), strict=False
+        bodies=tuple(bodies),
+        joints=tuple(joints),
+        gravity=random_vector(field, 3),
+        constraints=(),
+        forces=(),
+        strict=False,
     )
 
 
-def _vector(field: Any, size: int) -> np.ndarray:
+def random_vector(field: Any, size: int) -> np.ndarray:
     return np.array([field.element() for _ in range(size)], dtype=object)
 
 
-def _rotation(field: Any) -> np.ndarray:
+def random_rotation(field: Any) -> np.ndarray:
     return rotation_from_quaternion(field.unit(4))
 
 
 def _inertia(field: Any) -> Inertia:
     upper = {(i, j): field.element() for i in range(3) for j in range(i, 3)}
     tensor = np.array([[upper[min(i, j), max(i, j)] for j in range(3)] for i in range(3)], dtype=object)
-    return Inertia(field.element(), _vector(field, 3), tensor)
+    return Inertia(field.element(), random_vector(field, 3), tensor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +84,15 @@ class Subject:
 
     @cached_property
     def v(self) -> np.ndarray:
-        return _vector(self.field, self.mechanism.nv)
+        return random_vector(self.field, self.mechanism.nv)
 
     @cached_property
     def a(self) -> np.ndarray:
-        return _vector(self.field, self.mechanism.nv)
+        return random_vector(self.field, self.mechanism.nv)
 
     @cached_property
     def tau(self) -> np.ndarray:
-        return _vector(self.field, self.mechanism.nv)
+        return random_vector(self.field, self.mechanism.nv)
 
     @cached_property
     def remembered(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.model import Mechanism
+from dalembert.proof.constraint_laws import constraints
 from dalembert.proof.degree import Degrees, error_of, exponent_for
 from dalembert.proof.field import EXPONENTS, Field
 from dalembert.proof.generic import Subject, topology_digest
@@ -155,7 +156,7 @@ def prove(mechanism: Mechanism, *, error: float = ERROR, seed: int = 0, derived:
     which a denominator vanishes, such as those of a singular inertia matrix, are no states of the identity.
 
     Args:
-        mechanism: the mechanism; its constraints and force elements are left out.
+        mechanism: the mechanism; its force elements are left out, and constraints that are no rational functions.
         error: the largest probability of an error for each row; a larger prime is taken where it is needed.
         seed: of the random elements.
         derived: prove the derived formulations too, with a symbol for every number.
@@ -189,6 +190,8 @@ def _claims(mechanism: Mechanism, field: Any, derived: bool) -> Iterator[Claim |
     subject = Subject(made, field)
     for law in LAWS.values():
         yield from law(subject)
+    if mechanism.constraints:
+        yield from constraints(mechanism, field)
     if derived:
         yield from routes(mechanism, subject, values)
 
