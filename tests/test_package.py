@@ -60,6 +60,7 @@ BESIDE: dict[str, set[str]] = {
     "pictures": {"simulation"},
     "comparison": set(),
     "autodiff": set(),
+    "proof": set(),
     "costs": set(),
     "report": set(),
     "viewer": {"report", "simulation"},

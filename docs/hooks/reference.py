@@ -96,6 +96,7 @@ TITLES = {
     "identification": "Identification",
     "kinematics": "Kinematics",
     "pictures": "Pictures",
+    "proof": "Proof",
     "report": "Reports",
     "simulation": "Simulation",
     "viewer": "Viewer",

@@ -30,7 +30,8 @@ _HOMES = {
     "parameters": "dalembert.model.parameters", "symbolise": "dalembert.model.parameters",
     "substitute": "dalembert.model.parameters",
     "Dynamics": "dalembert.dynamics", "Kernel": "dalembert.native.kernel",
-    "Equations": "dalembert.formulations", "derive": "dalembert.formulations", "verify": "dalembert.formulations",
+    "Equations": "dalembert.formulations", "derive": "dalembert.formulations",
+    "prove": "dalembert.proof", "verify": "dalembert.proof",
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
     "rigid_body": "dalembert.formulations", "MovingBodies": "dalembert.formulations",
     "MovingBodyFormula": "dalembert.formulations", "NoSlip": "dalembert.formulations",
@@ -46,7 +47,7 @@ _HOMES = {
 
 _ROOMS = (
     "algebra", "algorithms", "comparison", "constraints", "control", "conventions", "errors", "formats",
-    "formulations", "identification", "model", "pictures", "report", "simulation", "tracing",
+    "formulations", "identification", "model", "pictures", "proof", "report", "simulation", "tracing",
     "viewer",
 )  # fmt: skip
 
@@ -79,12 +80,13 @@ if TYPE_CHECKING:
     from dalembert.formulations.from_sympy import from_sympy
     from dalembert.formulations.lagrangian import from_lagrangian
     from dalembert.formulations.rigid_body import rigid_body
-    from dalembert.formulations.verify import verify
     from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
     from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
     from dalembert.model.reroot import reroot, rerooted_state
     from dalembert.native.kernel import Kernel
+    from dalembert.proof.prove import prove
+    from dalembert.proof.verify import verify
     from dalembert.simulation import Event, RolloutTask, SimulationError, Trajectory, grid, samples
     from dalembert.simulation.rollout import rollout
     from dalembert.simulation.simulate import simulate
@@ -92,15 +94,15 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia",
-    "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
-    "MovingBodyFormula", "NoSlip", "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform",
-    "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control", "conventions",
-    "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy",
-    "grid", "identification", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "read_mjcf",
-    "read_toml", "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate",
-    "simulation", "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base",
-    "with_gravity", "write_toml", "write_urdf",
+    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia", "InverseSquare", "Joint",
+    "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip",
+    "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform", "add_payload", "algebra", "algorithms",
+    "attach", "compare", "constraints", "control", "conventions", "coordinate_symbols", "derive", "errors",
+    "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "load", "lock",
+    "merge_fixed", "model", "parameters", "pictures", "prove", "read_mjcf", "read_toml", "read_urdf", "reroot",
+    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute",
+    "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml",
+    "write_urdf",
 ]  # fmt: skip
 
 

@@ -14,6 +14,9 @@ examples:
   dalembert verify four_bar --q drive=1            constrained motion around these positions
   dalembert verify stacker --plot agreement.png    every comparison as a dot
   dalembert verify panda.urdf --json               for a test of your own
+  dalembert verify panda.urdf --exact              proved for every robot of this topology, at every state
+  dalembert verify panda.urdf --exact --to panda.json         and a certificate of it
+  dalembert verify other.urdf --certificate panda.json        the same for another robot of the same topology
 """
 
 from __future__ import annotations
@@ -56,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="positions around which loops are closed: JOINT=VALUE or all numbers with commas (default: random ones)",
     )
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
+    parser.add_argument("--exact", action="store_true", help="prove over a prime field instead of comparing numbers")
+    parser.add_argument("--to", metavar="FILE", help="with --exact: write a certificate, a JSON file")
+    parser.add_argument("--certificate", metavar="FILE", help="prove again what a certificate states")
     parser.add_argument("--plot", metavar="FILE", type=plot, help="draw comparisons as dots: .png, .svg or .pdf")
     add_common(parser)
 
@@ -64,6 +70,10 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     from dalembert.cli.agreement import find_peer
     from dalembert.dynamics import Dynamics
 
+    if options.exact or options.certificate:
+        return _proved(options, terminal)
+    if options.to:
+        raise ArgumentError("--to writes the certificate of a proof; add --exact")
     if options.q and options.quick:
         raise ArgumentError("--q says where derivations close loops; leave out --quick")
     mechanism = open_model(options, numeric=True)
@@ -114,6 +124,34 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         return 1
     terminal.say(f"All {len(rows)} comparisons hold.", "good")
     return 0
+
+
+def _proved(options: argparse.Namespace, terminal: Terminal) -> int:
+    """Prove the identities of the mechanism's topology, or those of a certificate."""
+    from dalembert.proof import check, prove
+
+    for name in ("q", "quick", "plot"):
+        if getattr(options, name):
+            raise ArgumentError(f"--{name} belongs to the comparison of numbers; leave out --exact and --certificate")
+    mechanism = open_model(options, numeric=False)
+    terminal.progress("proving ...")
+    proof = check(options.certificate, mechanism) if options.certificate else prove(mechanism, seed=options.seed)
+    if options.to:
+        proof.write(options.to)
+    if options.json:
+        rows = [vars(row) for row in proof.rows]
+        left_out = [f"{omission.what}: {omission.why}" for omission in proof.omitted]
+        terminal.json(proof.certificate() | {"holds": proof.ok, "identities": rows, "left_out": left_out})
+        return 0 if proof.ok else 1
+    title, _, *table = str(proof).splitlines()
+    terminal.say(title, "good" if proof.ok else "bad")
+    terminal.say()
+    for line in table:
+        terminal.say(line)
+    if options.to:
+        terminal.say()
+        terminal.say(f"certificate: {options.to}")
+    return 0 if proof.ok else 1
 
 
 def _line(row: AgreementRow, tolerance: float) -> Sequence[str | Cell]:
