@@ -187,7 +187,7 @@ def fresh(code: str) -> str:
     return outcome.stdout.strip()
 
 
-HEAVY = ("sympy", "scipy", "llvmlite", "mujoco", "pinocchio", "matplotlib", "dask", "cupy")
+HEAVY = ("sympy", "scipy", "llvmlite", "mujoco", "pinocchio", "matplotlib", "dask", "cupy", "casadi")
 
 
 def test_import_loads_nothing_heavy():
