@@ -37,7 +37,7 @@ def adam_forward(r: Robot) -> Any:
     joints = [joint.name for joint in r.mechanism.joints if joint.kind not in ("free", "fixed")]
     with tempfile.TemporaryDirectory() as folder:  # without fixed joints and locked ones, of which adam has no idea
         path = Path(folder) / "robot.urdf"
-        da.write_urdf(da.merge_fixed(r.mechanism), path)
+        da.write_urdf(da.with_base(da.merge_fixed(r.mechanism), "fixed"), path)
         computations = KinDynComputations(str(path), joints, gravity=GRAVITY)
     q, v, tau = (casadi.SX.sym(letter, n) for letter in ("q", "v", "tau"))
     here, still = casadi.SX.eye(4), casadi.SX.zeros(6)
