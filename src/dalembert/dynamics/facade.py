@@ -397,6 +397,22 @@ class Dynamics:
             return export(kernel, language, path, name, entries={"parameters": self.parameter_names})
         return export(kernel, language, path, name, self._parts(kernel.inputs, kernel.outputs), self._stages(quantity))
 
+    def casadi(self, quantity: str, *, derivatives: bool = False, **options: Any) -> Any:
+        """A quantity as a ``casadi.Function`` over SX, callable on MX; its arguments have the names of the kernel's.
+
+        Parameters, wrenches and time stay inputs. CasADi differentiates by the elements of ``q``, of which a free
+        base has one more than directions to move in.
+
+        Args:
+            quantity: as for :meth:`kernel`.
+            derivatives: where the function is called on MX, CasADi takes its Jacobian from a program of this library
+                instead of deriving its own.
+            options: as for :meth:`kernel`.
+        """
+        from dalembert.printing.casadi import to_casadi
+
+        return to_casadi(self.program(quantity, **options), derivatives)
+
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity of the tree uses for this mechanism, and why."""
         found = {}
