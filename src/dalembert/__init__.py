@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import dalembert.installation  # noqa: F401 - before all others: it stamps the files that they are read from
+
 __version__ = "0.1.0.dev0"
 
 _HOMES = {

@@ -421,7 +421,9 @@ class Compiled:
         """The machine code for one precision; makes it if need be."""
         with compiling():
             if dtype not in self._codes:
-                self._codes[dtype] = load_program(self._program, dtype, self.target, self._key)
+                self._codes[dtype] = load_program(
+                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs)
+                )
             return self._codes[dtype]
 
     def ufunc(self, dtype: np.dtype | None, streamed: bool = False) -> np.ufunc:
