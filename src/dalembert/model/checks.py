@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import files
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.text.suggest import near
 
@@ -113,9 +114,9 @@ def expect_path(value: Any, what: str) -> Path:
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write a file, or say why it cannot be written."""
+    """Write a file, whole or not at all, or say why it cannot be written."""
     try:
-        expect_path(path, what).write_text(text, encoding="utf-8")
+        files.write_text(expect_path(path, what), text)
     except (OSError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise

@@ -178,7 +178,7 @@ class Mechanism(Record):
             elif joint.nq == 1:
                 low, high = joint.limits.lower, joint.limits.upper
                 if math.isfinite(low) and math.isfinite(high):
-                    q[..., part.start] = rng.uniform(low, high, size=batch)
+                    q[..., part.start] = rng.uniform(low, high + 0.0, size=batch)  # -0.0 is not below 0.0
                 elif math.isfinite(low):
                     q[..., part.start] = low + np.abs(q[..., part.start])
                 elif math.isfinite(high):
