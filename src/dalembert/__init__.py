@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dalembert.installation  # noqa: F401 - before all others: it stamps the files that they are read from
+from dalembert.installation import PACKAGE as _PACKAGE  # noqa: F401 - before all others: it stamps their files
 
 __version__ = "0.1.0.dev0"
 
