@@ -54,7 +54,7 @@ KNOWS: dict[str, set[str]] = {
 }  # fmt: skip
 """Room -> rooms it may import, besides itself and the bottom."""
 
-BOTTOM = {"errors", "text"}
+BOTTOM = {"errors", "files", "installation", "text"}
 """Known to all."""
 
 BESIDE: dict[str, set[str]] = {

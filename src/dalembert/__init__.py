@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dalembert.installation import PACKAGE as _PACKAGE  # noqa: F401 - before all others: it stamps their files
+
 __version__ = "0.1.0.dev0"
 
 _HOMES = {

@@ -59,7 +59,7 @@ from dalembert.model.checks import (
     shown,
 )
 from dalembert.model.names import by_joint, velocity_names
-from dalembert.model.record import content
+from dalembert.model.record import content, fingerprint
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
 from dalembert.native.arguments import precision
@@ -567,12 +567,12 @@ class Dynamics:
         if spec is ALL_QUANTITIES.get(name):
             told: list[Any] = [self.mechanism.digest, name, chosen, self._parameters.addresses]
             told += [self.wrenches, self.include, self.optimise]
-            return hashlib.sha256(repr(tuple(told)).encode()).hexdigest()
+            return hashlib.sha256(fingerprint(told).encode()).hexdigest()
         told = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
         told += [self.include, self.stabilisation, self.optimise]
         if spec.solves:
             told += [self.method, self.pivots, self.regularisation]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        return hashlib.sha256(fingerprint(told).encode()).hexdigest()
 
     @cached_property
     def _content(self) -> list[Any]:

@@ -15,6 +15,7 @@ from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
+from dalembert.model.record import fingerprint
 from dalembert.simulation.drift import tell_locked
 
 NEAR, LOST = 1e-2, 4e-4
@@ -77,12 +78,12 @@ class Stabiliser:
         """A name for something that this system and ``what`` determine.
 
         Args:
-            what: anything with a faithful ``repr``.
+            what: nested tuples of numbers, texts and expressions.
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
         if self.has_loops:
             keys.append(self._units)
-        return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
+        return hashlib.sha256(fingerprint((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
         """The state brought back: quaternions to unit length, positions and velocities to the constraints.
