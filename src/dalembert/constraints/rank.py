@@ -179,3 +179,16 @@ class Decomposition:
         k = self.size.shape[-1]
         V = np.swapaxes(self.Vt[..., :k, :], -1, -2) * self.reciprocal[..., None, :]
         return np.asarray(self.columns[..., :, None] * (V @ np.swapaxes(self.U[..., :, :k], -1, -2)))
+
+
+def extreme_sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least singular value that should not vanish, and the largest, of many matrices.
+
+    Args:
+        G: rows without units, (k, m, nv).
+        rank: how many singular values should not vanish.
+    """
+    if not rank:
+        return np.ones(len(G)), np.ones(len(G))
+    size = np.linalg.svd(np.where(np.isfinite(G).all(axis=(1, 2), keepdims=True), G, 0.0), compute_uv=False)
+    return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)
