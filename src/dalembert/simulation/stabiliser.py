@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints.closure import mirrored, restored
+from dalembert.constraints.rank import LOST, NEAR
 from dalembert.constraints.scaling import row_units
+from dalembert.constraints.solve import restored_velocity
 from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT, violation
 from dalembert.dynamics import Dynamics
@@ -17,11 +19,6 @@ from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
 from dalembert.model.record import fingerprint
 from dalembert.simulation.drift import tell_locked
-
-NEAR, LOST = 1e-2, 4e-4
-"""Where the least singular value of the constraints falls below the first part of its usual size, a singular
-configuration is near; along directions below the second, which rounding decides, accelerations demand nothing.
-"""
 
 LOOSE = 1e-2
 """Part of their length by which loops may be open that are not closed after every step; those are by DRIFT."""
@@ -113,7 +110,8 @@ class Stabiliser:
         x = x.copy()
         if np.isfinite(x).all():  # else of a motion that has ended
             normalise_in_place(self.tree, x[:nq])
-            x[:nq], x[nq:] = restored(self.dynamics, t, x[:nq], x[nq:])
+            x[:nq] = restored(self.dynamics, t, x[:nq])
+            x[nq:] = restored_velocity(self.dynamics, t, x[:nq], x[nq:])
         return x
 
     @property
