@@ -37,7 +37,8 @@ _HOMES = {
     "from_lagrangian": "dalembert.formulations", "from_sympy": "dalembert.formulations",
     "rigid_body": "dalembert.formulations", "MovingBodies": "dalembert.formulations",
     "MovingBodyFormula": "dalembert.formulations", "NoSlip": "dalembert.formulations",
-    "InverseSquare": "dalembert.formulations", "KroneckerFrame": "dalembert.formulations",
+    "KroneckerFrame": "dalembert.formulations", "GravityField": "dalembert.constraints",
+    "InverseSquare": "dalembert.constraints", "OblatePlanet": "dalembert.constraints",
     "simulate": "dalembert.simulation", "rollout": "dalembert.simulation", "sweep": "dalembert.simulation",
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
@@ -75,10 +76,10 @@ if TYPE_CHECKING:
     from dalembert import viewer as viewer
     from dalembert.algebra import Transform
     from dalembert.comparison import compare
-    from dalembert.constraints import coordinate_symbols
+    from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
-    from dalembert.formulations import Equations, InverseSquare, KroneckerFrame, MovingBodies, MovingBodyFormula, NoSlip
+    from dalembert.formulations import Equations, KroneckerFrame, MovingBodies, MovingBodyFormula, NoSlip
     from dalembert.formulations.derive import derive
     from dalembert.formulations.from_sympy import from_sympy
     from dalembert.formulations.lagrangian import from_lagrangian
@@ -98,15 +99,15 @@ if TYPE_CHECKING:
     from dalembert.viewer.view import view
 
 __all__ = [
-    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "Inertia", "InverseSquare", "Joint",
-    "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip",
-    "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform", "add_payload", "algebra", "algorithms",
-    "attach", "compare", "constraints", "control", "conventions", "coordinate_symbols", "derive", "errors",
-    "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
-    "kernel", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "prove", "read_mjcf", "read_toml",
-    "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
-    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
-    "write_toml", "write_urdf",
+    "Body", "Constraint", "Dynamics", "Equations", "Event", "Force", "Frame", "GravityField", "Inertia",
+    "InverseSquare", "Joint", "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies",
+    "MovingBodyFormula", "NoSlip", "OblatePlanet", "RolloutTask", "Shape", "SimulationError", "Trajectory",
+    "Transform", "add_payload", "algebra", "algorithms", "attach", "compare", "constraints", "control",
+    "conventions", "coordinate_symbols", "derive", "errors", "formats", "formulations", "from_casadi", "from_dh",
+    "from_lagrangian", "from_sympy", "grid", "identification", "kernel", "load", "lock", "merge_fixed", "model",
+    "parameters", "pictures", "prove", "read_mjcf", "read_toml", "read_urdf", "reroot", "rerooted_state",
+    "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute", "subtree", "sweep",
+    "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

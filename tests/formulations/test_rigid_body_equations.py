@@ -353,7 +353,7 @@ class TestInverseSquareField:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
 
     def test_particles_feel_no_moment(self):
-        force = rigid_body(Inertia(1.0), gravity=InverseSquare(2.0, gradient=False)).gravity.evaluate(
+        force = rigid_body(Inertia(1.0), gravity=InverseSquare(2.0, extended=False)).gravity.evaluate(
             {"q": np.array([2.0, 0, 0, 0, 0, 0, 1])}
         )
         np.testing.assert_allclose(force, [0.5, 0, 0, 0, 0, 0], atol=1e-15)

@@ -186,13 +186,13 @@ def test_a_lost_rotor_is_found(monkeypatch, method):
 
 def test_a_wrong_force_is_found(monkeypatch):
     """The attraction loses a millionth of its moment: virtual power and energy both notice."""
-    honest = forces.attraction
+    honest = forces.gravitation
 
-    def crooked(item, state):
-        total, actions = honest(item, state)
-        return total * (1 + 1e-6), actions
+    def crooked(item, state, program):
+        total, actions = honest(item, state, program)
+        return total * (1 + 1e-6 * (item.name == "moon")), actions
 
-    monkeypatch.setattr(forces, "attraction", crooked)
+    monkeypatch.setattr(forces, "gravitation", crooked)
     monkeypatch.setenv("DALEMBERT_CACHE", "off")  # or others would find the crooked kernel there
     outcome = verify(loaded(), states=1, methods=["kane"])
     wrong = {(row.quantity, row.who) for row in outcome.rows if not row.ok}

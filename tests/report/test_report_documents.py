@@ -360,7 +360,7 @@ def test_kane_tells_how_gravity_acts(field, speeds):
 def test_newton_and_euler_tell_the_axes_of_gravity_and_the_load_of_a_field(gradient):
     pendulum = da.load("double_pendulum")
     assert r"R_i^T \mathbf{g}" in to_markdown(document(pendulum, "newton-euler", agreement=False))
-    field = InverseSquare(4.0, (3, 4, 5), gradient=gradient)
+    field = InverseSquare(4.0, (3, 4, 5), extended=gradient)
     text = to_markdown(document(pendulum, "newton-euler", field=field, agreement=False))
     assert "f_{gi} = " in text and r"\rho_i = R_i^T" in text and (r"\mathrm{tr}" in text) == gradient
 

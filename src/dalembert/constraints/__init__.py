@@ -10,15 +10,17 @@ A map of the room:
 - ``vicinity``: assembled positions around a position, and their ranks; ``analysis``: the same in words
 - ``pivots``: which rows kernels keep; ``straight_line`` and ``known_rank``: accelerations without branches
 - ``solve``: accelerations in numbers, whatever the rank; ``violation``: whether states satisfy the constraints
-- forces: ``forces``, ``action``, ``gravity_fields``
+- forces: ``forces``, ``action``, ``gravity_fields`` (also those of derivations)
 - ``constrained``: what all of these ask of a mechanism; :class:`~dalembert.dynamics.Dynamics` has it
 """
 
 from dalembert.constraints.forces import ForceSet, generalised_forces
+from dalembert.constraints.gravity_fields import GravityField, InverseSquare, OblatePlanet
 from dalembert.constraints.rows import ConstraintSet, Row, Rows, constraint_rows
 from dalembert.constraints.state import State
 from dalembert.constraints.user import coordinate_symbols
 
 __all__ = [
-    "ConstraintSet", "ForceSet", "Row", "Rows", "State", "constraint_rows", "coordinate_symbols", "generalised_forces",
+    "ConstraintSet", "ForceSet", "GravityField", "InverseSquare", "OblatePlanet", "Row", "Rows", "State",
+    "constraint_rows", "coordinate_symbols", "generalised_forces",
 ]  # fmt: skip

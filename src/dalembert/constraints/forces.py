@@ -16,7 +16,7 @@ from dalembert.algebra.arrays import Array, product
 from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import cross, dot, norm
 from dalembert.constraints.action import Action
-from dalembert.constraints.gravity_fields import Effect, attraction, attraction_energy, gravity_field
+from dalembert.constraints.gravity_fields import Effect, gravitation, gravitation_energy
 from dalembert.constraints.joint_rows import function_of_time
 from dalembert.constraints.scaling import longest
 from dalembert.constraints.state import State
@@ -30,7 +30,7 @@ from dalembert.model.force import Force
 from dalembert.tracing.evaluate import inline
 from dalembert.tracing.program import Program
 
-CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "joint-stop", "attraction")
+CONSERVATIVE = ("spring", "torsional-spring", "joint-spring", "joint-stop", "attraction", "oblate-planet")
 """Kinds that store energy; their dampers take it, and all other kinds do work from outside."""
 
 
@@ -96,11 +96,8 @@ class ForceSet:
             case "user":
                 assert program is not None
                 return inline(program, state.arguments(program))["value"], []
-            case "attraction":
-                return attraction(item, state)
-            case "gravity-field":
-                assert program is not None
-                return gravity_field(item, state, program)
+            case "attraction" | "oblate-planet" | "gravity-field":
+                return gravitation(item, state, program)
         x, k, gain = state.coordinate(item.a)
         push = _joint_push(item, state, x, gain * state.velocities[k], program)
         return arrays.asarray([gain * push if j == k else 0 for j in range(state.mechanism.nv)]), []
@@ -260,8 +257,8 @@ def _penetration(depth: Scalar, smoothing: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _energy(item: Force, state: State) -> Scalar:
-    if item.kind == "attraction":
-        return attraction_energy(item, state)
+    if item.is_field:
+        return gravitation_energy(item, state)
     if item.kind == "joint-stop":
         depths = _depths(item, state.coordinate(item.a)[0])
         return sum(item.stiffness * _penetration(depth, item.smoothing)[0] ** 2 / 2 for _, depth in depths)

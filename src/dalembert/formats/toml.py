@@ -35,7 +35,8 @@
     [[constraint]]                          # name, kind, a: required; b, placement_a = { xyz, rpy }, placement_b,
                                             # value, coefficients, function = "x_joint - l*sin(2*t)"
     [[force]]                               # name, kind, a: required; b, placement_a, placement_b, stiffness,
-                                            # damping, rest, value, smoothing, lower, upper, components, function
+                                            # damping, rest, value, smoothing, lower, upper, components, function,
+                                            # oblateness, radius
 
 A serial chain may be given by a Denavit-Hartenberg table instead, with the keys of :func:`~dalembert.formats.from_dh`:
 
@@ -408,7 +409,10 @@ def _between(table: Table, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Name, kind, ends and formula, which constraints and forces share."""
     found: dict[str, Any] = {key: table.text(key) for key in ("name", "kind")}
     kind = kinds.get(found["kind"], Kind(""))
-    anywhere = not kind.ends or found["kind"] == "attraction"  # whose point may be the origin of the world
+    anywhere = not kind.ends or found["kind"] in (
+        "attraction",
+        "oblate-planet",
+    )  # whose point may be the origin of the world
     found["a"] = table.text("a", WORLD if anywhere else None)
     on_joints = kind.on == "joints"
     found["b"] = table.data["b"] if table.data.get("b") == "" else table.text("b", "" if on_joints else WORLD)
@@ -432,7 +436,7 @@ def constraint(table: Table) -> Constraint:
 
 def force(table: Table) -> Force:
     """A ``[[force]]``."""
-    numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper")
+    numbers = ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper", "oblateness", "radius")
     table.only(("name", "kind", "a", "b", "placement_a", "placement_b", "components", "function", *numbers))
     given = {key: table.scalar(key) for key in numbers if key in table.data}
     return Force(**_between(table, FORCES), components=table.scalars("components"), **given)

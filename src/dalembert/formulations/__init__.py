@@ -11,12 +11,12 @@ route (``lagrange``, ``kane``, ``kronecker``, ``newton_euler``) finds mass matri
 loads and constraints; the result is ``Equations``, made of ``DerivedQuantity`` and ``DerivationStep``.
 """
 
+from dalembert.constraints.gravity_fields import GravityField, InverseSquare, OblatePlanet
 from dalembert.formulations.agreement import Agreement
 from dalembert.formulations.bodies import MovingBodies, MovingBodyFormula
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import DerivationStep, Equations
 from dalembert.formulations.from_sympy import from_sympy
-from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kronecker import KroneckerFrame
 from dalembert.formulations.lagrangian import from_lagrangian
 from dalembert.formulations.pfaffian import NoSlip
@@ -25,6 +25,7 @@ from dalembert.formulations.rigid_body import rigid_body
 from dalembert.formulations.verify import verify
 
 __all__ = [
-    "Agreement", "DerivationStep", "DerivedQuantity", "Equations", "InverseSquare", "KroneckerFrame", "MovingBodies",
-    "MovingBodyFormula", "NoSlip", "derive", "from_lagrangian", "from_sympy", "rigid_body", "verify",
+    "Agreement", "DerivationStep", "DerivedQuantity", "Equations", "GravityField", "InverseSquare", "KroneckerFrame",
+    "MovingBodies", "MovingBodyFormula", "NoSlip", "OblatePlanet", "derive", "from_lagrangian", "from_sympy",
+    "rigid_body", "verify",
 ]  # fmt: skip

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.constraints.gravity_fields import GravityField
 from dalembert.errors import ArgumentError, UnsupportedError
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.equations import Equations
-from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.kane import kane
 from dalembert.formulations.kronecker import kronecker
 from dalembert.formulations.lagrange import lagrange
@@ -41,7 +41,7 @@ def derive(
     *,
     coordinates: Sequence[str] | None = None,
     include: Sequence[str] = (),
-    field: InverseSquare | None = None,
+    field: GravityField | None = None,
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
     **options: Any,
@@ -67,10 +67,10 @@ def derive(
     """
     if not isinstance(mechanism, (Mechanism, MovingBodies)):
         raise ArgumentError(f"derive takes a Mechanism or MovingBodies, got {type(mechanism).__name__}")
-    if field is not None and not isinstance(field, InverseSquare):
+    if field is not None and not isinstance(field, GravityField):
         raise ArgumentError(
-            f"field = {field!r}: give an InverseSquare(mu, attractor); a field of your own is a force element of "
-            "the kind 'gravity-field', named in include"
+            f"field = {field!r}: give an InverseSquare, an OblatePlanet or a GravityField of your own; a "
+            "function of position is a force element of the kind 'gravity-field'"
         )
     _check_options(method, options)
     include, driven = expect_names(include, "include"), None if actuated is None else expect_names(actuated, "actuated")
@@ -89,7 +89,7 @@ def derive(
                 raise ArgumentError("reference=...: bodies given by formulas have no loops to close")
             options["reference"] = positions_of(mechanism, options["reference"], "reference")
         if field is not None:
-            system.gravity = field
+            system.gravity = system.reads(field)
         found = ROUTES[method](system, **loads, **options)
     omitted = left_out(mechanism, include) if isinstance(mechanism, Mechanism) else ()
     return replace(found, omitted=omitted, gravity_field=field, reference=options.get("reference"))

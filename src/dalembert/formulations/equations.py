@@ -29,7 +29,7 @@ from dalembert.tracing.evaluate import evaluate
 from dalembert.typesetting.names import unlike
 
 if TYPE_CHECKING:
-    from dalembert.formulations.gravitation import InverseSquare
+    from dalembert.constraints.gravity_fields import GravityField
 
 METHODS = {
     "lagrange": "Euler-Lagrange, explicit form",
@@ -152,7 +152,7 @@ class Equations:
     derivation: tuple[DerivationStep, ...] = ()
     sources: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
-    gravity_field: InverseSquare | None = None
+    gravity_field: GravityField | None = None
     reference: np.ndarray | None = None
     driven: tuple[int, ...] = ()
 

@@ -22,7 +22,6 @@ from dalembert.errors import ArgumentError
 from dalembert.formulations.christoffel import parsa_matrix
 from dalembert.formulations.completion import completed, driven_velocities, external_forces, input_map, total_passive
 from dalembert.formulations.equations import DerivationStep, Equations, Lazy
-from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import with_inputs
 from dalembert.formulations.speeds import Speeds, choose_speeds
@@ -81,7 +80,7 @@ def _unconstrained(system: MultibodySystem, wrenches: Sequence[str], actuated: S
 
 def _bias(system: MultibodySystem, c: np.ndarray, g: np.ndarray, turning: Velocities | None = None) -> np.ndarray:
     """c + g; uniform gravity is taken from the accelerations, so that both are projected at once."""
-    if isinstance(system.gravity, InverseSquare):
+    if system.field is not None:
         return c + g
     return inertia_forces(system, turning, system.gravity)
 
@@ -298,9 +297,9 @@ def _projection_step(system: MultibodySystem, M: Any, c: Any, g: Any, reduced: b
     """
     T = "T_i" if reduced else "J_i"
     turning, rotors, falling = "", "", ""
-    if isinstance(system.gravity, InverseSquare):
+    if system.field is not None:
         falling = r", \quad " + gravity_formula(system, "", reduced)
-    elif not all(map(is_zero, system.gravity)):
+    elif not all(map(is_zero, np.asarray(system.gravity))):
         falling = rf", \quad g = -\sum_i m_i {T[0]}_{{vi}}^T \mathbf{{g}}"
     if system.rotors:
         turning = (

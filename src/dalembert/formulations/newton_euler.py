@@ -27,13 +27,13 @@ from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS
 from dalembert.algorithms.loads import Loads
 from dalembert.algorithms.sensitivity import sensitivity
+from dalembert.constraints.gravity_fields import GravityField
 from dalembert.formulations.completion import completed
 from dalembert.formulations.equations import DerivationStep, Equations
-from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.mechanism_system import TracedMechanism, system_around, traced
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.steps import SHOWN, gravity_text, rotor_steps
-from dalembert.formulations.system import MovingBody, MultibodySystem, field_load, quantity, with_rotors
+from dalembert.formulations.system import MultibodySystem, quantity, with_rotors
 from dalembert.kinematics import motion
 from dalembert.model import Mechanism
 from dalembert.model.tree import Tree
@@ -47,7 +47,7 @@ def newton_euler(
     include: Sequence[str] = (),
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
-    field: InverseSquare | None = None,
+    field: GravityField | None = None,
     algorithm: str = "augmented-links",
     inertia: str = "generalized-links",
 ) -> Equations:
@@ -69,8 +69,8 @@ def newton_euler(
     cheap = economical(tree) if not mechanism.symbols and field is None else tree
     loads: Loads = None
     if field is not None:
-        system.gravity = field
-        loads = _loads(trace, system, field)
+        system.gravity = acting = system.reads(field)
+        loads = _loads(trace, system, acting)
         cheap = dataclasses.replace(tree, gravity=arrays.zeros(3))
     inverse_dynamics, matrix = choose(algorithm, INVERSE_DYNAMICS), choose(inertia, INERTIA_MATRIX)
     at_rest = arrays.zeros(mechanism.nv)
@@ -97,12 +97,12 @@ def newton_euler(
     )  # fmt: skip
 
 
-def _loads(trace: TracedMechanism, system: MultibodySystem, field: InverseSquare) -> Loads:
+def _loads(trace: TracedMechanism, system: MultibodySystem, field: GravityField) -> Loads:
     """Force and moment of a field on every link, link axes, about the link's origin."""
     found: list[tuple[np.ndarray, np.ndarray] | None] = [None] * len(trace.matter)
     massive = [i for i, matter in enumerate(trace.matter) if not matter.is_zero]
     for i, body in zip(massive, system.bodies):
-        force, moment = field_load(system, body, field)
+        force, moment = field.load_in_body(body.mass, body.inertia, body.rotation, body.center)
         found[i] = (force, moment + cross(trace.matter[i].center, force))
     return found
 
@@ -148,7 +148,7 @@ def _steps(
     inertia: str,
 ) -> list[DerivationStep]:
     M, c, g = parts
-    field = system.gravity if isinstance(system.gravity, InverseSquare) else None
+    field = system.field
     moving, needed = body_quantities(trace, system)
     written = recursion(trace.tree)
     return [
@@ -169,7 +169,7 @@ def _steps(
             r"F_i = m_i (a_i - R_i^T \mathbf{g}), \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i"
             if field is None
             else r"F_i = m_i a_i - f_{gi}, \quad N_i = I_i\dot{\omega}_i + \omega_i \times I_i\omega_i - n_{gi}, \quad "
-            + attraction_formula(field),
+            + rf"{field.load_formula()}, \quad {field.letters('i')}",
         ),
         DerivationStep(
             *_inward(algorithm),
@@ -203,18 +203,6 @@ def _inward(algorithm: str) -> tuple[str, str]:
 def _by(algorithm: str) -> str:
     number = f", THESIS {EQUATIONS[algorithm]}" if algorithm in EQUATIONS else ""
     return f"By the algorithm {algorithm!r}{number}"
-
-
-def attraction_formula(field: InverseSquare) -> str:
-    """Force and moment about the centre of mass on a body in a field, body axes, LaTeX."""
-    way = r", \quad \rho_i = R_i^T (p_{Ci} - p_A)"
-    if not field.gradient:
-        return r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i, \quad n_{gi} = 0" + way
-    return (
-        r"f_{gi} = -\frac{\mu m_i}{|\rho_i|^3} \rho_i - \frac{3 \mu}{2 |\rho_i|^5} \left[ \left( \mathrm{tr}\, I_i"
-        r" - 5 \frac{\rho_i^T I_i \rho_i}{|\rho_i|^2} \right) \rho_i + 2 I_i \rho_i \right], \quad "
-        r"n_{gi} = \frac{3 \mu}{|\rho_i|^5} \rho_i \times I_i \rho_i" + way
-    )
 
 
 @dataclass(frozen=True)
@@ -285,7 +273,7 @@ def body_quantities(
     if len(massive) > SHOWN or system.n > SHOWN:
         return moving, needed
     still = arrays.zeros(system.n)
-    field = system.gravity if isinstance(system.gravity, InverseSquare) else None
+    field = system.field
     for i, (name, matter) in enumerate(massive, 1):
         at = motion(trace.model, trace.q, trace.v, still, name, point=matter.center, axes="body")
         w, wd, a = at.angular_velocity, at.angular_acceleration, at.linear_acceleration
@@ -294,8 +282,7 @@ def body_quantities(
         if field is None:
             force = m * (arrays.asarray(a) - product(R.T, trace.tree.gravity))
         else:
-            here = MovingBody(name, m, I, R, at.pose.apply(matter.center), still, still)
-            pull, twist = field_load(system, here, field)
+            pull, twist = field.load_in_body(m, I, R, at.pose.apply(matter.center))
             force, moment = m * arrays.asarray(a) - pull, moment - twist
         for letter, symbol, values in (("w", r"\omega", w), ("wd", r"\dot{\omega}", wd), ("a", "a", a)):
             moving.append(quantity(system, f"{letter}_{i}", f"{symbol}_{{{i}}}", np.array(values, dtype=object)))

@@ -20,9 +20,9 @@ from dalembert.algebra import arrays, scalar
 from dalembert.algebra.arrays import product
 from dalembert.algebra.attitude import Attitude, DirectionCosines, EulerAngles, ModifiedRodrigues, Quaternion
 from dalembert.algebra.vectors import cross, dual
+from dalembert.constraints.gravity_fields import GravityField
 from dalembert.errors import ArgumentError
 from dalembert.formulations.equations import DerivationStep, Equations, Lazy
-from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.lagrange import redundant_bias
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
@@ -51,12 +51,12 @@ def rigid_body(
         attitude: attitude parameters, a quaternion by default.
         form: ``"mixed"``, linear velocity in inertial axes and angular velocity in body axes; or ``"body"``, both in
             body axes.
-        gravity: acceleration of free fall, inertial axes, or an :class:`InverseSquare` field.
+        gravity: acceleration of free fall, inertial axes, or a field: :class:`InverseSquare`, :class:`OblatePlanet`.
         name: for display.
     """
     expect_choice(form, ("mixed", "body"), "rigid_body, form")
     expect(name, str, "rigid_body, name")
-    if not isinstance(gravity, InverseSquare):
+    if not isinstance(gravity, GravityField):
         gravity = frozen_array(gravity, (3,), "rigid_body, gravity")
         if not all(map(is_finite, gravity)):
             raise ArgumentError(f"rigid_body, gravity: expected finite numbers, got {gravity}")
@@ -103,8 +103,8 @@ def rigid_body(
         input_map=make("input_map", "D", np.eye(6, dtype=int)),
         extras=Lazy(extras),
         derivation=_steps(body, (rotation, turning), rates, (mass, coriolis, weight)),
-        sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, InverseSquare) else ())),
-        gravity_field=gravity if isinstance(gravity, InverseSquare) else None,
+        sources=("FORBES", "THESIS", *(("PARSA",) if isinstance(gravity, GravityField) else ())),
+        gravity_field=gravity if isinstance(gravity, GravityField) else None,
     )
 
 
@@ -112,7 +112,7 @@ class _Body:
     """The ingredients, as traced scalars."""
 
     def __init__(self, inertia: Inertia, attitude: Attitude, form: str, gravity: Any):
-        self.scope, self.attitude, self.form, self.field = Scope(), attitude, form, gravity
+        self.scope, self.attitude, self.form = Scope(), attitude, form
         taken = _symbols(inertia, gravity)
         self.q = self.scope.input("q", ["x", "y", "z", *_parameter_names(attitude)], taken)
         linear = ("v_x", "v_y", "v_z") if form == "mixed" else ("u", "v", "w")
@@ -125,6 +125,10 @@ class _Body:
         self.center, self.central = read(inertia.center), read(inertia.tensor)
         self.first, self.J = read(inertia.first_moment), read(inertia.tensor_about_origin)
         self.C = attitude.dcm(self.parameters)
+        self.field: GravityField | None = None
+        self.gravity = gravity
+        if isinstance(gravity, GravityField):
+            self.field = gravity.mapped(lambda x: read(x)[()])
 
     def mass_matrix(self) -> np.ndarray:
         skew = dual(self.first)
@@ -145,13 +149,11 @@ class _Body:
         return np.concatenate([self.mass * cross(w, v) + pull, cross(c, cross(w, v)) + spin])
 
     def gravity_forces(self) -> np.ndarray:
-        if isinstance(self.field, InverseSquare):
-            mu = self.scope.read(self.field.mu)[()]
-            away = product(self.C, self.position - self.scope.read(self.field.attractor)) + self.center
-            force, moment = self.field.load(mu, self.mass, self.central, away)
+        if self.field is not None:
+            force, moment = self.field.load_in_body(self.mass, self.central, self.C.T, self.position, self.center)
             moment = moment + cross(self.center, force)
             return -np.concatenate([product(self.C.T, force) if self.form == "mixed" else force, moment])
-        inertial = self.scope.read(self.field)
+        inertial = self.scope.read(self.gravity)
         field = product(self.C, inertial)
         force = self.mass * (inertial if self.form == "mixed" else field)
         return -np.concatenate([force, cross(self.first, field)])
@@ -180,9 +182,9 @@ class _Body:
 
 def _symbols(inertia: Inertia, gravity: Any) -> set[str]:
     """Names that the user has given to numbers; coordinates of the same name get a bar."""
-    fields = [gravity.mu, *gravity.attractor] if isinstance(gravity, InverseSquare) else gravity
-    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *fields]
-    return {symbol.name for x in given if scalar.is_sympy(x) for symbol in x.free_symbols}
+    in_field, uniform = (gravity.symbols, ()) if isinstance(gravity, GravityField) else (set(), gravity)
+    given = [inertia.mass, *inertia.center, *inertia.tensor.flat, *uniform]
+    return in_field | {symbol.name for x in given if scalar.is_sympy(x) for symbol in x.free_symbols}
 
 
 def _parameter_names(attitude: Attitude) -> list[str]:
@@ -260,25 +262,27 @@ def _steps(
 
 def _gravity_steps(body: _Body, weight: DerivedQuantity) -> list[DerivationStep]:
     """How the forces of gravity come about, if there are any."""
-    if isinstance(body.field, InverseSquare):
-        spread = r" - \frac{\mu}{2 |\rho|^3} \left( \mathrm{tr}\, I - 3 \frac{\rho^T I \rho}{|\rho|^2} \right)"
-        attractor = DerivedQuantity(body.scope, "attractor", "p_A", body.scope.read(list(body.field.attractor)))
-        text = (
-            "That of an attractor at p_A, inertial axes (PARSA, after (27)): rho is the vector from there to the "
-            "centre of mass, in body axes, p the position of the reference point"
+    if body.field is not None:
+        inertia = " I is the inertia about the centre of mass." if body.field.extended else ""
+        attractor = getattr(body.field, "attractor", None)
+        place = (
+            []
+            if attractor is None
+            else [DerivedQuantity(body.scope, "attractor", "p_A", np.array(attractor, dtype=object))]
         )
         return [
             DerivationStep(
                 "Gravity",
-                f"{text}, I the inertia about the centre of mass." if body.field.gradient else f"{text}.",
-                (attractor, weight),
-                rf"U = -\frac{{\mu m}}{{|\rho|}}{spread * body.field.gradient}, \quad \rho = C (p - p_A) + r, \quad "
+                "It depends on position (PARSA, after (27)); p is the position of the reference point, inertial axes. "
+                f"{body.field.words()}{inertia}",
+                (*place, weight),
+                rf"{body.field.energy_formula()}, \quad {body.field.letters()}, \quad "
                 r"g = \Gamma^T \frac{\partial U}{\partial q}",
             )
         ]
-    if all(map(scalar.is_zero, body.field)):
+    if all(map(scalar.is_zero, body.gravity)):
         return []
-    fall = DerivedQuantity(body.scope, "free_fall", r"\mathbf{g}", body.scope.read(body.field))
+    fall = DerivedQuantity(body.scope, "free_fall", r"\mathbf{g}", body.scope.read(body.gravity))
     force = r"m \mathbf{g}" if body.form == "mixed" else r"m C \mathbf{g}"
     return [
         DerivationStep(

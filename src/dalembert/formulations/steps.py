@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dalembert.formulations.equations import DerivationStep
-from dalembert.formulations.gravitation import InverseSquare
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.system import MultibodySystem, quantity, rotor_matrix
 
@@ -34,13 +33,9 @@ def gravity_formula(system: MultibodySystem, jacobian: str, reduced: bool = Fals
         jacobian: what the Jacobian of a centre of mass is called, LaTeX; a field needs none.
         reduced: whether forces in a field are those of speeds u, which are others than the velocities v.
     """
-    if isinstance(system.gravity, InverseSquare):
-        spread = (
-            r" + \frac{\mu}{2 |\rho_i|^3} \left( \mathrm{tr}\, I_i - 3 \frac{\rho_i^T I_i \rho_i}{|\rho_i|^2} \right)"
-        )
+    if system.field is not None:
         return (
-            rf"U = -\sum_i \left[ \frac{{\mu m_i}}{{|\rho_i|}}{spread * system.gravity.gradient} \right], \quad "
-            r"\rho_i = R_i^T (p_{Ci} - p_A), \quad "
+            rf"{system.field.energy_formula('i')}, \quad {system.field.letters('i')}, \quad "
             rf"g = {'B^T ' * reduced}\Gamma^T \frac{{\partial U}}{{\partial q}}, \quad \dot{{q}} = \Gamma v"
         )
     fall = r"\mathbf{g}"
@@ -49,9 +44,7 @@ def gravity_formula(system: MultibodySystem, jacobian: str, reduced: bool = Fals
 
 def gravity_text(system: MultibodySystem) -> str:
     """What the letters of the formula of a field mean; nothing where gravity is uniform."""
-    if not isinstance(system.gravity, InverseSquare):
-        return ""
-    return " The vector rho from the attractor, at p_A, to the centre of mass has components in body axes."
+    return "" if system.field is None else f" {system.field.words()}"
 
 
 def closing_steps(

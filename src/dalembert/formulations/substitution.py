@@ -113,7 +113,7 @@ def _in_field(equations: Equations, wanted: Mapping[str, Any]) -> Any:
         x = sympy.sympify(x)
         return x.subs({symbol: wanted[symbol.name] for symbol in x.free_symbols if symbol.name in wanted})
 
-    return replace(field, mu=put(field.mu), attractor=tuple(map(put, field.attractor)))
+    return field.mapped(put)
 
 
 def _lifted(scope: Scope, value: Any) -> np.ndarray:

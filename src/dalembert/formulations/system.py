@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.algebra.arrays import Array, asarray, product
 from dalembert.algebra.scalar import Scalar, is_zero
 from dalembert.algebra.vectors import dot
-from dalembert.formulations.gravitation import InverseSquare
+from dalembert.constraints.gravity_fields import GravityField
 from dalembert.formulations.quantity import DerivedQuantity
 from dalembert.formulations.scope import Scope
 from dalembert.tracing.derivatives import forward
@@ -117,7 +117,7 @@ class MultibodySystem:
     v: np.ndarray
     qdot: np.ndarray
     bodies: list[MovingBody]
-    gravity: Array | InverseSquare
+    gravity: Array | GravityField
     place: Callable[[str], Place]
     velocity_names: Sequence[tuple[str, str]]
     time: Expr | None = None
@@ -126,6 +126,15 @@ class MultibodySystem:
     quaternions: list[tuple[int, int]] = field(default_factory=list)
     constraints: Constraints | None = None
     lengths: Sequence[int] = ()
+
+    @property
+    def field(self) -> GravityField | None:
+        """Gravity that depends on position, its symbols read; None where it is uniform."""
+        return self.gravity if isinstance(self.gravity, GravityField) else None
+
+    def reads(self, field: GravityField) -> GravityField:
+        """A field with traced scalars in the place of its symbols."""
+        return field.mapped(lambda x: self.scope.read(x)[()])
 
     @property
     def n(self) -> int:
@@ -201,36 +210,25 @@ def rotor_matrix(system: MultibodySystem) -> np.ndarray:
 
 def gravity_forces(system: MultibodySystem) -> np.ndarray:
     """G = - sum of Jv^T m g (KHATIB; minus f_c of PARSA (27)); in a field, force and moment on every body."""
-    field = system.gravity
-    if not isinstance(field, InverseSquare):
-        return projected([(body.Jv, -(body.mass * field)) for body in system.bodies], system.n)
+    field = system.field
+    if field is None:
+        return projected([(body.Jv, -(body.mass * system.gravity)) for body in system.bodies], system.n)
     forces, moments = [], []
     for body in system.bodies:
-        force, moment = field_load(system, body, field)
+        force, moment = field.load_in_body(body.mass, body.inertia, body.rotation, body.center)
         forces.append((body.Jv, -product(body.rotation, force)))
         moments.append((body.Jw, -moment))
     return projected(forces, system.n) + projected(moments, system.n)
 
 
-def field_load(system: MultibodySystem, body: MovingBody, field: InverseSquare) -> tuple[Array, Array]:
-    """Force and moment of a field on a body, body axes, about its centre of mass."""
-    mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
-    away = product(body.rotation.T, body.center - attractor)
-    return field.load(mu, body.mass, body.inertia, away)
-
-
 def potential_energy(system: MultibodySystem) -> Scalar:
     """U = - sum of m c.g (PARSA (26)); in a field, the energy of every body in it."""
     total: Scalar = 0
-    field = system.gravity
-    if not isinstance(field, InverseSquare):
-        for body in system.bodies:
-            total = total - body.mass * dot(asarray(field), body.center)
-        return total
-    mu, attractor = system.scope.read(field.mu)[()], system.scope.read(field.attractor)
     for body in system.bodies:
-        away = product(body.rotation.T, body.center - attractor)
-        total = total + field.energy(mu, body.mass, body.inertia, away)
+        if system.field is None:
+            total = total - body.mass * dot(asarray(system.gravity), body.center)
+        else:
+            total = total + system.field.energy_of(body.mass, body.inertia, body.rotation, body.center)
     return total
 
 

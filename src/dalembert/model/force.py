@@ -40,6 +40,10 @@ FIELDS = {
         "inverse-square gravity of a point at frame a of the ground, `value` = G M, on every body",
         ("a",), may=("value",),
     ),
+    "oblate-planet": Kind(
+        "gravity of a planet at frame a of the ground, on every body: `value` = G M, axis z, `oblateness` J2, `radius`",
+        ("a",), may=("value", "oblateness", "radius"),
+    ),
     "gravity-field": Kind(
         "the user's acceleration of free fall `function(p, t)` at point p, world axes, on every body",
         (), needs=("function",),
@@ -78,6 +82,8 @@ class Force(Record):
         upper: position where a stop begins.
         components: [fx, fy, fz, mx, my, mz] of a wrench.
         function: of time for ``joint-force``, of (p, t) for a field, of (q, v, t) for a user's own.
+        oblateness: second zonal harmonic J2 of a planet.
+        radius: equatorial radius of a planet, m.
     """
 
     name: str
@@ -95,6 +101,8 @@ class Force(Record):
     upper: Scalar = math.inf
     components: tuple[Scalar, ...] = ()
     function: Any = None
+    oblateness: Scalar = 0
+    radius: Scalar = 0
 
     def __post_init__(self) -> None:
         where = f"force {shown(self.name)}"
@@ -106,7 +114,7 @@ class Force(Record):
         components = expect_items(self.components, object, f"{where}, components", ModelError)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "function", as_function(self.function, f"{where}, function"))
-        for name in ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper"):
+        for name in ("stiffness", "damping", "rest", "value", "smoothing", "lower", "upper", "oblateness", "radius"):
             check_scalar(getattr(self, name), f"{where}, {name}")
         for value in self.components:
             check_scalar(value, f"{where}, component")
@@ -155,7 +163,7 @@ class Force(Record):
     @property
     def is_field(self) -> bool:
         """True for gravity that varies in space, which acts on every body."""
-        return self.kind in ("attraction", "gravity-field")
+        return self.kind in ("attraction", "oblate-planet", "gravity-field")
 
     @property
     def of_coordinates(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -206,8 +207,15 @@ def _gravity(uniform: Any, equations: Equations, notation: Notation) -> Line:
     field = equations.gravity_field
     if field is None:
         return (_vector(uniform, notation), " m/s²")
-    place = _vector(field.attractor, notation)
-    return ("of an attractor with the parameter ", _quantity(field.mu, notation), " m³/s² at ", place, " m")
+    line: list[Inline] = []
+    for words, name, _, _ in Formatter().parse(field.phrase):
+        value = getattr(field, name) if name else None
+        line += [words] if value is None else [words, _shown(value, notation)]
+    return tuple(line)
+
+
+def _shown(value: Any, notation: Notation) -> Math:
+    return _vector(value, notation) if np.ndim(np.array(value, dtype=object)) else _quantity(value, notation)
 
 
 def bodies_blocks(system: MovingBodies, equations: Equations, notation: Notation) -> Iterator[Block]:

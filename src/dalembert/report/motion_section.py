@@ -66,7 +66,7 @@ def convention_blocks(equations: Equations, mechanism: Mechanism | None, notatio
 def _twofold(equations: Equations, notation: Notation) -> list[str]:
     """Symbols of the derivation that are also letters of general formulas, such as a length d beside v = B u + d."""
     steps, own = equations.steps(), equations.scope.symbols
-    same = {equations.gravity_field and equations.gravity_field.mu}  # called mu in formulas as well
+    same = {getattr(equations.gravity_field, "mu", None)}  # called mu in formulas as well
     if equations.method == "rigid-body":  # as is its mass m
         same.add(equations.mass_matrix.sympy()[0, 0])
     formulas = [
