@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from dalembert import report as report
     from dalembert import viewer as viewer
     from dalembert.algebra import Transform
-    from dalembert.comparison import compare
+    from dalembert.comparison.compare import compare
     from dalembert.constraints import GravityField, InverseSquare, OblatePlanet, coordinate_symbols
     from dalembert.dynamics import Dynamics
     from dalembert.formats import from_dh, load, read_mjcf, read_toml, read_urdf, robots, write_toml, write_urdf
