@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 OPTIONAL = (
-    "control", "cupy", "dask", "distributed", "example_robot_data", "jax", "latex2mathml", "matplotlib", "mujoco",
-    "pandas", "pinocchio", "pyarrow", "pydrake", "robot_descriptions", "torch", "xarray", "zarr",
+    "casadi", "control", "cupy", "dask", "distributed", "example_robot_data", "jax", "latex2mathml", "matplotlib",
+    "mujoco", "pandas", "pinocchio", "pyarrow", "pydrake", "robot_descriptions", "torch", "xarray", "zarr",
 )  # fmt: skip
 
 
@@ -62,6 +62,8 @@ def main() -> int:
         "control": ("control", lambda: control.linearize(arm).to_control()),
         "cuda": ("cupy", lambda: da.Dynamics(arm, device="cuda").mass_matrix(q)),
         "torch": ("torch", lambda: TorchDynamics(dynamics)),
+        "casadi": ("casadi", lambda: dynamics.casadi("mass_matrix")),
+        "casadi, in": ("casadi", lambda: da.from_casadi(None)),
         "jax": ("jax", lambda: JaxDynamics(dynamics)),
         "peers": ("pinocchio", lambda: da.compare(arm, folder / "a.urdf", library="pinocchio")),
         "mjcf, compare": ("mujoco", lambda: da.compare(arm, folder / "a.urdf", library="mujoco")),

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("_"))
+NEEDS = {"casadi_swing_up": "casadi"}
+"""Examples that are about an optional package."""
+EXAMPLES = sorted(
+    path
+    for path in (ROOT / "examples").glob("*.py")
+    if not path.name.startswith("_") and importlib.util.find_spec(NEEDS.get(path.stem, "numpy"))
+)
 PLOTS = importlib.util.find_spec("matplotlib") is not None
 
 

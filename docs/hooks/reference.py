@@ -33,7 +33,7 @@ SPECIFIED = {
         "Dynamics and kernels",
         (
             "dynamics", "dynamics.facade", "dynamics.frame_quantity", "dynamics.linearization", "dynamics.reactions",
-            "dynamics.drives", "native.kernel", "native.calls", "tracing.cost", "cuda.kernel",
+            "dynamics.drives", "kernels", "native.kernel", "native.calls", "tracing.cost", "cuda.kernel",
         ),
     ),
     "model": Page(

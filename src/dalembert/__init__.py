@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dalembert.installation import PACKAGE as _PACKAGE  # noqa: F401 - before all others: it stamps their files
+
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
@@ -40,6 +42,7 @@ _HOMES = {
     "Trajectory": "dalembert.simulation", "Event": "dalembert.simulation", "grid": "dalembert.simulation",
     "samples": "dalembert.simulation", "RolloutTask": "dalembert.simulation",
     "SimulationError": "dalembert.simulation",
+    "kernel": "dalembert.kernels", "from_casadi": "dalembert.kernels",
     "coordinate_symbols": "dalembert.constraints",
     "compare": "dalembert.comparison", "view": "dalembert.viewer",
 }  # fmt: skip
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from dalembert.formulations.from_sympy import from_sympy
     from dalembert.formulations.lagrangian import from_lagrangian
     from dalembert.formulations.rigid_body import rigid_body
+    from dalembert.kernels import from_casadi, kernel
     from dalembert.model import Body, Constraint, Force, Frame, Inertia, Joint, Limits, Mechanism, Mimic, Shape
     from dalembert.model.operations import add_payload, attach, lock, merge_fixed, subtree, with_base, with_gravity
     from dalembert.model.parameters import parameters, substitute, symbolise
@@ -98,11 +102,11 @@ __all__ = [
     "Kernel", "KroneckerFrame", "Limits", "Mechanism", "Mimic", "MovingBodies", "MovingBodyFormula", "NoSlip",
     "RolloutTask", "Shape", "SimulationError", "Trajectory", "Transform", "add_payload", "algebra", "algorithms",
     "attach", "compare", "constraints", "control", "conventions", "coordinate_symbols", "derive", "errors",
-    "formats", "formulations", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification", "load", "lock",
-    "merge_fixed", "model", "parameters", "pictures", "prove", "read_mjcf", "read_toml", "read_urdf", "reroot",
-    "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation", "substitute",
-    "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity", "write_toml",
-    "write_urdf",
+    "formats", "formulations", "from_casadi", "from_dh", "from_lagrangian", "from_sympy", "grid", "identification",
+    "kernel", "load", "lock", "merge_fixed", "model", "parameters", "pictures", "prove", "read_mjcf", "read_toml",
+    "read_urdf", "reroot", "rerooted_state", "rigid_body", "robots", "rollout", "samples", "simulate", "simulation",
+    "substitute", "subtree", "sweep", "symbolise", "tracing", "verify", "view", "with_base", "with_gravity",
+    "write_toml", "write_urdf",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ArgumentError
+from dalembert.files import write_text
 from dalembert.printing.names import identifier
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def export(
         _check_shares_nothing(each, file)
     for each, text in files.items():
         try:
-            each.write_text(text, encoding="utf-8")
+            write_text(each, text)
         except OSError as error:
             raise ArgumentError(f"{each} cannot be written: {error.strerror or error}") from error
     return files[file]

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ArgumentError
+from dalembert.installation import files_digest
 from dalembert.native import cache as cache_module
 from dalembert.native import load as native
-from dalembert.native.cache import Cache, default_cache, digest, source_digest
+from dalembert.native.cache import Cache, default_cache, digest
 from dalembert.native.kernel import Kernel
 from llvm_programs import copy_program, random_program
 
@@ -49,7 +50,7 @@ def test_what_is_put_is_got(tmp_path):
     for content in (b"", b"x", os.urandom(100_000)):
         cache.put("a", content)
         assert cache.get("a") == content
-    assert sorted(os.listdir(cache.folder)) == ["a"]
+    assert sorted(os.listdir(cache.folder)) == [cache_module.TAG, "a"]
 
 
 DAMAGES = {
@@ -223,7 +224,7 @@ def test_the_oldest_go_first(tmp_path):
         cache.put(f"entry{k}", bytes(1000))
         os.utime(cache.folder / f"entry{k}", (now - 10_000 + 1000 * k,) * 2)
     assert cache.get("entry0") is not None  # a use makes it young again
-    (cache.folder / "new-left-by-a-crash").write_bytes(bytes(100))
+    (cache.folder / "new-left-by-a-crash").write_bytes(cache_module.MAGIC + bytes(100))
     os.utime(cache.folder / "new-left-by-a-crash", (now - 10_000,) * 2)
     for k in range(8, 10):
         cache.put(f"entry{k}", bytes(1000))
@@ -240,11 +241,9 @@ def test_digests_tell_things_apart(tmp_path):
     assert digest("a", "b") != digest("ab")
     assert digest(1) != digest("1")
     (tmp_path / "a.py").write_text("x = 1")
-    first = source_digest(tmp_path)
-    source_digest.cache_clear()
+    first = files_digest(tmp_path)
     (tmp_path / "a.py").write_text("x = 2")
-    assert source_digest(tmp_path) != first
-    source_digest.cache_clear()
+    assert files_digest(tmp_path) != first
 
 
 def _compile_and_run(folder, seed, queue):

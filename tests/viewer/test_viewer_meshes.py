@@ -56,7 +56,7 @@ def test_materials_of_obj_files_give_colours(tmp_path):
 
 
 def drawn(address, folder=None) -> tuple[Meshes, list[str]]:
-    meshes = Meshes(folder)
+    meshes = Meshes(folder, consent=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         meshes.add(address, "arm")

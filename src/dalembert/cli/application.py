@@ -108,6 +108,9 @@ class Command(Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Read the arguments of the command, in any order; an option that is not there is an error."""
+        empty = next((word for word in args or () if word.startswith("--") and word.endswith("=--")), "")
+        if empty:  # argparse takes such a value for the end of all options, and gives an empty list
+            self.error(f"argument {empty.partition('=')[0]}: expected one argument")
         if self._inside or "--" in (args or ()):  # argparse reads words twice, and forgets what stood behind --
             return super().parse_known_args(args, namespace)
         self._inside = True

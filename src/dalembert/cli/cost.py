@@ -22,6 +22,7 @@ from dalembert.cli.options import add_common, add_model, add_quantities, chosen_
 from dalembert.cli.state import tree_of
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
+from dalembert.files import write_whole
 
 if TYPE_CHECKING:
     from dalembert.dynamics import Dynamics
@@ -143,7 +144,7 @@ def _draw(path: str, name: str, ours: dict[str, Cost], counted: dict[str, list[C
     for quantity, cost in ours.items():
         bars[f"{quantity}, compiled" if quantity in counted else quantity] = cost
         bars |= {f"{quantity}, {c.algorithm}": c.cost for c in counted.get(quantity, ()) if c.cost is not None}
-    draw_counts(bars, f"{name}: operations per state").savefig(path)
+    write_whole(path, draw_counts(bars, f"{name}: operations per state").savefig)
 
 
 def _say_published(terminal: Terminal, n: int, ours: dict[str, Cost]) -> None:

@@ -44,6 +44,7 @@ OPTIONAL = {
     "control": ("linear models for python-control", "pip install 'dalembert[control]'"),
     "torch": ("gradients for PyTorch", "pip install 'dalembert[torch]'"),
     "jax": ("gradients for JAX", "pip install 'dalembert[jax]'"),
+    "casadi": ("functions of CasADi, both ways", "pip install 'dalembert[casadi]'"),
     "cupy": ("kernels on CUDA devices", "pip install 'dalembert[cuda]'"),
 }
 """Distribution -> what it is for, and how to get it."""

@@ -22,6 +22,7 @@ from dalembert.cli.options import add_common, add_model, open_model, plot
 from dalembert.cli.state import add_state, dynamics_of, start, tidy, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
+from dalembert.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +90,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.plot is not None:
         from dalembert.pictures import draw_poles
 
-        draw_poles(model.poles, mechanism.name).savefig(options.plot)
+        write_whole(options.plot, draw_poles(model.poles, mechanism.name).savefig)
         remarks.append(f"drawn: {options.plot}")
     if options.json:
         terminal.json(

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.cli.options import add_common, add_model, open_model, picture, with_extra
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, ModelWarning
+from dalembert.files import write_whole
 
 if TYPE_CHECKING:
     from dalembert.model import Constraint, Force, Joint, Mechanism
@@ -77,7 +78,7 @@ def _draw(mechanism: Mechanism, path: Path) -> None:
     if path.suffix.lower() == ".svg":
         write_tree(mechanism, path)
     else:
-        draw_tree(mechanism).savefig(path)
+        write_whole(path, draw_tree(mechanism).savefig)
 
 
 def _say_tree(terminal: Terminal, mechanism: Mechanism) -> None:

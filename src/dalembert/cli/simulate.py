@@ -23,6 +23,7 @@ from dalembert.cli.options import add_common, add_model, integer, open_model, ou
 from dalembert.cli.state import add_state, dynamics_of, numbers, start, tidy, vector
 from dalembert.cli.terminal import Terminal, duration
 from dalembert.errors import ArgumentError
+from dalembert.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         getattr(motion, WRITERS[Path(options.to).suffix.lower()])(options.to)
         written.append(options.to)
     if options.plot is not None:
-        motion.plot().savefig(options.plot)
+        write_whole(options.plot, motion.plot().savefig)
         written.append(options.plot)
     if options.json:
         terminal.json(_described(motion) | {"remarks": remarks, "files": written})

@@ -29,6 +29,7 @@ from dalembert.cli.options import add_common, add_model, integer, open_model, pl
 from dalembert.cli.state import numbers, tree_of, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
+from dalembert.files import write_whole
 
 if TYPE_CHECKING:
     from dalembert.comparison.pinocchio import PinocchioPeer
@@ -97,7 +98,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         from dalembert.formulations.agreement import Agreement
         from dalembert.pictures import draw_agreement
 
-        draw_agreement(Agreement(mechanism.name, options.states, tuple(rows))).savefig(options.plot)
+        write_whole(options.plot, draw_agreement(Agreement(mechanism.name, options.states, tuple(rows))).savefig)
     failed = [row for row in rows if not row.ok]
     if options.json:
         terminal.json(

@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="position of a joint to begin with, rad or m (90deg, pi/2 work too); may be repeated",
     )
     parser.add_argument("--to", metavar="FILE", type=page, help="write the page, .html, instead of opening it")
+    parser.add_argument(
+        "--all-meshes", action="store_true", help="with --to: also meshes from outside the model's folder and package"
+    )
     parser.add_argument("--no-equations", action="store_true", help="leave the panel of equations out")
     add_common(parser)
 
@@ -56,6 +59,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         q=by_name(options.at, "--at") or None,
         equations=False if options.no_equations else open_model(options),
         folder=folder,
+        consent=options.all_meshes,
     )
     size = path.stat().st_size
     if options.json:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.constraints.loops import HALF_TURNS
-from dalembert.constraints.rank import Decomposition, Known
+from dalembert.constraints.rank import LOST, Decomposition, Known
 from dalembert.constraints.state import State
 from dalembert.errors import ArgumentError, ModelWarning, SingularityError
 from dalembert.kinematics.manifold import moved
@@ -49,6 +49,7 @@ def newton(
     q: np.ndarray,
     tolerance: float,
     iterations: int,
+    longest: Callable[[np.ndarray], Any] = lambda phi: STEP,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions from which no way leads down any more, and what is left of the residuals there.
 
@@ -58,6 +59,7 @@ def newton(
         q: where to start.
         tolerance: below this largest residual one more step is made, for the last digits.
         iterations: largest number of steps.
+        longest: how far any coordinate, or each of them, may go at once, given the residuals.
     """
     phi, G = at(q)
     closing = 0
@@ -70,7 +72,7 @@ def newton(
                 break
         for damping in DAMPINGS:
             step = _step(G, phi, damping)
-            step *= min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300))
+            step /= max(1.0, float(np.abs(step / longest(phi)).max(initial=0.0)))
             trial = move(q, step)
             new_phi, new_G = at(trial)
             if np.linalg.norm(new_phi) < (1 - 1e-4) * np.linalg.norm(phi) and np.isfinite(new_G).all():
@@ -367,23 +369,17 @@ def _mark(mechanism: Mechanism, q: np.ndarray, unit: np.ndarray) -> np.ndarray:
 ITERATIONS = 6
 """Steps of Newton's method that bring a state back that has drifted; they are quadratic, as it is close."""
 
-LOST = 1e-4
-"""Along directions whose singular value is this part of the usual one nothing is corrected. Close to where branches of
-the motion cross, constraints look like x y = 0: of a residual e, rounding, y = e / x would be errors only, and
-y' = e x'/x^2 too."""
 
-
-def restored(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A state close to the constraints brought back to them by the least displacement and change of velocity.
+def restored(system: Constrained, t: float, q: np.ndarray) -> np.ndarray:
+    """Positions close to the constraints brought back to them by the least displacement.
 
     Args:
         system: the constrained mechanism.
         t: time.
         q: positions, with unit quaternions.
-        v: velocities.
     """
     scaling, on_positions = system.scaling, system.constraints.holonomic
-    lost = LOST * system.usual_size
+    known, lost = Known(system.positional.rank), LOST * system.usual_size
     before = np.inf
     for _ in range(ITERATIONS):
         phi, G = system.evaluate("positions", q, t)
@@ -391,18 +387,12 @@ def restored(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> tup
         worst = float(np.abs(phi).max(initial=0.0))
         if worst < 1e-15 or not worst < before:  # as close as rounding allows
             break
+        if not np.isfinite(G).all():  # of a motion that is about to end
+            return np.full_like(q, np.nan)
         before = worst
-        q = moved(system.mechanism.tree, q, scaling.velocities * _shortest(G, -phi, system.positional.rank, lost))
-    _, G, rate, _ = system.evaluate("constraints", q, v, t)
-    missing = (rate - G @ v) / scaling.rows
-    return q, v + scaling.velocities * _shortest(scaling.dimensionless(G), missing, system.pivots.rank, lost)
-
-
-def _shortest(G: np.ndarray, b: np.ndarray, rank: int, lost: float) -> np.ndarray:
-    """The shortest x with G x = b; singular values beyond the rank do not count, nor those that are lost."""
-    if not np.isfinite(G).all():  # of a motion that is about to end
-        return np.full(G.shape[1], np.nan)
-    return Decomposition.of(G, Known(rank), lost, np.ones(G.shape[1])).solve(b)
+        step = Decomposition.of(G, known, lost, np.ones(G.shape[1])).solve(-phi)
+        q = moved(system.mechanism.tree, q, scaling.velocities * step)
+    return q
 
 
 # -------------------------------------------------------------------------------------------------------------- checks

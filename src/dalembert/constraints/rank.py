@@ -33,6 +33,13 @@ SEEMS = 100.0, 1e-2
 where assembly modes meet. So beyond a known rank singular values count only above this many times that root; always
 above the second number, for states a thousandth off the constraints are no states of the mechanism any more."""
 
+NEAR, LOST = 1e-2, 4e-4
+"""Where the least singular value falls below the first part of its usual size, a singular configuration is near. Along
+directions below the second nothing is demanded and nothing corrected. Where branches of a motion cross, constraints
+look like x y = 0: rounding, a residual e of 1e-16, leaves y' = e x'/x^2, at 4e-4 less than 1e-9 of x'; and what is not
+demanded is made up for when the configuration is passed, to the square of it.
+"""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -172,3 +179,16 @@ class Decomposition:
         k = self.size.shape[-1]
         V = np.swapaxes(self.Vt[..., :k, :], -1, -2) * self.reciprocal[..., None, :]
         return np.asarray(self.columns[..., :, None] * (V @ np.swapaxes(self.U[..., :, :k], -1, -2)))
+
+
+def extreme_sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """The least singular value that should not vanish, and the largest, of many matrices.
+
+    Args:
+        G: rows without units, (k, m, nv).
+        rank: how many singular values should not vanish.
+    """
+    if not rank:
+        return np.ones(len(G)), np.ones(len(G))
+    size = np.linalg.svd(np.where(np.isfinite(G).all(axis=(1, 2), keepdims=True), G, 0.0), compute_uv=False)
+    return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)

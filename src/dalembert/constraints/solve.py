@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.constraints.arguments import velocities_named
 from dalembert.constraints.closure import check_gradients, start_of
-from dalembert.constraints.rank import TOLERANCE, Decomposition, Known
+from dalembert.constraints.rank import LOST, NEAR, TOLERANCE, Decomposition, Known
 from dalembert.constraints.scaling import column_scale
 from dalembert.constraints.state import States
 from dalembert.constraints.violation import DRIFT, refuse_far, relative_violation, violation
@@ -242,6 +242,43 @@ BESIDE = 100.0
 """Rows that repeat each other differ off the constraints by no more than this times the distance."""
 
 
+def restored_velocity(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """A velocity close to the constraints brought back to them: by the least change, which is no more than what a step
+    is wrong by; near a singular configuration by an impulse of the constraints, M dv = G^T impulse.
+
+    There accelerations leave out a direction that is about to be lost, and with it a force of the constraints. The
+    impulse acts as that force would have, so that the error is of second order: 2e-12 of the energy of a four-bar that
+    passes flat positions, where the least change would leave 4e-8.
+
+    Args:
+        system: the constrained mechanism.
+        t: time.
+        q: positions, on the constraints.
+        v: velocities.
+    """
+    unit, rank = system.scaling.velocities, system.pivots.rank
+    _, G, rate, _ = system.evaluate("constraints", q, v, t)
+    missing, G = (rate - G @ v) / system.scaling.rows, system.scaling.dimensionless(G)
+    if not np.isfinite(G).all():  # of a motion that is about to end
+        return np.full(len(v), np.nan)
+    known, lost = Known(rank), LOST * system.usual_size
+    rows = Decomposition.of(G, known, lost, np.ones(len(v)))
+    if rows.relative[:rank].min(initial=1.0) > NEAR * system.usual_size:
+        return np.asarray(v + unit * rows.solve(missing))
+    inertia = _regular(system.evaluate("mass_matrix", q)) * unit * unit[:, None]
+    return np.asarray(v + unit * solve(inertia, G, np.zeros(len(v)), missing, tolerance=lost, known=known).a)
+
+
+def _regular(M: np.ndarray) -> np.ndarray:
+    """An inertia matrix with a trace of its diagonal: it lets coordinates that move no mass take part, each in its own
+    unit.
+    """
+    inertia = np.diag(M)
+    least = inertia[inertia > 0].min(initial=np.inf)
+    trace = np.where(inertia > 0, inertia, least if np.isfinite(least) else 1.0)
+    return np.asarray(M + np.diag(1e-9 * trace))
+
+
 def project_velocity(
     system: Constrained, q: Any, v: Any, t: Any = 0.0, keep: Sequence[str] = (), tolerance: float = 1e-9
 ) -> np.ndarray:
@@ -329,12 +366,7 @@ def _nearest(
     free = np.ones(mechanism.nv, dtype=bool)
     free[velocities_named(mechanism, keep, f"{call}, keep")] = False
     missing = right - G @ x
-    # A trace of its diagonal lets coordinates that move no mass take part, each in its own unit.
-    inertia = np.diag(M)
-    least = inertia[inertia > 0].min(initial=np.inf)
-    trace = np.where(inertia > 0, inertia, least if np.isfinite(least) else 1.0)
-    weight = M[np.ix_(free, free)] + np.diag(1e-9 * trace[free])
-    solution = solve(weight, G[:, free], np.zeros(int(free.sum())), missing)
+    solution = solve(_regular(M)[np.ix_(free, free)], G[:, free], np.zeros(int(free.sum())), missing)
     scale = np.abs(right).max(initial=0.0) + np.abs(G).max(initial=0.0) * max(np.abs(x).max(initial=0.0), floor)
     # Off the constraints rows that repeat each other differ, and no x satisfies them all.
     away = float(relative_violation(system, q, t))

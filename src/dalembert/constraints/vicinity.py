@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.constraints.closure import RESTARTS, assemble, check_gradients
-from dalembert.constraints.rank import GAP, TOLERANCE, Decomposition
+from dalembert.constraints.rank import GAP, TOLERANCE, Decomposition, extreme_sizes
 from dalembert.errors import SingularityError
 from dalembert.kinematics.manifold import moved
 
@@ -208,16 +208,3 @@ def least_sizes(system: Constrained, q: np.ndarray, t: np.ndarray) -> np.ndarray
     G = system.scaling.dimensionless(system.evaluate("positions", q, t)[1])
     least, most = extreme_sizes(G, system.pivots.rank)
     return np.asarray(least / most)
-
-
-def extreme_sizes(G: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least singular value that should not vanish, and the largest, of many matrices.
-
-    Args:
-        G: rows without units, (k, m, nv).
-        rank: how many singular values should not vanish.
-    """
-    if not rank:
-        return np.ones(len(G)), np.ones(len(G))
-    size = np.linalg.svd(np.where(np.isfinite(G).all(axis=(1, 2), keepdims=True), G, 0.0), compute_uv=False)
-    return size[:, rank - 1], np.maximum(size[:, 0], np.finfo(float).tiny)

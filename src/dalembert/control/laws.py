@@ -22,6 +22,7 @@ from dalembert.errors import ArgumentError
 from dalembert.kinematics.manifold import difference
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_choice, expect_real, real_array, shown
+from dalembert.model.record import fingerprint
 from dalembert.native.kernel import Kernel, traced_kernel
 from dalembert.simulation.state import as_flag
 from dalembert.tracing.evaluate import inline
@@ -184,8 +185,8 @@ def _kernel(
     if dynamics.parameter_names:
         ports.append(Port("parameters", (len(dynamics.parameter_names),)))
 
-    told = (dynamics.key("inverse_dynamics"), name, sorted(options.items()))
-    key = hashlib.sha256(repr(told).encode()).hexdigest()
+    told = (dynamics.key("inverse_dynamics"), name, dict(options))
+    key = hashlib.sha256(fingerprint(told).encode()).hexdigest()
     output = Port("tau", (m.nv,))
     doc = name.replace("_", " ")
     return traced_kernel(name, ports, [output], lambda given: law(dynamics, given), key, dynamics.dtype, doc)

@@ -59,7 +59,7 @@ from dalembert.model.checks import (
     shown,
 )
 from dalembert.model.names import by_joint, velocity_names
-from dalembert.model.record import content
+from dalembert.model.record import content, fingerprint
 from dalembert.model.singularity import WHY, singular_motions
 from dalembert.model.tree import Tree, branches, coordinate_branches, element_branches
 from dalembert.native.arguments import precision
@@ -397,6 +397,22 @@ class Dynamics:
             return export(kernel, language, path, name, entries={"parameters": self.parameter_names})
         return export(kernel, language, path, name, self._parts(kernel.inputs, kernel.outputs), self._stages(quantity))
 
+    def casadi(self, quantity: str, *, derivatives: bool = False, **options: Any) -> Any:
+        """A quantity as a ``casadi.Function`` over SX, callable on MX; its arguments have the names of the kernel's.
+
+        Parameters, wrenches and time stay inputs. CasADi differentiates by the elements of ``q``, of which a free
+        base has one more than directions to move in.
+
+        Args:
+            quantity: as for :meth:`kernel`.
+            derivatives: where the function is called on MX, CasADi takes its Jacobian from a program of this library
+                instead of deriving its own.
+            options: as for :meth:`kernel`.
+        """
+        from dalembert.printing.casadi import to_casadi
+
+        return to_casadi(self.program(quantity, **options), derivatives)
+
     def algorithms(self) -> dict[str, str]:
         """Which algorithm each dynamic quantity of the tree uses for this mechanism, and why."""
         found = {}
@@ -551,12 +567,12 @@ class Dynamics:
         if spec is ALL_QUANTITIES.get(name):
             told: list[Any] = [self.mechanism.digest, name, chosen, self._parameters.addresses]
             told += [self.wrenches, self.include, self.optimise]
-            return hashlib.sha256(repr(tuple(told)).encode()).hexdigest()
+            return hashlib.sha256(fingerprint(told).encode()).hexdigest()
         told = [self._content, name, chosen, self._parameters.addresses, self.wrenches, self.elements.names]
         told += [self.include, self.stabilisation, self.optimise]
         if spec.solves:
             told += [self.method, self.pivots, self.regularisation]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        return hashlib.sha256(fingerprint(told).encode()).hexdigest()
 
     @cached_property
     def _content(self) -> list[Any]:

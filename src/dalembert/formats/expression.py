@@ -3,7 +3,8 @@
 Grammar: numbers, names, ``pi`` (or ``π``), ``+ - * / **``, parentheses and the functions sin, cos, tan, asin, acos,
 atan, atan2(y, x), sinh, cosh, tanh, asinh, acosh, atanh, sqrt, exp, log (natural), abs. The same parser computes with
 floats (:func:`evaluate`) or exactly with SymPy (:func:`evaluate_exact`), where every other name is a real symbol. Text,
-nesting, exponents and the size of exact numbers are limited, so that no input can keep it busy for long.
+nesting, exponents, functions inside each other and the size of exact numbers are limited, so that no input can keep it
+busy for long.
 """
 
 from __future__ import annotations
@@ -21,6 +22,15 @@ from dalembert.errors import FormatError
 
 MAX_EXPONENT = 64
 MAX_BITS = 2048
+MAX_FUNCTION_EXPONENT = 8
+"""Largest exponent of what contains functions of symbols: SymPy multiplies such powers out to see if they are real."""
+
+MAX_WORK_ASKED = 12
+"""Work, as below, up to which SymPy is asked whether a result can be real: beyond it may think for minutes."""
+
+MAX_WORK = 1000
+"""Functions of symbols in one expression, each counted as often as functions stand inside each other there."""
+
 PI = ("pi", "π", "\N{MATHEMATICAL ITALIC SMALL PI}", "\N{MATHEMATICAL BOLD SMALL PI}")
 """Spellings of 3.14159..."""
 
@@ -126,6 +136,7 @@ class Exact:
 
     def __init__(self, text: str, positive: Collection[str] = ()):
         self.text, self.floats, self.positive = text, Floats(text, {}), positive
+        self.work = 0
 
     def number(self, word: str) -> Any:
         import sympy
@@ -151,6 +162,10 @@ class Exact:
         value = None if None in numbers else self.floats.call(function, *numbers)
         if function == "sqrt":
             self._root(*expressions)
+        if value is None:
+            self.work += sum(_functions(x) for x in expressions) + 1
+            if self.work > MAX_WORK:
+                fail(self.text, "has too many functions of symbols inside each other")
         result = getattr(sympy, "Abs" if function == "abs" else function)(*expressions)
         return value, self._small(result)
 
@@ -193,6 +208,11 @@ class Exact:
             fail(self.text, f"raises to the power {exponent}; exponents are numbers")
         if abs(size) > MAX_EXPONENT:
             fail(self.text, f"raises to the power {size:g}; exponents go up to {MAX_EXPONENT}")
+        if abs(size) > MAX_FUNCTION_EXPONENT and base.free_symbols and _functions(base):
+            fail(
+                self.text,
+                f"raises a function to the power {size:g}; exponents of those go up to {MAX_FUNCTION_EXPONENT}",
+            )
         if base == 0 and size < 0:
             fail(self.text, "divides by zero")
         if not exponent.is_Integer:
@@ -215,9 +235,18 @@ class Exact:
         import sympy
 
         _, expression = value
-        if expression.has(sympy.I, sympy.oo, sympy.zoo, sympy.nan) or expression.is_real is False:
+        wrong = expression.has(sympy.I, sympy.oo, sympy.zoo, sympy.nan)
+        if wrong or (self.work <= MAX_WORK_ASKED and expression.is_real is False):
             fail(self.text, "is not a finite real number")
         return int(expression) if expression.is_Integer else expression
+
+
+def _functions(expression: Any) -> int:
+    """How many functions of symbols an expression contains, roots included."""
+    from sympy import Function, Pow
+
+    calls = sum(bool(f.free_symbols) for f in expression.atoms(Function))
+    return calls + sum(bool(p.free_symbols) and not p.exp.is_Integer for p in expression.atoms(Pow))
 
 
 def _bits(rational: Any) -> int:

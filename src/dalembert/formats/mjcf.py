@@ -9,6 +9,7 @@ bodies in between. ``q`` of hinges and slides is MuJoCo's ``qpos``, reference po
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.quaternions import rotation_from_quaternion
 from dalembert.algebra.transform import Transform
-from dalembert.errors import FormatError, MissingExtraError
-from dalembert.formats.xml import TEXT, read_xml, source_bytes
+from dalembert.errors import FormatError, MissingExtraError, ModelWarning
+from dalembert.formats.xml import TEXT, Element, read_xml, source_bytes
 from dalembert.model.body import WORLD, Body, Frame, Shape
 from dalembert.model.constraint import Constraint
 from dalembert.model.force import Force
@@ -44,15 +45,74 @@ def read_mjcf(source: str | bytes | Path, strict: bool = False) -> Mechanism:
     root = read_xml(source)
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise root.error(f"an MJCF file has the root element <mujoco>, this one has <{root.tag}>")
+    _check_sizes(root)
     data, file = source_bytes(source)
     try:
         if file == TEXT:
             model = mujoco.MjModel.from_xml_string(data.decode("utf-8-sig"))
         else:
             model = mujoco.MjModel.from_xml_path(str(file))
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, UnicodeDecodeError, RuntimeError, MemoryError) as error:  # the third: out of memory inside
         raise FormatError(f"MuJoCo refuses the file: {error}", file) from error
+    changes = dropped_forces(mujoco, model)
+    if changes:
+        message = f"{', '.join(changes)}: not taken over, so that forces differ from those in MuJoCo"
+        warnings.warn(ModelWarning(message, where=str(file)), stacklevel=2)
     return _Reader(mujoco, model).mechanism(root.attributes.get("model", ""), strict)
+
+
+MOST_ITEMS = 1_000_000
+"""Things that one element of a file may ask MuJoCo for; it would make them for minutes, or until memory is full."""
+
+COUNTS: dict[str, tuple[str, ...]] = {
+    "hfield": ("nrow", "ncol"), "texture": ("width", "height"), "flexcomp": ("count",), "composite": ("count",),
+    "numeric": ("size",), "user": ("dim",),
+}  # fmt: skip
+"""Element -> attributes whose product says how many."""
+
+
+def _check_sizes(root: Element) -> None:
+    """Raise for an element that asks for more than :data:`MOST_ITEMS`; replications inside each other multiply."""
+    waiting = [(root, 1.0)]
+    while waiting:
+        element, copies = waiting.pop()
+        numbers = {name: _whole(text) for name, text in element.attributes.items()}
+        if element.tag == "replicate":
+            copies *= max(numbers.get("count", 1.0), 1.0)
+        asked = math.prod(max(numbers.get(name, 1.0), 1.0) for name in COUNTS.get(element.tag, ()))
+        if element.tag == "texture":
+            asked /= 100  # pixels are small
+        if element.tag == "size":
+            asked = max((n for name, n in numbers.items() if name.startswith("n")), default=1.0)
+        if asked * copies > MOST_ITEMS:
+            raise element.error(f"<{element.tag}> asks for {asked * copies:.3g} items; {MOST_ITEMS} are allowed")
+        waiting += [(child, copies) for child in element.children]
+
+
+def _whole(text: str) -> float:
+    """The product of the numbers in an attribute; one for anything else."""
+    try:
+        return math.prod(float(word) for word in text.split())
+    except ValueError:
+        return 1.0
+
+
+def dropped_forces(mujoco: Any, model: Any) -> list[str]:
+    """What exerts forces in MuJoCo without being asked to and has no place in a mechanism."""
+    tendons = sum(bool(np.any(getattr(model, name, 0))) for name in ("tendon_stiffness", "tendon_damping"))
+    servos = np.count_nonzero(np.asarray(model.actuator_biastype) != int(mujoco.mjtBias.mjBIAS_NONE))
+    found = {
+        "gravity compensation of bodies": np.any(model.body_gravcomp),
+        "springs and dampers of tendons": tendons,
+        "nonlinear springs or dampers of joints": _nonlinear(model),
+        "springs that yield": np.any(getattr(model, "jnt_springyield", 0)),
+        "springs of ball and free joints": np.any(np.asarray(model.jnt_stiffness)[np.asarray(model.jnt_type) < 2]),
+        "fluid forces": model.opt.density or model.opt.viscosity or np.any(model.opt.wind),
+        "servos (actuators that act at zero control)": servos,
+        "flexible bodies": model.nflex,
+        "plugins": model.nplugin,
+    }
+    return [what for what, there in found.items() if there]
 
 
 class _Reader:

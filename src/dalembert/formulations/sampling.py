@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.algebra.quaternions import unit_in_place
+from dalembert.constraints.closure import newton
 from dalembert.formulations.bounds import reached
 from dalembert.formulations.system import MultibodySystem
 from dalembert.tracing.derivatives import forward
@@ -62,8 +63,20 @@ def typical_inputs(system: MultibodySystem, rng: np.random.Generator, known: Map
     return inputs
 
 
+STARTS = 12
+"""From how many positions a loop is closed, at most."""
+
+ITERATIONS = 60
+"""Steps from each of them; a loop that closes does so within twenty."""
+
+EXACT, CLOSED = 1e-13, 1e-10
+"""Residuals, in units of their rows, that closing ends with; and those of a loop that counts as closed. Where assembly
+modes meet, positions are found to the square root of the residual only, so that it has to be as small as it can be.
+"""
+
+
 class LoopCloser:
-    """Moves positions onto the loop closures by Newton's method.
+    """Moves positions onto the loop closures by :func:`dalembert.constraints.closure.newton`.
 
     Args:
         system: the system, which has constraints.
@@ -86,33 +99,45 @@ class LoopCloser:
             inputs: all inputs.
             rng: source of further starting points, anywhere; none by default.
         """
-        _normalise(self.system, inputs["q"])
-        start = inputs["q"].copy()
-        for _ in range(1 if rng is None else 12):
-            inputs["q"], size = start.copy(), np.zeros(0)
-            for _ in range(60):
-                result = evaluate(self.program, {port.name: inputs[port.name] for port in self.program.inputs})
-                if not (np.isfinite(result["phi"]).all() and np.isfinite(result["slope"]).all()):
-                    break  # just half a turn away
-                size = size if len(size) else _sizes(result["slope"])
-                miss = result["phi"] / size
-                if np.abs(miss).max() < 1e-13:
-                    return True
-                slope = _tangent(self.system, result["slope"], inputs["q"]) / size[:, None]
-                unit = _units(slope, self.bent, self.lengths)
-                step = unit * np.linalg.lstsq(slope * unit, miss, rcond=1e-8)[0]
-                # Along coordinates in which closures are straight, Newton's method needs no caution; elsewhere angles
-                # go half a radian at once, and lengths half as far as the loops are open.
-                reach = np.where(self.lengths, max(1.0, float(np.abs(result["phi"]).max())), 1.0)
-                turn = float(np.abs(step / reach)[self.bent].max(initial=0.0))
-                inputs["q"] = inputs["q"] - step * min(1.0, 0.5 / max(turn, 1e-300))
-                _normalise(self.system, inputs["q"])
-            if len(size) and np.abs(result["phi"] / size).max() < 1e-10:
+        q = inputs["q"].copy()
+        for _ in range(1 if rng is None else STARTS):
+            _normalise(self.system, q)
+            inputs["q"], left = self._closed(inputs, q)
+            if left < CLOSED:
                 return True
             if rng is not None:
-                start = rng.normal(size=start.shape)
-                _normalise(self.system, start)
+                q = rng.normal(size=q.shape)
         return False
+
+    def _closed(self, inputs: Inputs, q: np.ndarray) -> tuple[np.ndarray, float]:
+        """Positions from which no way leads down, and the largest residual there in units of the rows."""
+        given = {port.name: inputs[port.name] for port in self.program.inputs}
+        gradients = evaluate(self.program, given | {"q": q})["slope"]
+        if not np.isfinite(gradients).all():
+            return q, np.inf
+        size = _sizes(gradients)
+        unit = _units(_tangent(self.system, gradients, q) / size[:, None], self.bent, self.lengths)
+
+        def at(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            result = evaluate(self.program, given | {"q": q})
+            return result["phi"] / size, _tangent(self.system, result["slope"], q) / size[:, None] * unit
+
+        def move(q: np.ndarray, step: np.ndarray) -> np.ndarray:
+            q = q + unit * step
+            _normalise(self.system, q)
+            return q
+
+        def longest(miss: np.ndarray) -> np.ndarray:
+            """Along coordinates in which closures are straight, Newton's method needs no caution; elsewhere angles go
+            half a radian at once, and lengths half as far as the loops are open.
+            """
+            far = np.full(len(q), np.inf)
+            open_by = max(1.0, float(np.abs(miss * size).max(initial=0.0)))
+            far[self.bent] = np.where(self.lengths, open_by, 1.0)[self.bent] / 2
+            return far / unit
+
+        q, left = newton(at, move, q, EXACT, ITERATIONS, longest)
+        return q, float(np.nan_to_num(np.abs(left), nan=np.inf).max(initial=0.0))
 
 
 def neutral(system: MultibodySystem) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import files
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.text.suggest import near
 
@@ -51,7 +52,8 @@ def expect_choice(value: Any, choices: Iterable[str], what: str, error: type[Dal
 
 def expect_items(value: Any, kind: type, what: str, error: type[DalembertError] = ArgumentError) -> tuple[Any, ...]:
     """A tuple of things of one kind, out of any iterable of them but a text or a mapping."""
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    scalar = isinstance(value, np.ndarray) and not value.ndim  # iterable by its type only
+    if scalar or isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         of = "" if kind is object else f" of {kind.__name__}"
         raise error(f"{{argument}}: expected a sequence{of}, got {shown(value)}", argument=what)
     return tuple(expect(item, kind, f"{what}, item {k}", error) for k, item in enumerate(value))
@@ -113,9 +115,9 @@ def expect_path(value: Any, what: str) -> Path:
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write a file, or say why it cannot be written."""
+    """Write a file, whole or not at all, or say why it cannot be written."""
     try:
-        expect_path(path, what).write_text(text, encoding="utf-8")
+        files.write_text(expect_path(path, what), text)
     except (OSError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise

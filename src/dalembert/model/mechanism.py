@@ -67,6 +67,7 @@ class Mechanism(Record):
 
     def __post_init__(self) -> None:
         expect(self.name, str, "mechanism, name", ModelError)
+        expect(self.strict, bool, "strict", ModelError)
         for name, kind in KINDS_OF_PARTS.items():
             where = f"mechanism {self.name!r}, {name}"
             object.__setattr__(self, name, expect_items(getattr(self, name), kind, where, ModelError))
@@ -75,7 +76,7 @@ class Mechanism(Record):
         bodies, joints = depth_first(self.bodies, self.joints)
         object.__setattr__(self, "bodies", bodies)
         object.__setattr__(self, "joints", joints)
-        if expect(self.strict, bool, "strict", ModelError):
+        if self.strict:
             check_physics(self)
 
     # -------------------------------------------------------------------------------------------------------- sizes
@@ -178,7 +179,7 @@ class Mechanism(Record):
             elif joint.nq == 1:
                 low, high = joint.limits.lower, joint.limits.upper
                 if math.isfinite(low) and math.isfinite(high):
-                    q[..., part.start] = rng.uniform(low, high, size=batch)
+                    q[..., part.start] = rng.uniform(low, high + 0.0, size=batch)  # -0.0 is not below 0.0
                 elif math.isfinite(low):
                     q[..., part.start] = low + np.abs(q[..., part.start])
                 elif math.isfinite(high):

@@ -197,15 +197,23 @@ EXACT = 2**53
 
 
 def fingerprint(value: Any, above: tuple[Any, ...] = ()) -> str:
-    """The text of a value; of a function its code, constants, defaults and what it refers to outside.
+    """A text that no other value has; of a function its code, constants, defaults and what it refers to outside.
 
     Args:
-        value: nested tuples of numbers, texts, expressions and functions, as :func:`~dalembert.model.record.content`
-            gives them.
+        value: nested tuples, lists and dicts of numbers, texts, arrays, expressions and functions, as
+            :func:`~dalembert.model.record.content` gives them.
         above: functions that are being described; one that refers to itself is not described again.
     """
     if isinstance(value, (tuple, list)):
         return f"({', '.join(fingerprint(x, above) for x in value)})"
+    if isinstance(value, dict):
+        return f"dict{fingerprint(sorted(value.items(), key=lambda item: str(item[0])), above)}"
+    if isinstance(value, np.ndarray):
+        return fingerprint(content(value), above)
+    if scalar.is_sympy(value):
+        from sympy import srepr
+
+        return srepr(value)  # unlike its text, it has the kinds of symbols and all digits of numbers
     if isinstance(value, (set, frozenset)):
         return f"{{{', '.join(sorted(fingerprint(x, above) for x in value))}}}"
     if isinstance(value, FunctionType):

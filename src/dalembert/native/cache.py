@@ -5,6 +5,10 @@ asked for. They are written to a temporary file and renamed, so that readers and
 only; a checksum finds those that a full disk or a crash has damaged nevertheless, and they are made anew. When the
 entries exceed a limit, those unused for longest are removed.
 
+Files that do not begin with the mark of an entry are never removed, and a folder that holds other things gets a
+sub-folder of ours. The code that makes entries is part of their names as it was when this process imported it; once its
+files have changed, entries are still read but no longer kept.
+
 The cache is loaded as code, so it is kept to oneself: the folder is created for its owner only, and entries that belong
 to somebody else, or that others may write, are not loaded.
 
@@ -17,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import sys
 import time
@@ -28,6 +33,10 @@ from pathlib import Path
 from dalembert.errors import ArgumentError
 
 MAGIC = b"dalembert machine code 2\n"
+TAG = "CACHEDIR.TAG"
+SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of dalembert's machine code.\n"
+"""A file that says whose folder it is; backups know it by its first line."""
+
 CACHE_BYTES = 512 << 20
 """Bytes of entries above which the oldest are removed."""
 
@@ -45,17 +54,6 @@ _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NON
 def digest(*parts: object) -> str:
     """A name for what is determined by ``parts``, each of which must have a faithful ``repr``."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-@cache
-def source_digest(folder: Path) -> str:
-    """A digest of all Python source below a folder: entries made by other versions of it are not used."""
-    h = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        content = path.read_bytes()
-        h.update(f"{path.relative_to(folder)} {len(content)}\n".encode())
-        h.update(content)
-    return h.hexdigest()
 
 
 class Cache:
@@ -102,20 +100,13 @@ class Cache:
         """Keep an entry. If that is impossible one warning says so, and work goes on without."""
         if self.folder is None:
             return
-        import tempfile
-
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_own(self.folder.stat()):
                 raise PermissionError(f"{self.folder} belongs to another user or may be written by others")
-            handle, name = tempfile.mkstemp(prefix="new-", dir=self.folder)
-            try:
-                with open(handle, "wb") as file:
-                    file.write(MAGIC + _checksum(key, content) + content)
-                os.replace(name, self.folder / key)
-            except BaseException:
-                os.unlink(name)
-                raise
+            self._write(key, MAGIC + _checksum(key, content) + content)
+            if not (self.folder / TAG).exists():
+                self._write(TAG, SIGNATURE)
             if zlib.crc32(key.encode()) % ENTRIES_PER_TIDYING == 0:
                 self.tidy()
         except OSError as error:
@@ -123,6 +114,19 @@ class Cache:
                 f"machine code cannot be kept for the next start: {error}. Set DALEMBERT_CACHE to a folder of your own,"
                 " or to 'off'."
             )
+
+    def _write(self, name: str, content: bytes) -> None:
+        import tempfile
+
+        assert self.folder is not None
+        handle, new = tempfile.mkstemp(prefix="new-", dir=self.folder)
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+            os.replace(new, self.folder / name)
+        except BaseException:
+            os.unlink(new)
+            raise
 
     def tidy(self) -> None:
         """Remove what writers that died have left and, above the limit, the entries unused for longest."""
@@ -132,6 +136,8 @@ class Cache:
         for entry in os.scandir(self.folder):
             with contextlib.suppress(OSError):  # somebody else may have removed it
                 status = entry.stat(follow_symlinks=False)
+                if not stat.S_ISREG(status.st_mode) or not _is_marked(entry.path):
+                    continue
                 if entry.name.startswith("new-") and time.time() - status.st_mtime > NOTED_SECONDS:
                     os.unlink(entry.path)
                 else:
@@ -160,6 +166,12 @@ def _checksum(key: str, content: bytes) -> bytes:
     return hashlib.sha256(key.encode() + content).digest()
 
 
+def _is_marked(path: str) -> bool:
+    """Whether a file is an entry, whole or not."""
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def _is_own(status: os.stat_result) -> bool:
     if not hasattr(os, "getuid"):  # Windows: the profile folder is private by its access lists
         return True
@@ -178,11 +190,24 @@ def _cache_of(setting: str | None) -> Cache:
     if not setting:
         return Cache(_default_folder())
     try:
-        return Cache(Path(setting).expanduser())
+        folder = Path(setting).expanduser()
     except RuntimeError:
         raise ArgumentError(
             f"the environment variable DALEMBERT_CACHE is {setting!r}, in the home of a user who has none"
         ) from None
+    return Cache(folder / "dalembert" if _is_foreign(folder) else folder)
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder holds something and is no cache of ours."""
+    try:
+        with open(folder / TAG, "rb") as file:
+            return file.read(len(SIGNATURE)) != SIGNATURE
+    except OSError:
+        try:
+            return any(re.fullmatch("[0-9a-f]{64}|new-.*", name) is None for name in os.listdir(folder))
+        except OSError:  # it is not there yet, or no folder
+            return False
 
 
 def _default_folder() -> Path | None:

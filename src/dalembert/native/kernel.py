@@ -204,7 +204,7 @@ class Kernel:
             raise ArgumentError(f"{self.name}: threads = {threads!r}; it must be a whole number of at least 1")
         if isinstance(out, tuple) and len(out) > 1:
             self.arguments.refuse_shared_outputs(out)
-        if not options and self._needs_no_checks(inputs, out, threads):
+        if not options and self._needs_no_checks(inputs, out, threads) and (out is None or self._is_apart(inputs, out)):
             ufunc = (self._compiled or self.compiled).ufunc(DOUBLE)
             try:
                 return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
@@ -238,6 +238,18 @@ class Kernel:
                 return False
         return True
 
+    def _is_apart(self, inputs: tuple[Any, ...], out: Any) -> bool:
+        """Whether no output shares memory with an input of another core rank, which NumPy takes for the same states."""
+        return not any(
+            len(port.shape) != len(written.shape) and isinstance(y, ndarray) and np.may_share_memory(x, y)
+            for written, y in zip(self.outputs, out if isinstance(out, tuple) else (out,))
+            for port, x in zip(self.inputs, inputs)
+        )
+
+    @staticmethod
+    def _spoils(port: Port, x: np.ndarray, written: Port, y: np.ndarray) -> bool:
+        return overlap(x, y, len(port.shape) == len(written.shape))
+
     def bind(self, *inputs: Any, out: Any = None, **named: Any) -> BoundKernel:
         """A function without arguments that evaluates on these very arrays whenever it is called.
 
@@ -268,8 +280,10 @@ class Kernel:
         )
         ufunc = self.compiled.ufunc(dtype if dtype in self.compiled.dtypes else None, self._streams(out))
         workers = (threads or default_threads()) if math.prod(batch) > self.compiled.few else 1
-        if any(overlap(x, y) for x in arrays for y in results):
-            workers = 1  # NumPy makes the copies that are needed, but only within one call
+        arrays = [
+            x.copy() if any(map(partial(self._spoils, port, x), self.outputs, results)) else x
+            for port, x in zip(self.inputs, arrays)
+        ]
         try:
             if workers == 1:
                 ufunc(*arrays, out=results, **options)
@@ -352,6 +366,11 @@ def traced_kernel(
     return Kernel(name, tuple(inputs), tuple(outputs), program, key, dtype, doc)
 
 
+TABLES = ("pandas", "xarray")
+"""Libraries whose tables are read as plain arrays, one row a state: their own idea of a ufunc knows no core dimensions
+(pandas hands over the transposed table)."""
+
+
 def _is_foreign(x: Any) -> bool:
     """Whether an argument brings its own idea of what a ufunc does to it: Dask, units, ...
 
@@ -359,13 +378,15 @@ def _is_foreign(x: Any) -> bool:
     """
     if type(x) is np.ndarray or isinstance(x, (np.generic, Number)):
         return False
+    if type(x).__module__.partition(".")[0] in TABLES:
+        return False
     return hasattr(x, "__array_ufunc__") and not hasattr(x, "__cuda_array_interface__")
 
 
 def _precision(inputs: Sequence[Any], arrays: Sequence[np.ndarray]) -> np.dtype:
-    """What NumPy would choose: single if it holds all inputs, else double; plain Python numbers do not count."""
+    """Single if an input is of single precision and none needs more, else double; plain Python numbers do not count."""
     kinds = [array.dtype for x, array in zip(inputs, arrays) if type(x) not in (int, float)]
-    return SINGLE if kinds and all(np.can_cast(kind, SINGLE) for kind in kinds) else DOUBLE
+    return SINGLE if SINGLE in kinds and all(np.can_cast(kind, SINGLE) for kind in kinds) else DOUBLE
 
 
 # --------------------------------------------------------------------------------------------------------- machine code
@@ -421,7 +442,9 @@ class Compiled:
         """The machine code for one precision; makes it if need be."""
         with compiling():
             if dtype not in self._codes:
-                self._codes[dtype] = load_program(self._program, dtype, self.target, self._key)
+                self._codes[dtype] = load_program(
+                    self._program, dtype, self.target, self._key, (*self.inputs, *self.outputs)
+                )
             return self._codes[dtype]
 
     def ufunc(self, dtype: np.dtype | None, streamed: bool = False) -> np.ufunc:

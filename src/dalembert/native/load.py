@@ -8,19 +8,24 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.native.cache import default_cache, digest, source_digest
+from dalembert.installation import code_digest, is_as_imported
+from dalembert.native.cache import default_cache, digest
 from dalembert.native.deferred import compiling
 from dalembert.native.llvm import runtime
 from dalembert.native.llvm.engine import OPTIMIZATION, Loaded, define_symbol, object_code
 from dalembert.native.llvm.module import module_text
 from dalembert.native.llvm.target import Lanes, Target
-from dalembert.tracing.program import Program
+from dalembert.tracing.program import Port, Program
 
 _runtimes: dict[tuple[Lanes, Target], Loaded] = {}
 
 
 def load_program(
-    program: Callable[[], Program], dtype: np.dtype | type | str, target: Target, key: str | None = None
+    program: Callable[[], Program],
+    dtype: np.dtype | type | str,
+    target: Target,
+    key: str | None = None,
+    ports: Sequence[Port] = (),
 ) -> Loaded:
     """Machine code of a program, ready to be called; its function is ``loop``.
 
@@ -28,9 +33,11 @@ def load_program(
         program: gives the program; called only if the cache cannot answer.
         key: a name for the program that changes whenever it would, as long as dalembert's source stays the same; the
             program's own digest by default.
+        ports: what it is called with. They are part of the code's name too: whatever a key confuses, code never reads
+            or writes beyond the arrays of its caller.
     """
     lanes = target.lanes(dtype)
-    return load_text(identity(program, key), lanes, target, lambda: module_text(program(), dtype, target))
+    return load_text((*identity(program, key), *ports), lanes, target, lambda: module_text(program(), dtype, target))
 
 
 def identity(program: Callable[[], Program], key: str | None = None) -> tuple[str | tuple[str, ...], ...]:
@@ -63,7 +70,8 @@ def _load(entry: str, target: Target, text: Callable[[], str]) -> Loaded:
     code = store.get(entry)
     if code is None:
         code = object_code(text(), target)
-        store.put(entry, code)
+        if is_as_imported():  # else the code that made it is not the one that names it
+            store.put(entry, code)
     return Loaded(code, target)
 
 
@@ -88,4 +96,4 @@ def _version(folder: Path | None) -> tuple[str, ...]:
     """What machine code depends on besides the program."""
     import llvmlite
 
-    return (llvmlite.__version__,) if folder is None else (llvmlite.__version__, source_digest(folder))
+    return (llvmlite.__version__,) if folder is None else (llvmlite.__version__, code_digest(folder))

@@ -78,7 +78,7 @@ class Recurrence:
         """The machine code; made on first use."""
         with compiling():
             if self._code is None:
-                shape = len(self.state), len(self.held), len(self.driven)
+                shape = self.state, self.held, self.driven
                 parts = "recurrence", *identity(self._program.get, self.key), shape
                 self._code = load_text(parts, self.target.lanes(self.dtype), self.target, lambda: self.ir)
             return self._code

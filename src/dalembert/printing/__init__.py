@@ -6,5 +6,6 @@ c_family        what C and CUDA share
 c               C99, and C with vector types
 python          functions on NumPy arrays
 javascript      functions on flat arrays
+casadi          functions of CasADi
 latex           aligned equations
 """

@@ -8,6 +8,7 @@ from typing import Any
 
 import dalembert
 from dalembert.errors import ArgumentError
+from dalembert.files import write_text
 from dalembert.formulations.bodies import MovingBodies
 from dalembert.formulations.derive import derive
 from dalembert.formulations.display import forms_of
@@ -63,7 +64,7 @@ def report(
     made = document(subject, method, mechanism=mechanism, title=title, agreement=agreement, **options)
     text = WRITERS[target.suffix.lower()](made)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    write_text(target, text)
     return target
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
+import math
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, FormatError, MissingExtraError, ModelWarning
+from dalembert.files import write_whole
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect_path
 from dalembert.model.names import position_names, velocity_names
@@ -50,16 +51,16 @@ def columns(trajectory: Trajectory) -> dict[str, np.ndarray]:
     return table
 
 
-@contextlib.contextmanager
-def writing(path: Any) -> Iterator[Path]:
-    """The path of a file that is about to be written; what goes wrong with it is told in a sentence.
+def write_file(path: Any, write: Callable[[str], object]) -> None:
+    """Write a file, whole or not at all; a sentence says what goes wrong with it.
 
     Args:
         path: what the caller gave.
+        write: writes a file of the name it is given.
     """
     place = expect_path(path, "the file of a trajectory")
     try:
-        yield place
+        write_whole(place, write)
     except OSError as error:
         raise ArgumentError(f"cannot write {place}: {error}") from error
     except ValueError as error:
@@ -74,10 +75,14 @@ def write_csv(trajectory: Trajectory, path: str | Path) -> None:
         path: file to write.
     """
     table = columns(trajectory)
-    with writing(path) as place, open(place, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows([repr(float(x)) for x in row] for row in zip(*table.values()))
+
+    def write(name: str) -> None:
+        with open(name, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(table)
+            writer.writerows([repr(float(x)) for x in row] for row in zip(*table.values()))
+
+    write_file(path, write)
 
 
 def write_npz(trajectory: Trajectory, path: str | Path) -> None:
@@ -102,8 +107,12 @@ def write_npz(trajectory: Trajectory, path: str | Path) -> None:
         arrays |= {f"{name}_{part}": np.array([getattr(state, part) for state in states]) for part in "tqv"}
     if trajectory.parameters is not None:
         arrays["parameters"] = trajectory.parameters
-    with writing(path) as place, open(place, "wb") as file:
-        np.savez(file, **arrays, about=np.array(json.dumps(told)))  # type: ignore[arg-type]
+
+    def write(name: str) -> None:
+        with open(name, "wb") as file:
+            np.savez(file, **arrays, about=np.array(json.dumps(told)))  # type: ignore[arg-type]
+
+    write_file(path, write)
 
 
 def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
@@ -123,6 +132,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     if path.is_file() and not zipfile.is_zipfile(path):  # which NumPy would take for an array or for pickled objects
         raise FormatError("this is no trajectory written by to_npz, or only the beginning of one", path)
     try:
+        _check_sizes(path)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in (*ARRAYS, "parameters") if name in file.files}
             told = json.loads(str(file["about"])) if "about" in file.files else {}
@@ -134,7 +144,9 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             missing += [name for name in TOLD if not isinstance(told, dict) or name not in told]
     except FileNotFoundError as error:
         raise FormatError("there is no such file", path) from error
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except FormatError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         raise FormatError(f"this is no trajectory written by to_npz, or only part of one: {error}", path) from error
     if missing:
         raise FormatError(f"this is no trajectory written by to_npz: it lacks {', '.join(missing)}", path)
@@ -149,6 +161,9 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             f"{model.name!r} with {names}",
             path,
         )
+    disagreement = _disagreement(arrays, happened, jumped, told.get("events", []), model.nq, model.nv)
+    if disagreement:
+        raise FormatError(f"this trajectory was damaged or edited: {disagreement}", path)
     needed = list(system.dynamics.parameter_names)
     if needed != told.get("parameters", needed) or len(needed) != len(arrays.get("parameters", ())):
         raise FormatError(
@@ -166,6 +181,57 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
     made.info = {name: told[name] for name in HELD if told.get(name) is not None}
     made.interpolant = Hermite(made)
     return made
+
+
+MOST_BYTES = 256 << 20
+"""Bytes that an archive may always take in memory; a larger one no more than its file, several times over."""
+
+
+def _check_sizes(path: Path) -> None:
+    """Raise for an archive whose arrays claim to be larger than what is there of them, before memory is asked for."""
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+        if sum(part.file_size for part in parts) > max(MOST_BYTES, 20 * path.stat().st_size):
+            raise FormatError("this file would take more memory than any trajectory of its size", path)
+        for part in parts:
+            with archive.open(part) as file:
+                read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+                version = np.lib.format.read_magic(file)[0]
+                if version not in read:
+                    raise FormatError(f"{part.filename} is an array of an unknown kind", path)
+                shape, _, dtype = read[version](file)
+                if dtype.hasobject or math.prod(shape) * dtype.itemsize > part.file_size:
+                    raise FormatError(f"{part.filename} claims {shape} numbers and has fewer", path)
+
+
+def _disagreement(
+    arrays: dict[str, np.ndarray], happened: list[np.ndarray], jumped: list[np.ndarray], events: Any, nq: int, nv: int
+) -> str:
+    """What parts of an archive do not fit together, or nothing."""
+    for name, array in (*arrays.items(), *((f"{w}_{x}", a) for w, s in zip(("events", "jumps"), (happened, jumped))
+                                           for x, a in zip("tqv", s))):  # fmt: skip
+        if array.dtype.kind not in "fiu":
+            return f"{name} has dtype {array.dtype}, expected real numbers"
+    t, wrenches = arrays["t"], arrays["wrenches"]
+    if t.ndim != 1 or not np.isfinite(t).all():
+        return "t is not a sequence of finite times"
+    steps = np.diff(t)
+    if (steps < 0).any() and (steps > 0).any():
+        return "its times go forwards and backwards"
+    for name, shape in (("q", (len(t), nq)), ("v", (len(t), nv)), ("tau", (len(t), nv))):
+        if arrays[name].shape != shape:
+            return f"{name} has shape {arrays[name].shape}, expected {shape}"
+    if wrenches.ndim != 3 or wrenches.shape[::2] != (len(t), 6):
+        return f"wrenches has shape {wrenches.shape}, expected ({len(t)}, frames, 6)"
+    if not isinstance(events, list) or not all(isinstance(name, str) for name in events):
+        return "its events have no names"
+    for what, found, wanted in (("events", happened, len(events)), ("jumps", jumped, None)):
+        if found:
+            count = (found[0].shape or (-1,))[0] if wanted is None else wanted
+            shapes = [(count,), (count, nq), (count, nv)] if count else [(0,)] * 3  # no states have no coordinates
+            if [part.shape for part in found] != shapes:
+                return f"its {what} are incomplete"
+    return ""
 
 
 def as_pandas(trajectory: Trajectory) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.constraints.vicinity import extreme_sizes
+from dalembert.constraints.rank import extreme_sizes
 from dalembert.errors import SimulationWarning
 from dalembert.kinematics.manifold import difference, displaced
 from dalembert.simulation.stabiliser import Stabiliser

@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 
 from dalembert.constraints.closure import mirrored, restored
+from dalembert.constraints.rank import LOST, NEAR
 from dalembert.constraints.scaling import row_units
+from dalembert.constraints.solve import restored_velocity
 from dalembert.constraints.vicinity import least_sizes
 from dalembert.constraints.violation import DRIFT, violation
 from dalembert.dynamics import Dynamics
 from dalembert.errors import ArgumentError, SingularityError
 from dalembert.kinematics.manifold import normalise_in_place, quaternion_places
 from dalembert.model import Mechanism, Tree
+from dalembert.model.record import fingerprint
 from dalembert.simulation.drift import tell_locked
-
-NEAR, LOST = 1e-2, 4e-4
-"""Where the least singular value of the constraints falls below the first part of its usual size, a singular
-configuration is near; along directions below the second, which rounding decides, accelerations demand nothing.
-"""
 
 LOOSE = 1e-2
 """Part of their length by which loops may be open that are not closed after every step; those are by DRIFT."""
@@ -77,12 +75,12 @@ class Stabiliser:
         """A name for something that this system and ``what`` determine.
 
         Args:
-            what: anything with a faithful ``repr``.
+            what: nested tuples of numbers, texts and expressions.
         """
         keys: list[Any] = [self.dynamics.kernel("forward_dynamics").key, self.relaxation]
         if self.has_loops:
             keys.append(self._units)
-        return hashlib.sha256(repr((keys, what)).encode()).hexdigest()
+        return hashlib.sha256(fingerprint((keys, what)).encode()).hexdigest()
 
     def projected(self, t: float, x: np.ndarray) -> np.ndarray:
         """The state brought back: quaternions to unit length, positions and velocities to the constraints.
@@ -112,7 +110,8 @@ class Stabiliser:
         x = x.copy()
         if np.isfinite(x).all():  # else of a motion that has ended
             normalise_in_place(self.tree, x[:nq])
-            x[:nq], x[nq:] = restored(self.dynamics, t, x[:nq], x[nq:])
+            x[:nq] = restored(self.dynamics, t, x[:nq])
+            x[nq:] = restored_velocity(self.dynamics, t, x[:nq], x[nq:])
         return x
 
     @property

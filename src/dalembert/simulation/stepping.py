@@ -116,7 +116,31 @@ def _program(
             ]
         return after
 
+    m = system.mechanism
+    if policy is not None:
+        _check_repeats(policy, "control", (nv,), m.nq, nv, gains)
+    for name, (_, function) in summaries.items():
+        _check_repeats(function, f"summary {name!r}", (), m.nq, nv, 0)
     return rebuild(trace(step, {port.name: port.shape for port in ports}, "step"))
+
+
+def _check_repeats(
+    function: Callable[..., Any], what: str, shape: tuple[int, ...], nq: int, nv: int, gains: int
+) -> None:
+    """Raise if a function draws random numbers or keeps a state: it is compiled once, and would stay as it was then."""
+    from dalembert.tracing.trace import trace
+
+    ports = {"t": (), "q": (nq,), "v": (nv,), **({"gains": (gains,)} if gains else {})}
+    first, second = (
+        trace(lambda *given: {"answer": _traced(function, what, shape, *given)}, ports, "answer").digest
+        for _ in range(2)
+    )
+    if first != second:
+        raise ArgumentError(
+            f"{what} gives another answer when it is called again, but it is compiled once: it must depend on t, q, v "
+            "and gains only. Draw random numbers beforehand and pass them as rows of control= or as gains; "
+            "simulate(..., control=) takes any function"
+        )
 
 
 def _quantity(name: str, function: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:

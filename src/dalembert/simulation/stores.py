@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
-import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, MissingExtraError
+from dalembert.files import write_whole
 
 Arrays = dict[str, np.ndarray]
 
@@ -59,26 +56,6 @@ class Store(ABC):
         """Remove what was begun, while no piece is whole."""
         for path in self.begun:
             shutil.rmtree(path, ignore_errors=True)
-
-
-def write_whole(path: Path, write: Callable[[str], object]) -> None:
-    """Write to a temporary file beside it, then rename: readers see all or nothing, also after a crash.
-
-    Args:
-        path: where the file shall be.
-        write: writes a file of the name it is given.
-    """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix="_new-", suffix=path.suffix)
-    try:
-        write(name)
-        os.fsync(handle)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-    finally:
-        os.close(handle)
 
 
 class NpzStore(Store):

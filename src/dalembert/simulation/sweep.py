@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, SimulationWarning
+from dalembert.files import write_whole
 from dalembert.model.checks import expect_path, shown
 from dalembert.native.threads import default_threads
 from dalembert.simulation.failure import SweepError
@@ -21,7 +22,7 @@ from dalembert.simulation.fingerprint import fingerprint
 from dalembert.simulation.points import Points
 from dalembert.simulation.progress import Progress
 from dalembert.simulation.state import as_flag
-from dalembert.simulation.stores import STORES, Arrays, Store, write_whole
+from dalembert.simulation.stores import STORES, Arrays, Store
 
 Task = Callable[[dict[str, np.ndarray]], dict[str, Any]]
 """Takes points by name, (n, ...) each; returns results by name, (n, ...) each."""

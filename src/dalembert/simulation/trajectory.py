@@ -263,11 +263,9 @@ class Trajectory:
         Args:
             path: file to write.
         """
-        from dalembert.simulation.export import writing
+        from dalembert.simulation.export import write_file
 
-        table = self.to_pandas()
-        with writing(path) as place:
-            table.to_parquet(place)
+        write_file(path, self.to_pandas().to_parquet)
 
     def to_pandas(self) -> Any:
         """The table of :meth:`to_csv` as a pandas DataFrame with the time as index."""

@@ -9,6 +9,7 @@ derivatives     forward and reverse mode, on the graph
 passes          rewrite a program to do less work
 cost            count it
 sympy           programs to SymPy expressions and back
+casadi          functions of CasADi to programs
 """
 
 from dalembert.tracing.cost import cost

@@ -152,18 +152,57 @@ def differentiate(program: Program, output: str, input: str, mode: Mode = "auto"
             f"{program.name} has the inputs {', '.join(inputs)} and the outputs {', '.join(outputs)}; "
             f"cannot differentiate {output!r} by {input!r}"
         )
-    graph, values = retrace(program)
-    number = inputs.index(input)
-    port = program.inputs[number]
-    variables = np.empty(port.shape, dtype=object)
-    for element in range(port.size):
-        variables.flat[element] = graph.node("input", (number, element))
-    place = outputs.index(output)
-    results = np.empty(program.outputs[place].shape, dtype=object)
-    for element, k in enumerate(program.results[place]):
-        results.flat[element] = values[k]
+    graph, variables, results = _traced(program)
     name = f"d{output}_d{input}" if name is None else name
-    return program_of(graph, {name: jacobian(results, variables, mode)}, name)
+    found = jacobian(results[outputs.index(output)], variables[inputs.index(input)], mode)
+    return program_of(graph, {name: found}, name)
+
+
+def jacobians(program: Program, wrt: Sequence[str], values: bool = True) -> Program:
+    """The program of the derivatives of all outputs by several inputs, in one sweep.
+
+    Args:
+        program: what to differentiate.
+        wrt: names of the inputs to differentiate by.
+        values: whether the outputs themselves come first.
+
+    Returns:
+        A program with the same inputs. Its outputs ``d<output>_d<input>`` have the shape of the output, then that of
+        the input; all inputs of the first output come first.
+    """
+    inputs = [port.name for port in require_program(program, "jacobians").inputs]
+    if unknown := [name for name in wrt if name not in inputs]:
+        raise ArgumentError(
+            f"{program.name} has the inputs {', '.join(inputs)}; cannot differentiate by {unknown[0]!r}"
+        )
+    graph, variables, results = _traced(program)
+    chosen = [variables[inputs.index(name)] for name in wrt]
+    every = [x for array in chosen for x in array.flat]
+    table = jacobian(np.array([x for array in results for x in array.flat], dtype=object), every)
+    found: dict[str, Any] = {port.name: y for port, y in zip(program.outputs, results)} if values else {}
+    row = 0
+    for port, y in zip(program.outputs, results):
+        column = 0
+        for name, x in zip(wrt, chosen):
+            block = table[row : row + y.size, column : column + x.size]
+            found[f"d{port.name}_d{name}"] = block.reshape(y.shape + x.shape)
+            column += x.size
+        row += y.size
+    return program_of(graph, found, program.name)
+
+
+def _traced(program: Program) -> tuple[Graph, list[np.ndarray], list[np.ndarray]]:
+    """A program in a graph of its own: the graph, the arrays of its inputs and those of its outputs."""
+    graph, values = retrace(program)
+    variables = [np.empty(port.shape, dtype=object) for port in program.inputs]
+    for number, array in enumerate(variables):
+        for element in range(array.size):
+            array.flat[element] = graph.node("input", (number, element))
+    results = [np.empty(port.shape, dtype=object) for port in program.outputs]
+    for array, indices in zip(results, program.results):
+        for element, k in enumerate(indices):
+            array.flat[element] = values[k]
+    return graph, variables, results
 
 
 def _tangent(x: Expr, known: dict[Any, dict[int, Expr]], independent: set[Any]) -> dict[int, Expr]:

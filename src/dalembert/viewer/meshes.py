@@ -43,11 +43,49 @@ def search_path(folder: Path | None) -> tuple[Path, ...]:
     found: list[Path] = []
     if folder is not None:
         found += [folder.resolve(), *folder.resolve().parents]
-    for variable, inside in (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
-        found += [Path(entry) / inside for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+    found += ros_folders()
     if known := example_robot_data():
         found += next(iter(known.values())).parents
     return tuple(dict.fromkeys(found))
+
+
+def is_of_model(file: Path, address: str, folder: Path | None) -> bool:
+    """Whether a mesh belongs to its model, so that whoever has the one may have the other.
+
+    It does if it lies below the folder of the model, in the same package, or in the package that its address names.
+    A package has a ``package.xml``, or lies where ROS or the example robots have theirs.
+
+    Args:
+        file: what :func:`locate` found.
+        address: for which.
+        folder: of the model, if it came from a file.
+    """
+    from dalembert.formats.catalogue import example_robot_data
+
+    owners: list[Path] = []
+    if folder is not None:
+        owners.append(folder.resolve())
+        owners += [place for place in owners[0].parents if (place / "package.xml").is_file()][:1]
+    owners += [place for known in example_robot_data().values() for place in known.parents if place.name in OWN_NAMES]
+    if address.startswith(("package://", "model://")):
+        name = address.partition("://")[2].lstrip("/").partition("/")[0]
+        for place in file.absolute().parents:
+            if place.name == name != ".." and ((place / "package.xml").is_file() or place.parent in ros_folders()):
+                owners.append(place)
+    real = file.resolve()
+    return any(real.is_relative_to(owner.resolve()) for owner in owners)
+
+
+OWN_NAMES = ("example-robot-data", "example_robot_data")
+"""Folders of the example robots."""
+
+
+def ros_folders() -> list[Path]:
+    """The folders of packages that ROS names in its environment."""
+    found: list[Path] = []
+    for variable, inside in (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
+        found += [Path(entry) / inside for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+    return found
 
 
 def locate(address: str, folder: Path | None, path: Sequence[Path]) -> Path:
@@ -85,11 +123,14 @@ class Meshes:
 
     Args:
         folder: of the model, for relative addresses.
+        consent: whether meshes may also come from elsewhere than the model: an address can name any file of this disk,
+            and the page is mailed.
         parts: of every mesh, None where it could not be read.
         notes: what could not be read, one line each.
     """
 
     folder: Path | None = None
+    consent: bool = False
     parts: list[list[Part] | None] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _known: dict[str, int] = field(default_factory=dict)
@@ -106,6 +147,7 @@ class Meshes:
                 note = ModelWarning(
                     f"body {printable(body)!r}: mesh {printable(address)!r} is not drawn: {error.message}",
                     argument=error.argument,
+                    value=error.value,
                     remedy=error.advice,
                 )
                 self.notes.append(str(note))
@@ -116,6 +158,13 @@ class Meshes:
         if self._path is None:
             self._path = search_path(self.folder)
         file = locate(address, self.folder, self._path)
+        if not self.consent and not is_of_model(file, address, self.folder):
+            raise FormatError(
+                "it lies outside the folder of the model and its package, and the page would take it along",
+                argument="consent",
+                value=True,
+                remedy="give {setting} if everybody who gets the page may have it",
+            )
         reader = READERS.get(file.suffix.lower())
         if reader is None:
             raise FormatError(f"files {file.suffix!r} cannot be read; convert it to {', '.join(READERS)}")

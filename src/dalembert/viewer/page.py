@@ -103,13 +103,18 @@ FEW = 7
 
 
 def make(
-    mechanism: Mechanism, trajectory: Any, q: Any, equations: Mechanism | Equations | bool, folder: Path | None
+    mechanism: Mechanism,
+    trajectory: Any,
+    q: Any,
+    equations: Mechanism | Equations | bool,
+    folder: Path | None,
+    consent: bool,
 ) -> str:
     """The page; see :func:`dalembert.viewer.view.view`."""
     moved = None if trajectory is None else as_trajectory(trajectory, mechanism)
     numeric, notes = _numeric(mechanism, moved)
     start, facing = _start(numeric, moved, q)
-    meshes = Meshes(folder)
+    meshes = Meshes(folder, consent)
     data: dict[str, Any] = {"scene": scene(numeric, start, meshes), "facing": facing}
     data["meshes"], block = meshes.packed()
     if moved is not None:

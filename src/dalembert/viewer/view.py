@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import shutil
+import stat
 import tempfile
+import time
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import ArgumentError, UnsupportedError
+from dalembert.files import write_text
 from dalembert.formats.loading import load
 from dalembert.model import Mechanism
 from dalembert.simulation import Trajectory
@@ -25,6 +31,7 @@ def view(
     q: Any = None,
     equations: Mechanism | Equations | bool = True,
     folder: str | Path | None = None,
+    consent: bool = False,
 ) -> Path:
     """Show a mechanism, and its motion if one is given; return the page, one HTML file that needs nothing else.
 
@@ -35,11 +42,14 @@ def view(
         mechanism: what to show; a file or the name of a robot is loaded; a trajectory brings its own mechanism.
         trajectory: a :class:`~dalembert.simulation.Trajectory`, a file written by its ``to_npz``, ``to_csv`` or
             ``to_parquet``, or a pair (times, positions).
-        to: the file to write, ``.html``; without it the page lies in a temporary folder and the browser opens it.
+        to: the file to write, ``.html``; without it the page lies in a temporary folder and the browser opens it. Such
+            pages are removed by later calls, a day after they were made.
         q: positions to begin with, an array or by joint name; a typical position by default.
         equations: what the panel of equations shows: those of the mechanism, of another mechanism (the same with
             symbols), equations that have been derived, or none (False).
         folder: where relative addresses of meshes start, and around which packages lie; that of the file by default.
+        consent: take along meshes that lie outside the folder of the model and its package, too. A model may name any
+            file of this machine; a page that is written gets them only with consent, one that is opened here does.
     """
     if isinstance(mechanism, Trajectory):
         if trajectory is not None:
@@ -58,11 +68,11 @@ def view(
 
     from dalembert.viewer.page import make  # with SymPy, which an import of the package must not load
 
-    text = make(mechanism, trajectory, q, equations, place)
+    text = make(mechanism, trajectory, q, equations, place, consent or to is None)
     if to is not None:
         return _written(Path(to), text)
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", mechanism.name)[:60] or "mechanism"
-    target = _written(Path(tempfile.mkdtemp(prefix="dalembert-")) / f"{name}.html", text)
+    target = _written(_page_folder() / f"{name}.html", text)
     if not _opened(target):
         raise UnsupportedError(
             f"no browser was found; the page is {target}",
@@ -100,10 +110,25 @@ def _loaded(source: str | Path) -> tuple[Mechanism, Mechanism]:
     return (load(source, parameters=values) if values else symbolic), symbolic
 
 
+PAGE_SECONDS = 86400.0
+"""Seconds for which a page without a name of its own is kept; a browser may load it again meanwhile."""
+
+
+def _page_folder() -> Path:
+    """A new temporary folder for a page; those of earlier pages that are old by now are removed."""
+    for old in Path(tempfile.gettempdir()).glob("dalembert-view-*"):
+        with contextlib.suppress(OSError):
+            status = old.lstat()
+            own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            if own and stat.S_ISDIR(status.st_mode) and time.time() - status.st_mtime > PAGE_SECONDS:
+                shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix="dalembert-view-"))
+
+
 def _written(target: Path, text: str) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8", newline="\n")  # the policy holds for these very bytes
+        write_text(target, text, newline="\n")  # the policy holds for these very bytes
     except OSError as error:
         raise ArgumentError(f"{target} cannot be written: {error.strerror or error}") from error
     return target

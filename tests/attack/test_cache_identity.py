@@ -1,0 +1,135 @@
+"""Which machine code belongs to which question: upgrades, byte code only, expressions that look alike."""
+
+from __future__ import annotations
+
+import compileall
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.native import cache
+
+SOURCE = Path(da.__file__).parent
+GOOD, BAD = "+ dot(w, product(I, w))) / 2", "+ dot(w, product(I, w)))"
+ASK = (
+    "import numpy as np, dalembert as da, dalembert.algorithms.energy\n"
+    "d = da.Dynamics(da.load('double_pendulum', parameters='default'))\n{wait}"
+    "print(float(d.kinetic_energy(np.ones(2), np.ones(2))), flush=True)\n"
+)
+WAIT = "print('imported', flush=True); input()\n"
+
+
+def pendulum(mass, length=1.0):
+    body = da.Body("b", da.Inertia(mass, (0, 0, -length), np.zeros((3, 3))))
+    joint = da.Joint("j", "revolute", "world", "b", axis=[0, 1, 0])
+    return da.Mechanism("p", [body], [joint], strict=False)
+
+
+def environment(package, folder):
+    path = os.pathsep.join([str(package), *(p for p in sys.path if p and Path(p) != SOURCE.parent)])
+    return dict(os.environ, PYTHONPATH=path, DALEMBERT_CACHE=str(folder), PYTHONDONTWRITEBYTECODE="1")
+
+
+def copied(place):
+    shutil.copytree(SOURCE, place / "dalembert", ignore=shutil.ignore_patterns("__pycache__", "*.urdf", "assets"))
+    return place / "dalembert" / "algorithms" / "energy.py"
+
+
+def asked(package, folder):
+    done = subprocess.run(
+        [sys.executable, "-c", ASK.format(wait="")], env=environment(package, folder), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+M1, M2 = sp.symbols("m1 m2", real=True)
+ALIKE = {
+    "sum": (sp.Symbol("m1 + m2", real=True), M1 + M2),
+    "product": (sp.Symbol("2*m1", real=True), 2 * M1),
+    "function": (sp.Symbol("sin(m1)", real=True), sp.sin(M1)),
+    "few digits": (M1 * sp.Float(0.1, 3), M1 * sp.Float(0.10002, 3)),
+    "constant": (M1 * sp.Symbol("pi", real=True), M1 * sp.pi),
+}
+
+
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_expressions_that_look_alike_have_code_of_their_own(pair, tmp_path, monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "cache"))
+    one, other = map(pendulum, pair)
+    assert one.digest != other.digest
+    for m in (one, other):
+        dyn = da.Dynamics(m)
+        values = np.arange(2.0, 2.0 + len(dyn.parameter_names))
+        mass = float(m.bodies[0].inertia.mass.subs(dict(zip(m.symbols, values))))
+        assert dyn.gravity([0.3], values)[0] == pytest.approx(mass * 9.80665 * np.sin(0.3), rel=1e-3)
+
+
+def test_a_key_never_gives_code_for_other_arrays(tmp_path, monkeypatch):
+    from dalembert.native.kernel import Kernel
+    from llvm_programs import copy_program
+
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "cache"))
+    for size in (3, 5):
+        program = copy_program((size,))
+        run = Kernel("copy", program.inputs, program.outputs, program, key="one name for two programs")
+        np.testing.assert_array_equal(run(np.arange(float(size))), np.arange(float(size)))
+
+
+def test_a_process_older_than_an_upgrade_keeps_no_code(tmp_path):
+    file = copied(tmp_path)
+    text = file.read_text()
+    assert GOOD in text
+    file.write_text(text.replace(GOOD, BAD))
+    old = subprocess.Popen(
+        [sys.executable, "-c", ASK.format(wait=WAIT)],
+        env=environment(tmp_path, tmp_path / "cache"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert old.stdout.readline() == "imported\n"
+    file.write_text(text)
+    wrong = float(old.communicate("\n")[0])
+    right = asked(tmp_path, tmp_path / "cache")
+    assert right == asked(SOURCE.parent, "off") != wrong
+
+
+def test_versions_without_sources_do_not_share_code(tmp_path):
+    found = []
+    for text in (BAD, GOOD):
+        place = tmp_path / f"v{len(found)}"
+        file = copied(place)
+        file.write_text(file.read_text().replace(GOOD, text))
+        compileall.compile_dir(place, quiet=2, legacy=True)
+        for path in place.rglob("*.py"):
+            path.unlink()
+        found.append(asked(place, tmp_path / "cache"))
+    assert found[1] == asked(SOURCE.parent, "off") != found[0]
+
+
+def test_tidying_removes_nothing_of_others(tmp_path, monkeypatch):
+    names = ["thesis.tex", "measurements.h5", "new-results.csv"]
+    for name in names:
+        (tmp_path / name).write_bytes(bytes(5000))
+        os.utime(tmp_path / name, (time.time() - 1e6,) * 2)
+    monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
+    assert cache.default_cache().folder == tmp_path / "dalembert"
+    store = cache.Cache(tmp_path, limit=2000)  # even if it were told to
+    for k in range(20):
+        store.put(f"entry{k}", bytes(1000))
+    store.tidy()
+    assert all((tmp_path / name).exists() for name in names)
+    assert sum(path.name.startswith("entry") for path in tmp_path.iterdir()) <= 2
+
+
+def test_a_folder_of_ours_stays_the_cache(tmp_path):
+    folder = tmp_path / "cache"
+    cache.Cache(folder).put("a", b"code")
+    (folder / "notes.txt").write_text("put here by a user")
+    assert cache._cache_of.__wrapped__(str(folder)).folder == folder

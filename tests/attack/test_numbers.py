@@ -1,0 +1,92 @@
+"""Silent wrong numbers that were found once, each by its reproducer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import ArgumentError
+
+
+@pytest.fixture(scope="module")
+def arm():
+    m = da.load("demo_arm")
+    return m, da.Dynamics(m)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 6, 7])
+def test_a_table_of_pandas_is_not_transposed(rows, arm):
+    pandas = pytest.importorskip("pandas")
+    m, dyn = arm
+    q, v, a = m.random_state(np.random.default_rng(1), rows)
+    np.testing.assert_array_equal(dyn.gravity(pandas.DataFrame(q)), dyn.gravity(q))
+    np.testing.assert_array_equal(
+        dyn.inverse_dynamics(*map(pandas.DataFrame, (q, v, a))), dyn.inverse_dynamics(q, v, a)
+    )
+
+
+def test_an_array_of_xarray_is_an_array(arm):
+    xarray = pytest.importorskip("xarray")
+    m, dyn = arm
+    q = m.random_state(np.random.default_rng(1), 6)[0]
+    np.testing.assert_array_equal(dyn.gravity(xarray.DataArray(q)), dyn.gravity(q))
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2])
+def test_an_output_that_is_a_broadcast_input(threads):
+    kernel = da.Dynamics(da.load("double_pendulum", parameters="default")).kinetic_energy
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q, v = rng.normal(size=(2, 2)), rng.normal(size=(2, 2, 2))
+        want = kernel(q, v)
+        for given in (q.copy(), q.copy()[:]):
+            np.testing.assert_array_equal(kernel(given, v, out=given, threads=threads), want)
+    with pytest.raises(ArgumentError, match="overlap"):
+        kernel.bind(q, v, out=q)
+
+
+def test_an_output_that_is_its_input(arm):
+    m, dyn = arm
+    q = m.random_state(np.random.default_rng(1), 50)[0]
+    want = dyn.gravity(q)
+    np.testing.assert_array_equal(dyn.gravity(q, out=q), want)
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint8", "int16", "uint16", "float16", "int64"])
+def test_short_numbers_are_computed_in_doubles(kind, arm):
+    dyn = arm[1]
+    q = (np.arange(36) % 7).reshape(6, 6).astype(kind)
+    found = dyn.gravity(q)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, dyn.gravity(q.astype(float)))
+    assert dyn.gravity(q.astype("f4")).dtype == np.float32
+
+
+STATE = {"n": 0}
+
+
+def drawn(t, q, v):
+    return [np.random.default_rng().normal(), 0]
+
+
+def counted(t, q, v):
+    STATE["n"] += 1
+    return [float(STATE["n"]), 0]
+
+
+@pytest.mark.parametrize("policy", [drawn, counted])
+def test_random_and_stateful_policies_are_refused(policy):
+    m = da.load("cart_pole", parameters="default")
+    with pytest.raises(ArgumentError, match="gives another answer when it is called again"):
+        da.rollout(m, [0.1, 0.2], [0, 0], 5, 0.01, control=policy)
+    with pytest.raises(ArgumentError, match="summary 'x' gives another answer"):
+        da.rollout(m, [0.1, 0.2], [0, 0], 5, 0.01, summaries={"x": ("max", lambda t, q, v: policy(t, q, v)[0] + q[0])})
+    fixed = da.rollout(m, [0.1, 0.2], [0, 0], 5, 0.01, control=lambda t, q, v: [-q[0], 0])
+    assert np.isfinite(fixed.final_q).all()
+
+
+def test_limits_of_zero_and_minus_zero():
+    joint = da.Joint("j", "revolute", "world", "b", axis=[0, 1, 0], limits=da.Limits(0.0, -0.0))
+    m = da.Mechanism("p", [da.Body("b", da.Inertia(1.0, (0, 0, -1), np.eye(3)))], [joint])
+    assert m.random_state(np.random.default_rng(0), 3)[0].tolist() == [[0.0]] * 3
