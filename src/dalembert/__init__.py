@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         tracing,
     )
     from dalembert import comparison as comparison  # not in __all__: a report needs SymPy, which is slow to load
+    from dalembert import proof as proof
     from dalembert import report as report
     from dalembert import viewer as viewer
     from dalembert.algebra import Transform

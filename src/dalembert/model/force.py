@@ -57,7 +57,7 @@ FORCE_KINDS = {name: kind.meaning for name, kind in FIELDS.items()}
 
 @dataclass(frozen=True, eq=False)
 class Force(Record):
-    """A force element. It acts in :class:`~dalembert.dynamics.Dynamics` unless ``elements=`` names others.
+    """A force element; those of a mechanism act unless others are named.
 
     Args:
         name: unique among the forces.
