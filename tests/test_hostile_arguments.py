@@ -94,10 +94,13 @@ CALLS = {
         "stabilisation": 0.0, "dtype": None, "device": "cpu", "optimise": 1,
     },
     "derive": {
-        "mechanism": CART, "method": "lagrange", "coordinates": None, "include": (), "field": None, "wrenches": (),
-        "actuated": None,
+        "mechanism": CART, "method": "lagrange", "coordinates": None, "elements": "all", "include": (), "field": None,
+        "wrenches": (), "actuated": None,
     },
-    "verify": {"mechanism": CART, "states": 1, "tolerance": 1e-10, "seed": 0, "methods": ["newton-euler"]},
+    "verify": {
+        "mechanism": CART, "states": 1, "tolerance": 1e-10, "seed": 0, "methods": ["newton-euler"], "elements": "all",
+        "include": None,
+    },
     "from_lagrangian": {
         "lagrangian": sp.Symbol("xdot") ** 2, "q": [sp.Symbol("x")], "qdot": [sp.Symbol("xdot")], "forces": None,
         "t": None, "dissipation": 0, "name": "s",

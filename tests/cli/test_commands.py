@@ -667,7 +667,7 @@ def test_a_misspelt_language_is_answered_with_the_one_that_may_be_meant(capsys):
         ("dalembert export x forward", "forward_dynamics"),
         ("dalembert export x bias --language py", "python"),
         ("dalembert derive x --method ka", "kane"),
-        ("dalembert derive x --include for", "forces"),
+        ("dalembert derive x --include da", "damping"),
         ("dalembert simulate x --method vari", "variational"),
         ("dalembert simulate x --control gra", "gravity"),
         ("dalembert compare x --with pin", "pinocchio"),

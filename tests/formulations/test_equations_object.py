@@ -112,12 +112,12 @@ def test_a_symbol_may_look_like_time_but_for_its_name(name, method):
     push = Force("push", "joint-force", "slide", function=sympy.sin(time))
     block = Mechanism("block", [Body("block", Inertia(mass))], [Joint("slide", "prismatic", "world", "block")],
                       forces=[push])  # fmt: skip
-    equations = derive(block, method, include=["forces"])
+    equations = derive(block, method)
     assert equations.sympy("mass_matrix")[0] == mass and equations.sympy("passive")[0] == sympy.sin(time)
     assert equations.substitute({name: 2}).sympy("mass_matrix")[0] == 2
     assert equations.substitute({"t": 0}).sympy("passive")[0] == 0
     with pytest.raises(ArgumentError, match="called 't', which here means time"):
-        derive(block.replace(bodies=[Body("block", Inertia(time))]), method, include=["forces"])
+        derive(block.replace(bodies=[Body("block", Inertia(time))]), method)
 
 
 @pytest.mark.parametrize("quarters", range(-3, 5))

@@ -50,7 +50,7 @@ def test_springs_are_gradients_of_their_energy(method):
     spring = Force("spring", "spring", "b1", "b4", placement_a=at, stiffness=7.0, rest=0.3)
     mechanism = mechanism.replace(forces=(spring,))
     q, v, _ = mechanism.random_state(np.random.default_rng(2))
-    equations = derive(mechanism, method, include=["spring"])
+    equations = derive(mechanism, method, elements=["spring"])
     power = equations.passive.evaluate({"q": q, "v": v}) @ v
     qdot = equations.kinematics.evaluate({"q": q, "v": v})
 
@@ -79,7 +79,7 @@ class TestSpringsOfTextbooks:
                 joints.append(Joint(f"{axis}{i}", "prismatic", parent, child, axis=np.eye(3)["xyz".index(axis)]))
                 parent = child
         mechanism = Mechanism("masses", tuple(bodies), tuple(joints), forces=tuple(forces))
-        return derive(mechanism, method, include=["forces"]).sympy("passive")
+        return derive(mechanism, method).sympy("passive")
 
     def same(self, found, expected) -> None:
         assert sympy.simplify(sympy.Matrix(found) - sympy.Matrix(expected)).is_zero_matrix
@@ -134,22 +134,24 @@ def test_friction_stands_beside_the_force_of_a_spring(method):
     spring = Force("spring", "spring", arm.bodies[0].name, arm.bodies[1].name, pin, pin, stiffness=k, rest=L)
     arm = arm.replace(joints=joints, forces=(spring,))
     alone, all_of_them = (
-        derive(arm, method, include=x).sympy("passive") for x in (["spring"], ["spring", "friction", "damping"])
+        derive(arm, method, elements=["spring"], include=x).sympy("passive") for x in ([], ["friction", "damping"])
     )
     rates = sympy.Matrix(sympy.symbols("qdot1 qdot2"))
     assert L in alone.free_symbols and all_of_them == alone - rates.applyfunc(lambda w: f * sympy.sign(w) + b * w)
 
 
-def test_dampers_take_power_and_nothing_enters_unasked():
+def test_dampers_take_power_and_elements_act_unless_others_are_named():
     k, d = sympy.symbols("k d")
     mechanism = cart_pole().replace(forces=(Force("wall", "joint-spring", "x", stiffness=k, damping=d, rest=1),))
     x, rate = sympy.symbols("x xdot")
-    assert derive(mechanism).passive is None
-    passive = derive(mechanism, "kane", include=["forces"]).sympy("passive")
+    assert derive(mechanism, elements=()).passive is None
+    passive = derive(mechanism, "kane").sympy("passive")
     assert (passive - sympy.Matrix([-k * (x - 1) - d * rate, 0])).expand() == sympy.zeros(2, 1)
-    assert derive(mechanism, include=["wall"]).omitted == ()
-    with pytest.raises(ArgumentError, match="choose among armature, damping, friction, forces, wall"):
-        derive(mechanism, include=["wal"])
+    assert derive(mechanism, elements=["wall"]).omitted == ()
+    with pytest.raises(ArgumentError, match="no force element 'wal'; it has wall"):
+        derive(mechanism, elements=["wal"])
+    with pytest.raises(ArgumentError, match="choose among armature, damping, friction; force elements are named by el"):
+        derive(mechanism, include=["wall"])
 
 
 @pytest.mark.parametrize("method", (*METHODS, "kronecker"))
@@ -161,14 +163,14 @@ def test_what_is_left_out_is_told(method):
     mechanism = plain.replace(
         joints=joints, forces=(wall, Force("wind", "wrench", "theta_body", components=(1, 0, 0, 0, 0, 0)))
     )
-    equations = derive(mechanism, method, include=["wall", "friction"])
+    equations = derive(mechanism, method, elements=["wall"], include=["friction"])
     expected = ("force element 'wind' (wrench)", "armature of theta", "damping of x")
     assert equations.omitted == expected
     assert all(reason in str(equations) for reason in expected)
     assert equations.substitute({"m": 1}).omitted == expected
     text = to_markdown(document(equations, mechanism=mechanism, agreement=False))
     assert all(reason in text for reason in expected)
-    assert derive(mechanism, method, include=["forces", "friction", "damping", "armature"]).omitted == ()
+    assert derive(mechanism, method, include=["friction", "damping", "armature"]).omitted == ()
     assert derive(plain, method).omitted == () and "left out" not in str(derive(plain, method))
 
 

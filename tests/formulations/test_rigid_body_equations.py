@@ -310,7 +310,7 @@ class TestInverseSquareField:
         free = free.replace(forces=(attraction,), gravity=np.zeros(3))
         _, q, v = state(Quaternion())
         q[:3] += [3, 1, 0]
-        element = derive(free, "newton-euler", include=["earth"]).passive.evaluate({"q": q, "v": v})
+        element = derive(free, "newton-euler", elements=["earth"]).passive.evaluate({"q": q, "v": v})
         field = derive(free, "kane", field=InverseSquare(self.mu)).gravity.evaluate({"q": q})
         np.testing.assert_allclose(element, -field, rtol=1e-12)
 

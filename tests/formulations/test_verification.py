@@ -81,6 +81,14 @@ def loaded() -> Mechanism:
             Force("drag", "user", function=lambda q, v, t: [-2 * x for x in v]),
             Force("jet", "user-wrench", "b2", "b2", function=lambda q, v, t: [t, 1, 0, 0, 0, v[0]]),
             Force("moon", "attraction", placement_a=Transform.from_translation([30.0, 5, 2]), value=500.0),
+            Force(
+                "planet",
+                "oblate-planet",
+                placement_a=Transform.from_translation([-25.0, 4, 3]),
+                value=300.0,
+                oblateness=0.2,
+                radius=2.0,
+            ),
             Force("tide", "gravity-field", function=lambda p, t: [p[1] * p[2], -p[0], p[0] * p[0]]),
         )
     )
@@ -95,9 +103,9 @@ def test_force_elements_of_every_kind_enter():
     assert {("force elements", f"derived: {m}") for m in ("lagrange", "kane", "kronecker", "newton-euler")} <= rows
     assert {(f"force {item.name}", "kernel") for item in mechanism.forces} <= rows
     powered = {item.name for item in mechanism.forces if ("force " + item.name, "virtual power") in rows}
-    assert powered == {"coil", "free coil", "twist", "push", "jet", "moon", "tide"}
+    assert powered == {"coil", "free coil", "twist", "push", "jet", "moon", "planet", "tide"}
     stored = {item.name for item in mechanism.forces if ("force " + item.name, "slope of its energy") in rows}
-    assert stored == {"free coil", "twist", "moon"}
+    assert stored == {"free coil", "twist", "moon", "planet"}
 
 
 def test_forces_that_do_not_know_time_enter_too():
@@ -175,8 +183,10 @@ def test_a_lost_rotor_is_found(monkeypatch, method):
     """A derivation that forgets the rotors agrees in all that has no joint terms, and in nothing that has."""
     honest = verification.derive
 
-    def forgetful(subject, name, include=()):
-        return honest(subject, name, include=[term for term in include if term != "armature" or name != method])
+    def forgetful(subject, name, elements, include=()):
+        return honest(
+            subject, name, elements=elements, include=[term for term in include if term != "armature" or name != method]
+        )
 
     monkeypatch.setattr(verification, "derive", forgetful)
     outcome = verify(with_joint_terms(random_mechanism(1, 3, kinds=("revolute",))), states=1)

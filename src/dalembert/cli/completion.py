@@ -93,7 +93,7 @@ def _values(command: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str
         "--quantity": ("all", *ALL_QUANTITIES),
         "--language": tuple(LANGUAGES),
         "--coordinates": tuple(COORDINATES),
-        "--include": (*TERMS, "forces"),
+        "--include": TERMS,
         "--constraints": ("all", "none"),
         "--elements": ("all", "none"),
         "--method": (*ADAPTIVE, *STEPPERS),

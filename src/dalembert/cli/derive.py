@@ -19,7 +19,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.options import add_common, add_model, open_model, output, with_extra
-from dalembert.cli.state import numbers, vector
+from dalembert.cli.state import acting, add_elements, numbers, vector
 from dalembert.cli.terminal import Terminal
 from dalembert.errors import ArgumentError, UnsupportedError
 
@@ -40,13 +40,7 @@ METHODS = ("lagrange", "kane", "kronecker", "newton-euler")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--method", choices=METHODS, default="lagrange", help="the route (default lagrange)")
-    parser.add_argument(
-        "--include",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="armature, damping, friction, a force element, or forces for all of them; may be repeated",
-    )
+    add_elements(parser)
     parser.add_argument(
         "--q",
         type=numbers,
@@ -81,7 +75,9 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
     if options.to is not None:
         return _write_report(options, terminal, mechanism)
     terminal.progress("deriving ...")
-    equations = derive(mechanism, options.method, include=options.include, **_of_kane(options))
+    equations = derive(
+        mechanism, options.method, elements=acting(options.elements), include=options.include, **_of_kane(options)
+    )
     if options.json:
         parts = {name: _written(part) for name, part in equations.quantities().items()}
         terminal.json(
@@ -105,7 +101,7 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
             terminal.say(str(step).partition("\n")[2])
         terminal.say()
     if options.latex and equations.omitted:  # standard output is the formula alone
-        terminal.warn(f"left out (name it by --include to bring it in): {'; '.join(equations.omitted)}")
+        terminal.warn(f"left out: {'; '.join(equations.omitted)}")
     terminal.say(equations.latex() if options.latex else str(equations))
     return 0
 
@@ -132,7 +128,14 @@ def _write_report(options: argparse.Namespace, terminal: Terminal, mechanism: Me
     from dalembert.report import report
 
     terminal.progress("deriving, comparing and writing ...")
-    path = report(mechanism, options.to, options.method, include=options.include, **_of_kane(options))
+    path = report(
+        mechanism,
+        options.to,
+        options.method,
+        elements=acting(options.elements),
+        include=options.include,
+        **_of_kane(options),
+    )
     size = path.stat().st_size
     if options.json:
         terminal.json({"model": mechanism.name, "method": options.method, "file": str(path), "bytes": size})

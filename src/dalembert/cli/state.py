@@ -48,24 +48,29 @@ def add_state(parser: argparse.ArgumentParser, velocity: bool = True) -> None:
             help=f"velocities in rad/s or m/s: JOINT=VALUE, a single one such as base.vx=VALUE, {what} (default: zero)",
         )
     group.add_argument(
+        "--constraints",
+        metavar="NAME",
+        action="append",
+        help="a constraint that holds, or all (default), or none; may be repeated",
+    )
+    add_elements(group)
+
+
+def add_elements(group: Any) -> None:
+    """--elements and --include."""
+    group.add_argument(
+        "--elements",
+        metavar="NAME",
+        action="append",
+        help="a force element that acts, or all (default), or none; may be repeated",
+    )
+    group.add_argument(
         "--include",
         type=term,
         choices=TERMS,
         action="append",
         default=[],
         help="a term of the joints that acts; may be repeated",
-    )
-    group.add_argument(
-        "--constraints",
-        metavar="NAME",
-        action="append",
-        help="a constraint that holds, or all (default), or none; may be repeated",
-    )
-    group.add_argument(
-        "--elements",
-        metavar="NAME",
-        action="append",
-        help="a force element that acts, or all (default), or none; may be repeated",
     )
 
 

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.options import add_common, add_model, integer, open_model, plot, real, source_of
-from dalembert.cli.state import numbers, tree_of, vector
+from dalembert.cli.state import acting, add_elements, numbers, tree_of, vector
 from dalembert.cli.terminal import Cell, Terminal
 from dalembert.errors import ArgumentError
 from dalembert.files import write_whole
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="...",
         help="positions around which loops are closed: JOINT=VALUE or all numbers with commas (default: random ones)",
     )
+    add_elements(parser)
     parser.add_argument("--quick", action="store_true", help="only what is compiled, no derivations")
     parser.add_argument("--exact", action="store_true", help="prove over a prime field instead of comparing numbers")
     parser.add_argument("--to", metavar="FILE", help="with --exact: write a certificate, a JSON file")
@@ -91,6 +92,8 @@ def run(options: argparse.Namespace, terminal: Terminal) -> int:
         options.seed,
         derive=derive,
         q=vector(options.q, "--q"),
+        elements=acting(options.elements),
+        include=options.include or None,
     )
     if remark:
         left_out.append(remark)
@@ -170,6 +173,8 @@ def verified(
     seed: int = 0,
     derive: bool = True,
     q: Any = None,
+    elements: Sequence[str] | str = "all",
+    include: Sequence[str] | None = None,
 ) -> tuple[list[AgreementRow], list[str]]:
     """Everything that is compared, and what was left out and why.
 
@@ -182,6 +187,8 @@ def verified(
         seed: of the random states.
         derive: false to leave out formulations and laws.
         q: positions around which loops are closed, as for :func:`dalembert.verify`.
+        elements: force elements that act.
+        include: terms of the joints that are compared; by default all that they have.
     """
     import numpy as np
 
@@ -195,11 +202,11 @@ def verified(
     left_out: list[str] = []
     if derive:
         with np.errstate(all="ignore"):
-            agreement = verify(mechanism, states, tolerance, seed=seed, q=q)
+            agreement = verify(mechanism, states, tolerance, seed=seed, elements=elements, include=include, q=q)
         rows += agreement.rows
         left_out += agreement.skipped
     comparisons = [("", found) for found in compare(dynamics, peer, seed, states)]
-    if terms := terms_of(mechanism):
+    if terms := tuple(term for term in terms_of(mechanism) if include is None or term in include):
         full = Dynamics(mechanism, constraints=(), elements=(), include=terms)
         comparisons += [(JOINT_TERMS, found) for found in compare(full, None, seed, states)]
     for suffix, found in comparisons:

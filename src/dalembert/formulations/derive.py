@@ -40,6 +40,7 @@ def derive(
     method: str = "lagrange",
     *,
     coordinates: Sequence[str] | None = None,
+    elements: Sequence[str] | str = "all",
     include: Sequence[str] = (),
     field: GravityField | None = None,
     wrenches: Sequence[str] = (),
@@ -52,9 +53,9 @@ def derive(
         mechanism: a mechanism, or bodies whose motion is given by formulas.
         method: ``"lagrange"``, ``"kane"``, ``"kronecker"`` or ``"newton-euler"``.
         coordinates: names of the position coordinates, for display and for reading expressions.
-        include: what enters beyond inertia and gravity, by name: ``armature``, ``damping``, ``friction`` of the joints,
-            names of force elements, or ``forces`` for all of them; nothing by default. :attr:`Equations.omitted`, print
-            and reports list what is left out.
+        elements: names of the force elements that act, or ``"all"``.
+        include: which of ``armature``, ``damping`` and ``friction`` of the joints enter; none by default.
+            :attr:`Equations.omitted`, print and reports list what is left out.
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
         wrenches: frames on which external wrenches ``[force; moment]`` act, frame axes; each becomes an input.
         actuated: names of the driven joints, in the order of the inputs; all by default.
@@ -73,17 +74,21 @@ def derive(
             "function of position is a force element of the kind 'gravity-field'"
         )
     _check_options(method, options)
+    if not (isinstance(elements, str) and elements == "all"):
+        elements = expect_names((elements,) if isinstance(elements, str) else elements, "elements")
     include, driven = expect_names(include, "include"), None if actuated is None else expect_names(actuated, "actuated")
-    loads = {"wrenches": expect_names(wrenches, "wrenches"), "actuated": driven}
+    loads: dict[str, Any] = {"wrenches": expect_names(wrenches, "wrenches"), "actuated": driven}
     if method == "newton-euler":
         if not isinstance(mechanism, Mechanism):
             raise UnsupportedError(
                 "the recursive Newton-Euler algorithms need a mechanism with joints; bodies given by formulas can be "
                 "derived by 'lagrange', 'kane' or 'kronecker'"
             )
-        found = newton_euler(mechanism, coordinates=coordinates, include=include, field=field, **loads, **options)  # type: ignore[arg-type]
+        found = newton_euler(
+            mechanism, coordinates=coordinates, include=include, elements=elements, field=field, **loads, **options
+        )
     else:
-        system = _system(mechanism, coordinates, include)
+        system = _system(mechanism, coordinates, include, elements)
         if options.get("reference") is not None:
             if not isinstance(mechanism, Mechanism):
                 raise ArgumentError("reference=...: bodies given by formulas have no loops to close")
@@ -91,7 +96,7 @@ def derive(
         if field is not None:
             system.gravity = system.reads(field)
         found = ROUTES[method](system, **loads, **options)
-    omitted = left_out(mechanism, include) if isinstance(mechanism, Mechanism) else ()
+    omitted = left_out(mechanism, include, elements) if isinstance(mechanism, Mechanism) else ()
     return replace(found, omitted=omitted, gravity_field=field, reference=options.get("reference"))
 
 
@@ -110,14 +115,21 @@ def _check_options(method: str, options: dict[str, Any]) -> None:
 
 
 def _system(
-    mechanism: Mechanism | MovingBodies, coordinates: Sequence[str] | None, include: Sequence[str]
+    mechanism: Mechanism | MovingBodies,
+    coordinates: Sequence[str] | None,
+    include: Sequence[str],
+    elements: Sequence[str] | str,
 ) -> MultibodySystem:
     if isinstance(mechanism, Mechanism):
-        return system_of(mechanism, coordinates, include)
+        return system_of(mechanism, coordinates, include, elements)
     if coordinates is not None:
         raise ArgumentError("coordinates=...: bodies given by formulas have named their coordinates already")
     if include:
         raise ArgumentError(f"include={list(include)}: bodies given by formulas have no joints; use their potential")
+    if elements not in ("all", ()):
+        raise ArgumentError(
+            f"elements={list(elements)}: bodies given by formulas have no force elements; use their potential"
+        )
     return mechanism.system()
 
 

@@ -43,7 +43,7 @@ def equations_text(equations: Equations) -> str:
             part = parts[name]
             lines += str(part).splitlines() if n <= LARGEST_SHOWN else [_summary(part)]
     if equations.omitted:
-        lines += ["", f"left out (name it in include to bring it in): {'; '.join(equations.omitted)}"]
+        lines += ["", f"left out: {'; '.join(equations.omitted)}"]
     lines += ["", equations.cite()]
     return "\n".join(lines)
 

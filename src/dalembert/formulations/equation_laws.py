@@ -71,7 +71,8 @@ def held_against(mechanism: Mechanism, equations: Equations) -> Agreement:
         return Agreement(equations.name, STATES, (), (f"{DOCUMENT}: {', '.join(equations.scope.fixed)} given",))
     route = "kane" if equations.method == "newton-euler" else "newton-euler"
     include = () if any(what.startswith("armature ") for what in equations.omitted) else ("armature",)
-    other = derive(mechanism.replace(constraints=()), route, include=include, field=equations.gravity_field)
+    free = mechanism.replace(constraints=(), forces=())
+    other = derive(free, route, include=include, field=equations.gravity_field)
     both = (equations, other)
     needed = set().union(*(_ports(each[part]) for each in both for part in PARTS))
     if not all(needed <= each.scope.names.keys() for each in both):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,7 @@ def constraint_rows(
     states: int,
     tolerance: float,
     skipped: list[str],
+    elements: Sequence[str] | str = (),
     include: tuple[str, ...] = (),
     home: np.ndarray | None = None,
 ) -> list[AgreementRow]:
@@ -180,20 +181,19 @@ def constraint_rows(
         states: number of states, at which all loops are closed.
         tolerance: allowed relative error.
         skipped: receives what is left out.
-        include: terms of the joints that enter, or ``forces`` for all force elements; then nothing else is passive in
-            the equations.
+        elements: force elements that act.
+        include: terms of the joints that enter.
         home: positions around which loops are closed; by default random ones, or else the neutral one.
     """
-    system = system_of(mechanism, None, include)
+    system = system_of(mechanism, None, include, elements)
     known = named_inputs(system.scope, values)
     try:
-        kane = derive(mechanism, "kane", include=include, reference=home)
+        kane = derive(mechanism, "kane", elements=elements, include=include, reference=home)
     except (UnsupportedError, SingularityError) as error:
         skipped.append(f"constraints by Kane: {error}")
         return [] if mechanism.symbols else _assembled(mechanism, home, tolerance)
     numbers = {symbol.name: values[symbol] for symbol in mechanism.symbols}
-    terms, acting = [name for name in include if name != "forces"], "all" if "forces" in include else ()
-    closed = Dynamics(mechanism, elements=acting, include=terms, parameters=numbers, reference=home)
+    closed = Dynamics(mechanism, elements=elements, include=include, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
     motions: list[Motion] = []
@@ -224,7 +224,7 @@ def constraint_rows(
         u = search.rng.normal(size=search.speeds)
         named, (B, drift, v) = motion(inputs, u)
         try:
-            udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named, include))
+            udot = np.linalg.solve(kane.mass_matrix.evaluate(named), -_resisting(kane, named))
         except np.linalg.LinAlgError:
             skipped.append("constraints: the mass matrix of Kane's speeds is singular, something moves without mass")
             break
@@ -238,7 +238,7 @@ def constraint_rows(
                 continue
             named = {"q": inputs["q"], "v": v, **clock, **values}
             M, A_, gamma_ = (x.evaluate(named) for x in (equations.mass_matrix, A, gamma))
-            h = _resisting(equations, named, include)
+            h = _resisting(equations, named)
             theirs, multipliers = _saddle_point(M, A_, h, gamma_)
             # Where constraints leave no acceleration, rounding is measured against what there would be without them.
             free, _ = _saddle_point(M, A_[:0], h, gamma_[:0])
@@ -293,7 +293,7 @@ def _saddle_point(M: np.ndarray, A: np.ndarray, h: np.ndarray, gamma: np.ndarray
     return unit * found[: len(h)], row * found[len(h) :]
 
 
-def _resisting(equations: Equations, named: Mapping[str, Any], include: tuple[str, ...]) -> np.ndarray:
-    """Coriolis forces and gravity, and what joints and force elements take if it is included."""
+def _resisting(equations: Equations, named: Mapping[str, Any]) -> np.ndarray:
+    """Coriolis forces and gravity, and what joints and force elements take."""
     bias = equations.bias.evaluate(named)
-    return bias - equations.passive.evaluate(named) if include and equations.passive is not None else bias
+    return bias - equations.passive.evaluate(named) if equations.passive is not None else bias

@@ -194,7 +194,10 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def system_of(
-    mechanism: Mechanism, coordinates: Sequence[str] | None = None, include: Sequence[str] = ()
+    mechanism: Mechanism,
+    coordinates: Sequence[str] | None = None,
+    include: Sequence[str] = (),
+    elements: Sequence[str] | str = "all",
 ) -> MultibodySystem:
     """A mechanism as a system of moving bodies.
 
@@ -202,16 +205,20 @@ def system_of(
         mechanism: the mechanism.
         coordinates: names of the coordinates.
         include: see :func:`dalembert.formulations.derive.derive`.
+        elements: the same.
     """
-    return system_around(traced(mechanism, coordinates), include)
+    return system_around(traced(mechanism, coordinates), include, elements)
 
 
-def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: bool = True) -> MultibodySystem:
+def system_around(
+    trace: TracedMechanism, include: Sequence[str] = (), elements: Sequence[str] | str = "all", bodies: bool = True
+) -> MultibodySystem:
     """A traced mechanism as a system of moving bodies.
 
     Args:
         trace: the mechanism as traced scalars.
         include: see :func:`dalembert.formulations.derive.derive`.
+        elements: the same.
         bodies: false to leave the bodies out, for routes that need only frames, loads and constraints.
     """
     mechanism = trace.mechanism
@@ -232,7 +239,8 @@ def system_around(trace: TracedMechanism, include: Sequence[str] = (), bodies: b
     if _depends_on_time(mechanism, trace.constraints):
         system.time = trace.scope.clock()
     system.constraints = _constraints(trace, system.time)
-    system.passive, system.rotors = passive_forces(trace, system, include), rotors(trace, system, include)
+    system.passive = passive_forces(trace, system, include, elements)
+    system.rotors = rotors(trace, system, include)
     return system
 
 
@@ -280,19 +288,19 @@ MOST_NAMES = 6
 """Joints that are named one by one."""
 
 
-def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Sequence[str]) -> list[tuple[str, Array]]:
-    """For every force that is asked for its name and what it does to the velocities."""
+def passive_forces(
+    trace: TracedMechanism, system: MultibodySystem, include: Sequence[str], elements: Sequence[str] | str
+) -> list[tuple[str, Array]]:
+    """For every force that acts its name and what it does to the velocities."""
     mechanism = trace.mechanism
-    names = [item.name for item in mechanism.forces]
-    unknown = [name for name in include if name not in (*TERMS, "forces", *names)]
-    if unknown:
-        raise ArgumentError(
-            f"{{setting}}: choose among {', '.join((*TERMS, 'forces', *names))}", argument="include", value=unknown
-        )
-    wanted = [name for name in names if "forces" in include or name in include]
+    if unknown := [name for name in include if name not in TERMS]:
+        named = any(item.name in unknown for item in mechanism.forces)
+        remedy = f"choose among {', '.join(TERMS)}" + "; force elements are named by elements" * named
+        raise ArgumentError(f"{{setting}}: {remedy}", argument="include", value=unknown)
     forces: list[tuple[str, Array]] = []
-    if wanted:
-        effects = ForceSet(mechanism, wanted).each(trace.state(0 if system.time is None else system.time))
+    acting = ForceSet(mechanism, elements)
+    if acting.names:
+        effects = acting.each(trace.state(0 if system.time is None else system.time))
         forces = [(name, arrays.asarray(effect[0])) for name, effect in effects.items()]
     losses = [name for name in ("damping", "friction") if name in include]
     terms = joint_forces(mechanism, losses)
@@ -302,13 +310,10 @@ def passive_forces(trace: TracedMechanism, system: MultibodySystem, include: Seq
     return forces
 
 
-def left_out(mechanism: Mechanism, include: Sequence[str]) -> tuple[str, ...]:
-    """What the mechanism has besides inertia, gravity and constraints, and was not asked for; in words."""
-    found = [
-        f"force element {item.name!r} ({item.kind})"
-        for item in mechanism.forces
-        if "forces" not in include and item.name not in include
-    ]
+def left_out(mechanism: Mechanism, include: Sequence[str], elements: Sequence[str] | str = "all") -> tuple[str, ...]:
+    """What the mechanism has besides inertia, gravity and constraints, and does not act; in words."""
+    acting = [item.name for item in mechanism.forces] if elements == "all" else elements
+    found = [f"force element {item.name!r} ({item.kind})" for item in mechanism.forces if item.name not in acting]
     for term in TERMS:
         joints = [joint.name for joint in mechanism.joints if not scalar.is_zero(getattr(joint, term))]
         if joints and term not in include:

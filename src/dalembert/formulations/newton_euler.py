@@ -45,6 +45,7 @@ def newton_euler(
     *,
     coordinates: Sequence[str] | None = None,
     include: Sequence[str] = (),
+    elements: Sequence[str] | str = "all",
     wrenches: Sequence[str] = (),
     actuated: Sequence[str] | None = None,
     field: GravityField | None = None,
@@ -57,6 +58,7 @@ def newton_euler(
         mechanism: the mechanism.
         coordinates: names of the coordinates.
         include: see :func:`dalembert.formulations.derive.derive`.
+        elements: the same.
         wrenches: frames on which external wrenches act; each becomes an input.
         actuated: names of the driven joints; all by default.
         field: gravity that depends on position, in the place of the uniform gravity of the mechanism.
@@ -64,7 +66,7 @@ def newton_euler(
         inertia: mass matrix, one of :data:`dalembert.algorithms.inertia_matrix.INERTIA_MATRIX`.
     """
     trace = traced(mechanism, coordinates)
-    system = system_around(trace, include, bodies=field is not None)
+    system = system_around(trace, include, elements, bodies=field is not None)
     tree, q, v = trace.tree, trace.q, trace.v
     cheap = economical(tree) if not mechanism.symbols and field is None else tree
     loads: Loads = None

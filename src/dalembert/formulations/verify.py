@@ -12,6 +12,8 @@ from dalembert.algebra.arrays import asarray
 from dalembert.algorithms.forward_dynamics import FORWARD_DYNAMICS, forward_dynamics
 from dalembert.algorithms.inertia_matrix import INERTIA_MATRIX, mass_matrix
 from dalembert.algorithms.inverse_dynamics import INVERSE_DYNAMICS, inverse_dynamics
+from dalembert.algorithms.joint_forces import TERMS
+from dalembert.constraints.forces import ForceSet
 from dalembert.errors import ArgumentError, SingularityError, UnsupportedError
 from dalembert.formulations.agreement import Agreement, AgreementRow
 from dalembert.formulations.derive import derive, positions_of
@@ -37,6 +39,8 @@ def verify(
     *,
     seed: int = 0,
     methods: Sequence[str] | None = None,
+    elements: Sequence[str] | str = "all",
+    include: Sequence[str] | None = None,
     q: Any = None,
 ) -> Agreement:
     """Compare all formulations and algorithms at random states, and check the laws of mechanics.
@@ -58,6 +62,8 @@ def verify(
             the result has its own.
         seed: of the random numbers.
         methods: formulations to compare; by default all that the mechanism admits and its size permits.
+        elements: names of the force elements that act, or ``"all"``.
+        include: which of ``armature``, ``damping`` and ``friction`` are compared; by default all that the joints have.
         q: positions, nq numbers or by joint name, around which constrained motion is compared, and Kane's reference
             where assembly modes differ in mobility; by default around random ones of the mobility that Kane's equations
             are for, or around the neutral position where none of these leads to such an assembly.
@@ -67,6 +73,9 @@ def verify(
             f"verify compares what can be computed of a Mechanism, got {type(mechanism).__name__}; bodies given by "
             "formulas can be derived by several methods and evaluated"
         )
+    acting = ForceSet(mechanism, elements).names
+    if len(acting) < len(mechanism.forces):
+        mechanism = mechanism.replace(forces=[item for item in mechanism.forces if item.name in acting])
     states, tolerance = expect_whole(states, "verify, states", 1), expect_real(tolerance, "verify, tolerance", 0)
     if mechanism.nv == 0:
         raise ArgumentError(f"{mechanism.name!r} has no degree of freedom; there is nothing to compare")
@@ -79,7 +88,7 @@ def verify(
     in_tree = {symbol: values[symbol] for symbol in free.symbols}  # constraints may have symbols of their own
     q, v, a = numeric.random_state(rng, (states,))
     skipped: list[str] = []
-    derived = _derived(mechanism, free, methods, skipped, ("forces",))
+    derived = _derived(mechanism, free, methods, skipped)
     found = _Results(numeric, q, v, a, skipped)
     for name, equations in derived.items():
         found.add_equations(f"derived: {name}", equations, in_tree)
@@ -91,16 +100,15 @@ def verify(
     if mechanism.forces:
         rows += force_rows(numeric, derived, in_tree, (q, v), tolerance)
     if mechanism.constraints:
-        acting = ("forces",) if mechanism.forces else ()
-        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped, acting, home)
-    if terms := terms_of(mechanism):
+        rows += constraint_rows(mechanism, derived, values, states, tolerance, skipped, "all", home=home)
+    if terms := _terms(mechanism, include):
         omitted: list[str] = []
-        derived = _derived(mechanism, free, methods, omitted, terms)
+        derived = _derived(mechanism, free, methods, omitted, (), terms)
         more = joint_rows(numeric, derived, in_tree, (q, v, a), tolerance)
         if "armature" in terms:
             more += motion_rows(numeric, derived, in_tree, (q, v, a), tolerance, omitted, CUBIC)
         if mechanism.constraints:
-            more += constraint_rows(mechanism, derived, values, states, tolerance, omitted, terms, home)
+            more += constraint_rows(mechanism, derived, values, states, tolerance, omitted, (), terms, home)
         rows += [replace(row, quantity=row.quantity + JOINT_TERMS) for row in more]
         skipped += [reason for reason in omitted if reason not in skipped]
     return Agreement(mechanism.name, states, tuple(rows), tuple(skipped))
@@ -114,8 +122,22 @@ def _home(mechanism: Mechanism, q: Any) -> np.ndarray | None:
     return positions_of(mechanism, q, "verify, q")
 
 
+def _terms(mechanism: Mechanism, include: Sequence[str] | None) -> tuple[str, ...]:
+    """Terms of the joints that are compared: those that some joint has, and that are asked for."""
+    if include is None:
+        return terms_of(mechanism)
+    if unknown := [name for name in expect_names(include, "include") if name not in TERMS]:
+        raise ArgumentError(f"{{setting}}: choose among {', '.join(TERMS)}", argument="include", value=unknown)
+    return tuple(term for term in terms_of(mechanism) if term in include)
+
+
 def _derived(
-    mechanism: Mechanism, free: Mechanism, methods: Sequence[str] | None, skipped: list[str], include: Sequence[str]
+    mechanism: Mechanism,
+    free: Mechanism,
+    methods: Sequence[str] | None,
+    skipped: list[str],
+    elements: Sequence[str] | str = "all",
+    include: Sequence[str] = (),
 ) -> dict[str, Equations]:
     chosen = METHODS if methods is None else expect_names(methods, "verify, methods")
     derived = {}
@@ -125,7 +147,7 @@ def _derived(
             continue
         try:
             subject = mechanism if method in ("lagrange", "newton-euler") else free
-            derived[method] = derive(subject, method, include=include)
+            derived[method] = derive(subject, method, elements=elements, include=include)
         except UnsupportedError as error:
             skipped.append(f"{method}: {error}")
     return derived

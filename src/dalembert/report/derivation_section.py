@@ -73,7 +73,7 @@ def equations_blocks(equations: Equations, forms: Forms) -> Iterator[Block]:
     if drives := _drives(equations, forms.notation):
         yield Paragraph(drives, "note")
     if equations.omitted:
-        text = "The mechanism has more than these equations contain; left out, because not asked for by include:"
+        text = "The mechanism has more than these equations contain; left out:"
         yield Paragraph((text,), "note")
         yield Bullets(tuple((reason,) for reason in equations.omitted))
     scalar = _scalar_equations(equations, forms)

@@ -155,7 +155,7 @@ def _together(equations: Equations) -> Cost:
 
 
 def _routes(mechanism: Mechanism, equations: Equations) -> Iterator[tuple[str, Cost]]:
-    free = mechanism.replace(constraints=())
+    free = mechanism.replace(constraints=(), forces=())
     left_out = any(what.startswith("armature ") for what in equations.omitted)
     include = () if left_out else ("armature",)  # of all that may be included, M and h have the rotors alone
     for route in ROUTES:

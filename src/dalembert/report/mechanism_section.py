@@ -265,7 +265,7 @@ def _element_blocks(mechanism: Mechanism, equations: Equations, notation: Notati
             (f.name, f.kind, _ends(f), (*_words(FORCE_KINDS[f.kind]), *_data(f, notation, meanings)))
             for f in mechanism.forces
         ]
-        caption = "Force elements; they enter the equations only if asked for by name."
+        caption = "Force elements."
         yield table(("force", "kind", "between", "meaning"), rows_of, caption)
 
 
