@@ -90,3 +90,22 @@ def test_limits_of_zero_and_minus_zero():
     joint = da.Joint("j", "revolute", "world", "b", axis=[0, 1, 0], limits=da.Limits(0.0, -0.0))
     m = da.Mechanism("p", [da.Body("b", da.Inertia(1.0, (0, 0, -1), np.eye(3)))], [joint])
     assert m.random_state(np.random.default_rng(0), 3)[0].tolist() == [[0.0]] * 3
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e9])
+def test_a_heavy_hub_where_axes_cross_costs_no_digits(ratio):
+    rng = np.random.default_rng(0)
+    bodies, joints = [], []
+    for i in range(5):
+        axis, A = rng.normal(size=3), rng.normal(size=(3, 3)) * 0.2
+        turn = da.Transform.from_rpy_xyz(rng.uniform(-3, 3, 3), np.zeros(3) if i < 2 else rng.normal(size=3))
+        tensor = np.trace(A @ A.T) * np.eye(3) - A @ A.T
+        inertia = da.Inertia(ratio, (0, 0, 0), np.zeros((3, 3))) if i < 2 else da.Inertia(1.0, (0.3, 0.1, -0.2), tensor)
+        bodies.append(da.Body(f"b{i}", inertia))
+        parent = f"b{i - 1}" if i else "world"
+        joints.append(da.Joint(f"j{i}", "revolute", parent, f"b{i}", turn, axis=axis / np.linalg.norm(axis)))
+    dyn = da.Dynamics(da.Mechanism("hub", bodies, joints, strict=False))
+    q, v, a = rng.uniform(-3, 3, (3, 5))
+    found = dyn.inverse_dynamics(q, v, a)
+    wanted = dyn.kernel("inverse_dynamics", algorithm="newton-euler")(q, v, a)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * np.abs(wanted).max())

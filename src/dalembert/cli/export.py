@@ -117,10 +117,10 @@ def _exported(mechanism: Mechanism, options: argparse.Namespace, language: str) 
         frame: dict[str, str] = {}
     else:
         options.quantities = [options.quantity]
-        chosen = chosen_quantities(options, (), mechanism)
-    if len(chosen) != 1:
-        raise ArgumentError(f"export writes one quantity at a time; choose one of {', '.join(chosen)}")
-    ((quantity, frame),) = chosen.items()
+        asked = chosen_quantities(options, (), mechanism)
+        if len(asked) != 1:
+            raise ArgumentError(f"export writes one quantity at a time; choose one of {', '.join(asked)}")
+        ((quantity, frame),) = asked.items()
     kernel = dynamics.kernel(quantity, **frame)
     if options.wrenches and not any(port.name == "wrenches" for port in kernel.inputs):
         raise ArgumentError(f"--wrench does not matter for {quantity}; leave it out")

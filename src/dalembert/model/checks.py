@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import files
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.files import write_text as write_whole
 from dalembert.text.suggest import near
 
 HINTS = {"Mechanism": "a Mechanism (dalembert.load(...) makes one)", "str": "a text", "Mapping": "a mapping"}
@@ -117,7 +117,7 @@ def expect_path(value: Any, what: str) -> Path:
 def write_text(path: Any, text: str, what: str) -> None:
     """Write a file, whole or not at all, or say why it cannot be written."""
     try:
-        files.write_text(expect_path(path, what), text)
+        write_whole(expect_path(path, what), text)
     except (OSError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise

@@ -18,24 +18,85 @@ from dalembert.algebra.scalar import Scalar
 from dalembert.algebra.vectors import dyad
 from dalembert.model.tree import Link, Moments, Tree
 
+MOST_RATIO = 100.0
+"""Ratio of masses up to which they are added up before they are moved.
+
+In economical frames a heavy body on an axis has large moments along it, which are moved away again. What a light body
+behind it contributes to the same numbers loses as many digits as the ratio of their masses has; two of them may go.
+"""
+
 
 def regroup(tree: Tree) -> Tree:
-    """The same tree with the fewest non-zero inertial parameters; generalised forces are unchanged."""
-    moments = [link.moments for link in tree.links]
+    """The same tree with the fewest non-zero inertial parameters; generalised forces are unchanged.
+
+    Moving is linear in the moments. So bodies of very different mass are moved one class of masses after the other, and
+    only what stays is added up.
+    """
+    classes = _classes(tree)
+    if len(classes) < 2:
+        return replace(tree, links=_with(tree, _moved(tree, [link.moments for link in tree.links])))
+    empty = Moments(0.0, np.zeros(3), np.zeros((3, 3)))
+    parts = [
+        _moved(tree, [link.moments if i in members else empty for i, link in enumerate(tree.links)], settle=True)
+        for members in classes
+    ]
+    return replace(tree, links=_with(tree, [_total(pieces) for pieces in zip(*parts)]))
+
+
+def _classes(tree: Tree) -> list[set[int]]:
+    """Links by mass, none :data:`MOST_RATIO` times as heavy as another of its class; one class if there are symbols."""
+    everything = [set(range(len(tree.links)))]
+    masses = [link.moments.mass for link in tree.links]
+    if not all(scalar.is_number(m) and link.moments.second.dtype != object for m, link in zip(masses, tree.links)):
+        return everything
+    order = sorted((float(m), i) for i, m in enumerate(masses) if m > 0)
+    if len(order) < 2 or order[-1][0] <= MOST_RATIO * order[0][0]:
+        return everything
+    found: list[set[int]] = []
+    lightest = 0.0
+    for m, i in order:
+        if not found or m > MOST_RATIO * lightest:
+            found.append(set())
+            lightest = m
+        found[-1].add(i)
+    found[0] |= everything[0] - {i for _, i in order}
+    return found
+
+
+def _moved(tree: Tree, moments: list[Moments], settle: bool = False) -> list[Moments]:
     for i in reversed(range(len(tree.links))):
         link = tree.links[i]
-        kept, moved = _split(link, moments[i])
+        kept, moved = _split(link, moments[i], settle)
         if moved is None:
             continue
         moments[i] = kept
         if link.parent >= 0:
             moments[link.parent] = _sum(moments[link.parent], moved)
-    links = tuple(replace(link, moments=m) for link, m in zip(tree.links, moments))
-    return replace(tree, links=links)
+    return moments
 
 
-def _split(link: Link, moments: Moments) -> tuple[Moments, Moments | None]:
-    """What stays with the link, and what moves to its parent (in the parent's axes and about its origin)."""
+def _total(pieces: tuple[Moments, ...]) -> Moments:
+    first, second = ([np.asarray(getattr(piece, name), float) for piece in pieces] for name in ("first", "second"))
+    return Moments(
+        sum(piece.mass for piece in pieces),
+        _cleared(sum(first, np.zeros(3)), np.abs(first)),
+        _cleared(sum(second, np.zeros((3, 3))), np.abs(second)),
+    )
+
+
+def _with(tree: Tree, moments: list[Moments]) -> tuple[Link, ...]:
+    return tuple(replace(link, moments=m) for link, m in zip(tree.links, moments))
+
+
+def _split(link: Link, moments: Moments, settle: bool = False) -> tuple[Moments, Moments | None]:
+    """What stays with the link, and what moves to its parent (in the parent's axes and about its origin).
+
+    Args:
+        link: from which.
+        moments: its own, and what has been moved to it.
+        settle: whether what moves is numbers, and sums in it that are zero but for rounding are to be zero: of a heavy
+            body even the rounding would outweigh a light one.
+    """
     m, h, J = moments.mass, moments.first, moments.second
     none = arrays.zeros(3)
     R = link.placement.rotation
@@ -52,11 +113,11 @@ def _split(link: Link, moments: Moments) -> tuple[Moments, Moments | None]:
     lam = _best_second_moment(J, z)
     kept = Moments(0, _cleared(h - along * z, h), _cleared(J - lam * dyad(z, z), J))
     zeta, S = product(R, link.axis), link.placement.translation
-    moved = Moments(
-        m,
-        along * zeta + m * S,
-        lam * dyad(zeta, zeta) + along * (dyad(zeta, S) + dyad(S, zeta)) + m * dyad(S, S),
-    )
+    first = along * zeta, m * S
+    second = lam * dyad(zeta, zeta), along * (dyad(zeta, S) + dyad(S, zeta)), m * dyad(S, S)
+    moved = Moments(m, first[0] + first[1], second[0] + second[1] + second[2])
+    if settle:
+        moved = Moments(m, _cleared(moved.first, np.abs(first)), _cleared(moved.second, np.abs(second)))
     return kept, moved
 
 
