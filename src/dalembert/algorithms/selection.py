@@ -19,7 +19,7 @@ from dalembert.algorithms.economy.cheapest import cheapest_name
 from dalembert.algorithms.economy.frames import is_numeric
 from dalembert.algorithms.forward_dynamics.articulated_body import articulated_body
 from dalembert.algorithms.forward_dynamics.factor_and_solve import factor_and_solve
-from dalembert.algorithms.tally import Count, in_numbers, positions, vector
+from dalembert.algorithms.tally import OperationCounter, in_numbers, positions, vector
 from dalembert.errors import UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import expect
@@ -101,7 +101,7 @@ def select_forward_dynamics(tree: Tree) -> tuple[str, str]:
 
 @lru_cache(maxsize=32)
 def _counted(tree: Tree) -> tuple[float, float]:
-    counts = [Count(), Count()]
+    counts = [OperationCounter(), OperationCounter()]
     for count, algorithm in zip(counts, (factor_and_solve, articulated_body)):
         algorithm(in_numbers(tree), positions(tree, count), vector(tree.nv, count, 100), vector(tree.nv, count, 200))
     return counts[0].operations, counts[1].operations

@@ -34,7 +34,7 @@ NEAR = 0.1
 
 
 @dataclass(frozen=True)
-class Motion:
+class SampledMotion:
     """A state on the constraints and its acceleration without drives.
 
     Args:
@@ -167,7 +167,7 @@ def closed_near(
     return system.assemble(moved(system.mechanism.tree, system.reference, deviation), t)
 
 
-def compiled_errors(system: Dynamics, motions: list[Motion], skipped: list[str]) -> dict[str, float]:
+def compiled_errors(system: Dynamics, motions: list[SampledMotion], skipped: list[str]) -> dict[str, float]:
     """Largest errors, by route: every method on the compiled terms, and both kinds of kernel around the first motion.
 
     Args:

@@ -14,7 +14,7 @@ from dalembert.constraints.rank import Decomposition
 from dalembert.dynamics import Dynamics
 from dalembert.errors import SingularityError, UnsupportedError
 from dalembert.formulations.agreement import AgreementRow
-from dalembert.formulations.constrained_laws import Motion, Search, compiled_errors
+from dalembert.formulations.constrained_laws import SampledMotion, Search, compiled_errors
 from dalembert.formulations.derive import derive
 from dalembert.formulations.equations import Equations
 from dalembert.formulations.mechanism_system import system_of
@@ -196,7 +196,7 @@ def constraint_rows(
     closed = Dynamics(mechanism, elements=acting, include=terms, parameters=numbers, reference=home)
     errors: dict[str, float] = {}
     forces: dict[str, float] = {}
-    motions: list[Motion] = []
+    motions: list[SampledMotion] = []
 
     def motion(inputs: Mapping[str, Any], u: np.ndarray) -> tuple[dict[Any, Any], list[np.ndarray]]:
         named = {"q": inputs["q"], "u": u, **({"t": inputs["t"]} if system.time is not None else {}), **values}
@@ -252,7 +252,7 @@ def constraint_rows(
             difference = float(np.abs(pull - A_.T @ multipliers).max() / _scale(most))
             forces[key] = float(np.maximum(forces.get(key, 0.0), difference))
         if errors:
-            motions.append(Motion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
+            motions.append(SampledMotion(inputs["q"], v, float(clock.get("t", 0.0)), mine, _scale(size)))
     errors |= compiled_errors(closed, motions, skipped) if motions else {}
     # Closing a loop to 1e-13 and solving the saddle both cost some digits.
     return search.rows_of_freedoms() + [

@@ -153,7 +153,7 @@ def identify(
     freedom = np.inf if sigma is not None else float(tau.size - len(kept))
     guessed = bool(bodies) and not any(model.body(name).inertia.is_zero for name in torques.unknown)
     guess = W @ (visible.matrix @ initial) if guessed else None
-    record = Record(tau, rest, left, values, covariance, freedom, sigma)
+    record = LeastSquaresFit(tau, rest, left, values, covariance, freedom, sigma)
     doubtful = tuple(doubts(record, visible, theta, guess))
     warn_of(doubtful)
     return Identification(
@@ -229,7 +229,7 @@ CHANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class LeastSquaresFit:
     """What was measured, and what least squares made of it.
 
     Args:
@@ -251,7 +251,7 @@ class Record:
     noise: np.ndarray | None
 
 
-def doubts(record: Record, visible: Visible, found: np.ndarray, guess: np.ndarray | None) -> Iterator[str]:
+def doubts(record: LeastSquaresFit, visible: Visible, found: np.ndarray, guess: np.ndarray | None) -> Iterator[str]:
     """What should make one look at the measurements again, in words.
 
     Args:
@@ -284,7 +284,7 @@ def doubts(record: Record, visible: Visible, found: np.ndarray, guess: np.ndarra
         )
 
 
-def _within(off: np.ndarray, record: Record) -> bool:
+def _within(off: np.ndarray, record: LeastSquaresFit) -> bool:
     """Whether noise explains that the combinations of real bodies are off the measured ones.
 
     In sigmas, least squares leave as many squares as there are measurements; the deviation adds its own. It may add

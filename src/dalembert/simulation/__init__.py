@@ -17,10 +17,26 @@ from dalembert.simulation.rollout_task import RolloutTask
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.steppers import STEPPERS
 from dalembert.simulation.sweep import Sweep, sweep
-from dalembert.simulation.trajectory import State, Trajectory
+from dalembert.simulation.trajectory import Sample, Trajectory
 
 __all__ = [
-    "ADAPTIVE", "STEPPERS", "Event", "Occurrence", "Points", "Rollout", "RolloutTask", "SimulationError", "State",
-    "Sweep", "SweepError", "Trajectory", "grid", "joint_stop", "load_trajectory", "rollout", "samples", "simulate",
+    "ADAPTIVE",
+    "STEPPERS",
+    "Event",
+    "Occurrence",
+    "Points",
+    "Rollout",
+    "RolloutTask",
+    "Sample",
+    "SimulationError",
+    "Sweep",
+    "SweepError",
+    "Trajectory",
+    "grid",
+    "joint_stop",
+    "load_trajectory",
+    "rollout",
+    "samples",
+    "simulate",
     "sweep",
 ]  # fmt: skip

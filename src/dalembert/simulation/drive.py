@@ -14,7 +14,7 @@ from dalembert.tracing.program import Port
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class RolloutInputs:
     """Control and wrenches of many motions, as they were given; nothing is copied.
 
     Args:

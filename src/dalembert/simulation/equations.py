@@ -1,8 +1,8 @@
 """The equations of motion as steppers ask for them, and as they are over traced scalars.
 
-A stepper is written once against :class:`Equations`. Given :class:`TracedEquations` it becomes part of a program, given
-:class:`~dalembert.simulation.kernel_equations.KernelEquations` it advances one state by calls of kernels, with control
-and forces that may be any Python function.
+A stepper is written once against :class:`StepperEquations`. Given :class:`TracedEquations` it becomes part of a
+program; given :class:`~dalembert.simulation.kernel_equations.KernelEquations` it advances one state by calls of
+kernels, with control and forces that may be any Python function.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Control = Callable[[Scalar, Array, Array], Array]
 """tau = control(t, q, v)."""
 
 
-class Equations(Protocol):
+class StepperEquations(Protocol):
     """What a stepper may ask about a mechanism. Everything is a function of one state."""
 
     def acceleration(self, t: Scalar, q: Array, v: Array) -> Array:

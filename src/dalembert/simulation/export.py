@@ -115,7 +115,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
             warning says if it is not the one that moved: quantities along the motion are those of the one given.
     """
     from dalembert.simulation.interpolation import Hermite
-    from dalembert.simulation.trajectory import State, Trajectory
+    from dalembert.simulation.trajectory import Sample, Trajectory
 
     path = expect_path(path, "load_trajectory, path")
     if path.is_dir():
@@ -162,7 +162,7 @@ def load_trajectory(path: str | Path, mechanism: Moving) -> Trajectory:
         warnings.warn(message, ModelWarning, stacklevel=2)
     events = tuple(Occurrence(name, float(t), q, v) for name, t, q, v in zip(told.get("events", ()), *happened))
     made = Trajectory(system.with_parameters(arrays.get("parameters")), **arrays, events=events, status=told["status"])
-    made.jumps = tuple(State(float(t), q, v) for t, q, v in zip(*jumped))
+    made.jumps = tuple(Sample(float(t), q, v) for t, q, v in zip(*jumped))
     made.info = {name: told[name] for name in HELD if told.get(name) is not None}
     made.interpolant = Hermite(made)
     return made

@@ -46,7 +46,7 @@ HUGE = 1e100
 """States and derivatives beyond this have left physics: squares overflow, and SciPy looks for a step for ever."""
 
 
-class Step(NamedTuple):
+class IntegrationStep(NamedTuple):
     """From t0 to t1; ``state(t)`` gives x = [q; v] in between; ``dense`` is what to keep for later, if anything;
     ``guess(t)``, if ``state`` is expensive, gives about (q, v) at less expense, or None.
     """
@@ -128,7 +128,7 @@ class Adaptive:
         self._solver = solver
         self._pace.begin(t, bound)
 
-    def step(self) -> Step:
+    def step(self) -> IntegrationStep:
         """Go on by one step."""
         solver = self._solver
         x_before = solver.y
@@ -153,7 +153,7 @@ class Adaptive:
         if solver.status == "running" or self._length is None:
             self._length = solver.step_size
         dense = solver.dense_output()
-        return Step(solver.t_old, solver.t, solver.y, dense, dense)
+        return IntegrationStep(solver.t_old, solver.t, solver.y, dense, dense)
 
     def _look(self, t: float, x: np.ndarray) -> None:
         """See whether a singular configuration is near; only states on the constraints can go on over it."""
@@ -243,7 +243,7 @@ class Fixed:
             raise Fault(NOT_FINITE, t, q, v, guess=f"{NO_MASS}, or the step is too long")
         return new
 
-    def step(self) -> Step:
+    def step(self) -> IntegrationStep:
         """Go on by one step."""
         t0, t1, x0 = self._time(self._done), self._time(self._done + 1), self._x
         x1 = self._advanced(t0, x0, t1 - t0)
@@ -267,7 +267,7 @@ class Fixed:
 
         self._done += 1
         self._x = x1
-        return Step(t0, t1, x1, state, None, guess)
+        return IntegrationStep(t0, t1, x1, state, None, guess)
 
     @property
     def finished(self) -> bool:

@@ -14,7 +14,7 @@ from dalembert.errors import ArgumentError, SimulationWarning, UnsupportedError
 from dalembert.model import Mechanism
 from dalembert.model.checks import shown
 from dalembert.model.names import as_names
-from dalembert.simulation.drive import Drive
+from dalembert.simulation.drive import RolloutInputs
 from dalembert.simulation.moving import Moving, stabilised
 from dalembert.simulation.singularity import singular_times
 from dalembert.simulation.spaces import Space, space_of
@@ -50,7 +50,7 @@ class Rollout:
     summaries: dict[str, np.ndarray] = field(default_factory=dict)
     done: np.ndarray = field(default_factory=lambda: np.array(True))
     parameters: np.ndarray | None = None
-    drive: Drive | None = field(default=None, repr=False)
+    drive: RolloutInputs | None = field(default=None, repr=False)
 
     @property
     def finite(self) -> np.ndarray:
@@ -232,7 +232,7 @@ def rollout(
             summaries=dict(zip(wanted, batch.summary())),
             done=batch.done.reshape(batch.shape),
             parameters=values,
-            drive=Drive(float(step), policy, held.get("gains"), places, rows, told, held.get("wrenches")),
+            drive=RolloutInputs(float(step), policy, held.get("gains"), places, rows, told, held.get("wrenches")),
         )
     if not isinstance(mechanism, Stabiliser):  # a sweep, whose results tell
         _tell_lost(motions)

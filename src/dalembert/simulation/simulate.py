@@ -17,7 +17,7 @@ from dalembert.kinematics.manifold import quaternion_places
 from dalembert.simulation.events import Event, as_events
 from dalembert.simulation.failure import SimulationError
 from dalembert.simulation.inputs import Fault, Inputs
-from dalembert.simulation.integrators import Adaptive, Fixed, Step, integrator
+from dalembert.simulation.integrators import Adaptive, Fixed, IntegrationStep, integrator
 from dalembert.simulation.kernel_equations import KernelEquations
 from dalembert.simulation.march import march, rhythm
 from dalembert.simulation.moving import Moving, stabilised
@@ -208,7 +208,7 @@ def _drive(
             made = engine.step()
 
             @cache
-            def rough(s: float, step: Step = made) -> tuple[np.ndarray, np.ndarray]:
+            def rough(s: float, step: IntegrationStep = made) -> tuple[np.ndarray, np.ndarray]:
                 return recorder.split(step.state(s))
 
             @cache

@@ -16,7 +16,7 @@ from dalembert.simulation.equations import Control, TracedEquations
 from dalembert.simulation.kernel_equations import input_ports
 from dalembert.simulation.stabiliser import Stabiliser
 from dalembert.simulation.steppers import STEPPERS
-from dalembert.simulation.summaries import SUMMARIES, Step
+from dalembert.simulation.summaries import SUMMARIES, SummaryStep
 from dalembert.tracing.program import Port, Program
 
 
@@ -111,7 +111,7 @@ def _program(
             after["count"] = given["count"] + 1
             ends = (t, q, v), (after["count"] * h, new_q, new_v)
             after["summary"] = [
-                SUMMARIES[kind][1](kept, Step(_quantity(name, function), equations, stepper.order, h, *ends))
+                SUMMARIES[kind][1](kept, SummaryStep(_quantity(name, function), equations, stepper.order, h, *ends))
                 for kept, (name, (kind, function)) in zip(given["summary"], summaries.items())
             ]
         return after

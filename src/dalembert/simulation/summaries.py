@@ -14,7 +14,7 @@ from dalembert.simulation.equations import TracedEquations
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class SummaryStep:
     """A quantity along one step.
 
     Args:
@@ -56,7 +56,7 @@ def _larger(a: Any, b: Any) -> Any:
     return scalar.select(a < b, b, a)
 
 
-SUMMARIES: dict[str, tuple[float, Callable[[Any, Step], Any]]] = {
+SUMMARIES: dict[str, tuple[float, Callable[[Any, SummaryStep], Any]]] = {
     "max": (-np.inf, lambda old, step: _larger(old, step.after())),
     "min": (np.inf, lambda old, step: -_larger(-old, -step.after())),
     "integral": (0.0, lambda old, step: old + step.integral()),

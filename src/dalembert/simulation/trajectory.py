@@ -23,7 +23,7 @@ from dalembert.simulation.kernel_equations import part_kernel
 from dalembert.simulation.stabiliser import Stabiliser
 
 
-class State(NamedTuple):
+class Sample(NamedTuple):
     """Time(s), positions and velocities."""
 
     t: Any
@@ -78,7 +78,7 @@ class Trajectory:
     status: str = "finished"
     info: Mapping[str, Any] = field(default_factory=dict)
     interpolant: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
-    jumps: tuple[State, ...] = ()
+    jumps: tuple[Sample, ...] = ()
 
     @property
     def dynamics(self) -> Dynamics:
@@ -93,8 +93,8 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __iter__(self) -> Iterator[State]:
-        return (State(t, q, v) for t, q, v in zip(self.t, self.q, self.v))
+    def __iter__(self) -> Iterator[Sample]:
+        return (Sample(t, q, v) for t, q, v in zip(self.t, self.q, self.v))
 
     # ------------------------------------------------------------------------------------------------ parts and times
 
@@ -121,7 +121,7 @@ class Trajectory:
                 events=tuple(event for event in self.events if first <= event.t <= last), interpolant=self.interpolant,
                 jumps=tuple(state for state in self.jumps if first <= state.t <= last),
             )  # fmt: skip
-        return State(self.t[which], self.q[which], self.v[which])
+        return Sample(self.t[which], self.q[which], self.v[which])
 
     def _joint(self, name: str, t: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> JointHistory:
         m = self.mechanism
@@ -131,7 +131,7 @@ class Trajectory:
             columns = follows.multiplier * columns[0] + follows.offset, follows.multiplier * columns[1], 0 * columns[2]
         return JointHistory(t, *(c[..., 0] if c.shape[-1] == 1 else c for c in columns))
 
-    def __call__(self, t: Any) -> State:
+    def __call__(self, t: Any) -> Sample:
         """The state at any time between the first and the last sample; at a jump the one after it.
 
         Args:
@@ -155,7 +155,7 @@ class Trajectory:
         if self.system.projects:
             x = np.array([self.system.projected(*at) for at in zip(flat.tolist(), x)]).reshape(x.shape)
         q = normalise_in_place(self.mechanism.tree, x[:, :nq].copy())
-        return State(t, q.reshape(*times.shape, nq), x[:, nq:].reshape(*times.shape, self.mechanism.nv))
+        return Sample(t, q.reshape(*times.shape, nq), x[:, nq:].reshape(*times.shape, self.mechanism.nv))
 
     # ------------------------------------------------------------------------------------------------------ quantities
 

@@ -35,7 +35,7 @@ BEYOND = 1e-9
 coordinates this part."""
 
 
-State = Callable[[float], tuple[np.ndarray, np.ndarray]]
+StateAt = Callable[[float], tuple[np.ndarray, np.ndarray]]
 """Gives (q, v) at times of a step."""
 
 
@@ -101,7 +101,7 @@ class Watch:
             if event.value(*moment) * event.direction < 0:
                 self._known[k] = moment[0]
 
-    def calm(self, t0: float, t1: float, state: State, guess: Callable[[float], tuple | None]) -> bool:
+    def calm(self, t0: float, t1: float, state: StateAt, guess: Callable[[float], tuple | None]) -> bool:
         """Whether all events stay so far from zero in a step that nothing can happen; then they are done with it.
 
         Args:
@@ -118,7 +118,7 @@ class Watch:
             self._known[k], self._nearing[k], self._quiet[k] = t1, None, False
         return bool(calm)
 
-    def _far(self, k: int, t0: float, t1: float, state: State, guess: Callable[[float], tuple | None]) -> bool:
+    def _far(self, k: int, t0: float, t1: float, state: StateAt, guess: Callable[[float], tuple | None]) -> bool:
         """Whether an event stays far from zero in a step."""
         event, side, values = self.events[k], float(self._side[k]), []
         times = np.linspace(t0, t1, POINTS + 1).tolist()
@@ -131,7 +131,7 @@ class Watch:
         # Between points it goes no farther beyond them than from one to the next.
         return min(values) > event.touch + 2 * wrong + max(abs(b - a) for a, b in pairwise(values))
 
-    def first(self, t0: float, t1: float, state: State, rough: State) -> tuple[tuple[Event, ...], float] | None:
+    def first(self, t0: float, t1: float, state: StateAt, rough: StateAt) -> tuple[tuple[Event, ...], float] | None:
         """The first events in a step, several if they come at once, with their time; None if nothing happens.
 
         Args:
@@ -187,7 +187,7 @@ class Watch:
             if self._side[k] and event.direction in (0, -self._side[k]) and event.value(t, q, v) == 0
         )
 
-    def _at_once(self, item: _Found, when: float, step: float, state: State) -> bool:
+    def _at_once(self, item: _Found, when: float, step: float, state: StateAt) -> bool:
         """Whether an event happens with the first one, or is not on its side any more: going on from there it would
         not be seen.
         """
@@ -196,7 +196,7 @@ class Watch:
         side = np.sign(self.events[item.which].value(when, *state(when)))
         return bool(item.when == when or side != self._side[item.which])
 
-    def _root(self, k: int, a: float, b: float, state: State) -> float:
+    def _root(self, k: int, a: float, b: float, state: StateAt) -> float:
         """When an event passes zero, given that it is beyond at b, and was not at a, but for errors."""
         event, known = self.events[k], float(self._known[k])
         for begin in (max(a, known), known):
@@ -204,14 +204,14 @@ class Watch:
                 return _zero(event, begin, b, state)
         return known  # so little beyond that interpolation cannot tell
 
-    def _heard(self, k: int, a: float, b: float, state: State) -> float | None:
+    def _heard(self, k: int, a: float, b: float, state: StateAt) -> float | None:
         """When an event passes zero that is beyond at b; None if it happened before and was never far since."""
         root = self._root(k, a, b, state)
         if self._quiet[k] and (root <= a or -self._extreme(k, a, root, -1, state)[1] <= self.events[k].touch):
             return None
         return root
 
-    def _turn(self, k: int, a: float, b: float, value: float, state: State, rough: State) -> _Found | None:
+    def _turn(self, k: int, a: float, b: float, value: float, state: StateAt, rough: StateAt) -> _Found | None:
         """Where an event turns round between a and b, if it touches zero there, or passes it for a moment."""
         event, side, little = self.events[k], self._side[k], NEAR * (b - a)
 
@@ -229,7 +229,7 @@ class Watch:
             return _Found(found, k, -side if there else side, False)
         return _Found(when, k, side, True) if there and 0 < event.touch >= least and not self._quiet[k] else None
 
-    def _extreme(self, k: int, a: float, b: float, sign: int, state: State) -> tuple[float, float]:
+    def _extreme(self, k: int, a: float, b: float, sign: int, state: StateAt) -> tuple[float, float]:
         """Where between a and b an event is nearest to zero (1) or farthest (-1), and sign times the distance there,
         negative distances being beyond.
         """
@@ -243,7 +243,7 @@ class Watch:
         return float(found.x), float(found.fun)
 
 
-def _zero(event: Event, a: float, b: float, state: State) -> float:
+def _zero(event: Event, a: float, b: float, state: StateAt) -> float:
     """Where between a and b, on different sides of it, an event is zero."""
     from scipy.optimize import brentq
 

@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.algebra.arrays import Array
 from dalembert.algebra.scalar import Scalar, select
 from dalembert.errors import SingularityError
-from dalembert.simulation.equations import Equations
+from dalembert.simulation.equations import StepperEquations
 from dalembert.simulation.steppers.increments import exp_derivative, exp_derivative_inverse
 
 SUBSTITUTIONS = 8
@@ -34,7 +34,7 @@ MOST = 60
 """Substitutions after which a step that has not converged is given up."""
 
 
-def variational(system: Equations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
+def variational(system: StepperEquations, t: Scalar, q: Array, v: Array, h: Scalar) -> tuple[Array, Array]:
     """One step.
 
     Args:
