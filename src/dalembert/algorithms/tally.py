@@ -1,4 +1,4 @@
-"""A scalar that counts: run any algorithm on it, and it tells how many multiplications and additions were worth doing.
+"""A scalar that counts: run any algorithm on it, and it counts how many multiplications and additions were worth doing.
 
 It carries a number, so that products with 0, 1 and -1 and sums with 0, which a traced program does not contain, are not
 counted. Equal terms are counted as often as they are computed, and so is what nobody uses; to compare two ways of doing

@@ -27,7 +27,7 @@ from dalembert.text.layout import counted
 if TYPE_CHECKING:
     from dalembert.constraints.constrained import Constrained
 
-STEP = 1.0
+LONGEST_STEP = 1.0
 """Longest step of any coordinate, in its unit: farther away the linearization means nothing."""
 
 DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
@@ -36,10 +36,10 @@ DAMPINGS = (0.0, *(10.0**k for k in range(-4, 13, 2)))
 RESTARTS = 12
 """How many other starts are tried where there is no way down from the given one."""
 
-NEAR = 0.1
+SAME_ASSEMBLY = 0.1
 """Assemblies closer than this, in units of their coordinates, may be one."""
 
-FAR = 0.02
+MOBILITY_TRIAL = 0.02
 """How far joints are moved to see whether they can, in units of their coordinates."""
 
 
@@ -70,7 +70,7 @@ def newton(
                 break
         for damping in DAMPINGS:
             step = _step(G, phi, damping)
-            step *= min(1.0, STEP / max(np.abs(step).max(initial=0.0), 1e-300))
+            step *= min(1.0, LONGEST_STEP / max(np.abs(step).max(initial=0.0), 1e-300))
             trial = move(q, step)
             new_phi, new_G = at(trial)
             if np.linalg.norm(new_phi) < (1 - 1e-4) * np.linalg.norm(phi) and np.isfinite(new_G).all():
@@ -272,7 +272,7 @@ def assembly_modes(
             continue
         mark = _mark(mechanism, found, unit)
         apart = [float(np.abs(mark - other).max(initial=0.0)) for other in marks]
-        if all(x > 1e-5 and not (x < NEAR and _same(system, found, mode, t)) for x, mode in zip(apart, modes)):
+        if all(x > 1e-5 and not (x < SAME_ASSEMBLY and _same(system, found, mode, t)) for x, mode in zip(apart, modes)):
             modes.append(found)
             marks.append(mark)
     return _isolated(system, modes, t, keep, free)
@@ -302,7 +302,7 @@ def _isolated(
 ) -> list[np.ndarray]:
     """The assemblies whose other joints cannot move; an error if there is none, a warning for those left out.
 
-    Where rows lose rank they seem to be able to, and a step tells whether they can.
+    Where rows lose rank they seem to be able to, and a step decides whether they can.
     """
     mechanism, unit = system.mechanism, system.scaling.velocities
     found: list[np.ndarray] = []
@@ -336,13 +336,16 @@ def _isolated(
 
 def _leads_on(system: Constrained, q: np.ndarray, t: float, keep: Sequence[str], step: np.ndarray) -> bool:
     """Whether there are assemblies a little along a way, and not just this one again."""
-    for way in (FAR, -FAR):
+    for way in (MOBILITY_TRIAL, -MOBILITY_TRIAL):
         try:
             there = assemble(system, moved(system.mechanism.tree, q, way * step), t, keep, restarts=0)
         except SingularityError:
             continue
         unit = system.scaling.velocities
-        if np.abs(_mark(system.mechanism, there, unit) - _mark(system.mechanism, q, unit)).max(initial=0.0) > FAR / 10:
+        if (
+            np.abs(_mark(system.mechanism, there, unit) - _mark(system.mechanism, q, unit)).max(initial=0.0)
+            > MOBILITY_TRIAL / 10
+        ):
             return True
     return False
 
@@ -367,7 +370,7 @@ def _mark(mechanism: Mechanism, q: np.ndarray, unit: np.ndarray) -> np.ndarray:
 ITERATIONS = 6
 """Steps of Newton's method that bring a state back that has drifted; they are quadratic, as it is close."""
 
-LOST = 1e-4
+LOST_DIRECTION = 1e-4
 """Along directions whose singular value is this part of the usual one nothing is corrected. Close to where branches of
 the motion cross, constraints look like x y = 0: of a residual e, rounding, y = e / x would be errors only, and
 y' = e x'/x^2 too."""
@@ -383,7 +386,7 @@ def restored(system: Constrained, t: float, q: np.ndarray, v: np.ndarray) -> tup
         v: velocities.
     """
     scaling, on_positions = system.scaling, system.constraints.holonomic
-    lost = LOST * system.usual_size
+    lost = LOST_DIRECTION * system.usual_size
     before = np.inf
     for _ in range(ITERATIONS):
         phi, G = system.evaluate("positions", q, t)

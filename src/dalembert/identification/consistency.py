@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.model.checks import expect_real, real_array
 
-NEAR = 0.9
+BOUNDARY_SHARE = 0.9
 """The largest part of the way to the boundary that one step may go."""
 
 
@@ -100,7 +100,7 @@ def _minimum(
     now = cost(x)
     for _ in range(100):
         step = _newton(J, J @ x - right, x, blocks, weight)
-        step *= min(1.0, NEAR / max(_approach(x, step, blocks), 1e-300))
+        step *= min(1.0, BOUNDARY_SHARE / max(_approach(x, step, blocks), 1e-300))
         for halvings in range(50):
             trial = x + step / 2**halvings
             new = cost(trial)

@@ -18,7 +18,7 @@ from dalembert.model.checks import expect_real, real_array
 from dalembert.simulation.state import as_positive
 from dalembert.text.layout import aligned
 
-FEW = 30
+FEW_SAMPLES = 30
 """Samples below which no noise of single joints can be estimated, only one for all."""
 
 SLIGHT = 0.01
@@ -186,7 +186,7 @@ def _weighted(
         values = (Vt.T @ ((U.T @ triangle[:count, count]) / size)) / lengths
         left = rest - W @ values
         if sigma is None:
-            squares = (left**2).sum(axis=0) if samples >= FEW else np.full(nv, (left**2).sum() / nv)
+            squares = (left**2).sum(axis=0) if samples >= FEW_SAMPLES else np.full(nv, (left**2).sum() / nv)
             scale = np.maximum(np.sqrt(squares / (samples - count / nv)), 1e-12 * np.abs(rest).max() + 1e-300)
     inverse = Vt.T / size / lengths[:, None]
     return values, inverse @ inverse.T, float(size[0] / size[-1]), left

@@ -48,7 +48,7 @@ class Recorder:
         self.wrenches: list[np.ndarray] = []
         self.pieces: list[tuple[float, float, Any]] = []
         self.events: list[Occurrence] = []
-        self.jumps: list[Sample] = []
+        self.discontinuities: list[Sample] = []
         self._next = 0
         self._happened: Counter[Event] = Counter()
 
@@ -118,18 +118,18 @@ class Recorder:
             self._keep(t, x)
         return ends
 
-    def jump(self, t: float, x: np.ndarray) -> None:
+    def reset(self, t: float, x: np.ndarray) -> None:
         """Keep the state after a reset."""
         if self.pieces:  # a motion may end here
             self.pieces.append((t, t, partial(_still, x)))
-        self.jumps.append(Sample(t, *(part.copy() for part in self.split(x))))
+        self.discontinuities.append(Sample(t, *(part.copy() for part in self.split(x))))
         if not self.chosen:
             self._keep(t, x)
         elif self.t and self.t[-1] == t:
             self._replace(t, x)
 
     def renew(self, t: float) -> None:
-        """A held control changes: what was just kept is told with the new one.
+        """A control under a zero-order hold changes: the sample just kept gets the new one.
 
         Args:
             t: when.
@@ -179,7 +179,7 @@ class Recorder:
             events=tuple(self.events),
             status=status,
             info={"method": method, "evaluations": evaluations, "seconds": seconds, "singular": singular},
-            jumps=tuple(self.jumps),
+            discontinuities=tuple(self.discontinuities),
         )
         if self.dense and len(self.t):
             made.interpolant = Pieces(self.pieces, x[0]) if self.pieces else Hermite(made)
